@@ -749,7 +749,7 @@ def test_the_target_is_quoted_without_double_blanks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("command", "advice"), [
     ("docker run rocm/pytorch:latest python t.py", "Add --device=/dev/kfd and --device=/dev/dri to line 2 of rocm/start.sh, and --group-add with"),
-    ("docker run --gpus all nvcr.io/nvidia/pytorch:24.01-py3 python t.py", "Take the NVIDIA runtime out and add --device=/dev/kfd and"),
+    ("docker run --gpus all nvcr.io/nvidia/pytorch:24.01-py3 python t.py", "Take --gpus out and add --device=/dev/kfd and"),
     ('docker run --device=/dev/kfd --group-add 109 "$TAG_IMAGE" python t.py', "Add --device=/dev/dri to line 2 of rocm/start.sh."),
 ])  # fmt: skip
 def test_a_container_is_changed_where_it_is_started(tmp_path: Path, command: str, advice: str) -> None:

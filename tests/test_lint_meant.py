@@ -222,3 +222,31 @@ def test_a_gpu_of_before_in_the_head_of_a_file(tmp_path: Path, head: str, severi
     script = f"#!/bin/bash\n{head}\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\npython app.py\n"
     files = {"run_rocm.sh": script, "README.md": "Run `bash run_rocm.sh`.\n", "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
     assert [f.severity for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"] == [severity]
+
+
+LISTED = {"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.5.1\n"}
+
+
+@pytest.mark.parametrize(("document", "severity"), [
+    ("# X\n\n## Supported hardware\n\n- MI300X (gfx942)\n- RX 7900 XTX (gfx1100)\n", "warning"),
+    ("# X\n\n- GPU: MI300 (gfx942), Radeon RX 7900 series (gfx1100/1101)\n", "warning"),
+    ("# X\n\n## Hardware\n\n| GPU | target |\n|---|---|\n| MI300X | gfx942 |\n| RX 7900 XTX | gfx1100 |\n", "warning"),
+    ("# X\n\n## Requirements\n\ngfx942\n", "error"),
+    ("# X\n\n## Speed\n\n- MI300X (gfx942): 12 s\n- RX 7900 XTX (gfx1100): 30 s\n", "error"),
+    ("# X\n\n## Supported hardware\n\n- gfx942\n- gfx1100\n\n## Notes\n\nOn gfx1201 set a variable.\n", "error"),
+    ("# X\n\n## Supported hardware\n\n- gfx942\n- RX 9070 (gfx1201)\n", "error"),
+    ("# X\n\n## Supported hardware\n\n- gfx942\n\n## Notes\n\n- gfx1100 is slow\n", "error"),
+])  # fmt: skip
+def test_documents_that_list_the_gpus_that_they_are_for(tmp_path: Path, document: str, severity: str) -> None:
+    files = {**LISTED, "README.md": "# X\n\nTraining on AMD GPUs.\n", "docs/hardware.md": document}
+    (one,) = (f for f in serious(report(tmp_path, files, gpu="gfx1201")) if f.id == "arch.not-in-build")
+    assert one.severity == severity
+    assert ("on line" in one.advice and "of docs/hardware.md, is without gfx1201" in one.advice) is (severity == "warning")
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("torch", "error"), ("torchvision", "error"), ("peft", "warning")])
+def test_an_index_from_before_the_gpu_from_which_no_torch_is_asked_for(tmp_path: Path, asked: str, severity: str) -> None:
+    """instructlab takes a torch of its own range: whether the index of the list has one is not known."""
+    text = f"name: x\ndependencies:\n  - python=3.11\n  - pip:\n    - {asked}\n    - --index-url https://download.pytorch.org/whl/nightly/rocm5.2\n"
+    found = [f for f in serious(report(tmp_path, {"environment_amd.yaml": text}, "gfx1151")) if f.id == "arch.not-in-build"]
+    assert [f.severity for f in found] == [severity]

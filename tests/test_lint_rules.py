@@ -100,7 +100,7 @@ RUN = "docker run --rm {} rocm/pytorch:latest python train.py\n"
 
 @pytest.mark.parametrize(("options", "expected"), [
     ("", "does not get /dev/kfd and /dev/dri"), ("--device=/dev/kfd", "does not get /dev/dri"),
-    ("--device /dev/kfd --device /dev/dri --ipc=host", ""), ("--privileged", ""), ("--gpus all", "asks for an NVIDIA GPU"),
+    ("--device /dev/kfd --device /dev/dri --ipc=host", ""), ("--privileged", ""), ("--gpus all", "asks for its GPU by --gpus"), ("--runtime nvidia", "asks for an NVIDIA GPU"),
     ("--device=/dev/kfd --device=/dev/dri/renderD128 --shm-size 16G", ""),
     ("--device=/dev/kfd --device=/dev/dri", "64 MB of shared memory"),
 ])  # fmt: skip

@@ -198,3 +198,23 @@ def test_a_reservation_for_nvidia_beside_devices_of_amd(tmp_path: Path, devices:
     text = f"services:\n  web:\n    image: ollama/ollama:rocm\n    devices: {devices}\n    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, capabilities: [gpu]}}]}}}}}}\n"
     found = [f for f in serious(report(tmp_path, {"compose.rocm.yml": text})) if f.id == "access.container"]
     assert [f.advice for f in found] == [advice]
+
+
+BLOCKS = "x-a: &a\n  image: nvidia/cuda:12.8.0-base\nx-b: &b\n  image: rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.10.0\n  devices: [/dev/kfd, /dev/dri]\n"
+
+
+@pytest.mark.parametrize(("merged", "verdict", "said"), [
+    ("    <<: *a\n    <<: *b\n", "undetermined", "compose.rocm.yml:9: Compose refuses a file in which one mapping has a key twice"),
+    ("    image: x\n    image: y\n", "undetermined", "compose.rocm.yml:9: Compose refuses a file in which one mapping has a key twice"),
+    ("    <<: [*b, *a]\n", "ready", ""),
+    ("    <<: *b\n    image: rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1\n", "problems", "the base image has ROCm 5.7"),
+    ("    image: rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.10.0\n    devices: [/dev/kfd, /dev/dri]\n    <<: *a\n", "ready", ""),
+])  # fmt: skip
+def test_merge_keys_and_keys_that_stand_twice(tmp_path: Path, merged: str, verdict: str, said: str) -> None:
+    """A mapping's own keys replace those that are merged into it, wherever they stand, and of several the first counts (YAML 1.1, merge key)."""
+    text = f"{BLOCKS}services:\n  train:\n{merged}    command: python train.py\n    shm_size: 8g\n"
+    found = report(
+        tmp_path, {"compose.rocm.yml": text, "train.py": 'import torch\ntorch.ones(1, device="cuda")\n'}, gpu="gfx1201"
+    )
+    assert found.verdict == verdict
+    assert said in found.summary

@@ -136,7 +136,7 @@ class Container(msgspec.Struct, frozen=True):
     """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one; `sure`: what
     it runs was read, or is known, and uses one; `idle`: that it uses none.
 
-    `mounted`: the nodes under /dev that it gets as volumes. `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
+    `nvidia`: it asks for NVIDIA's runtime, driver or devices, or by `gpus`, which older releases of Docker take for them. `mounted`: the nodes under /dev that it gets as volumes. `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
     `kept`: where a file that it is merged over reserves NVIDIA devices for it; `needed`: where a service that it depends on does.
     """
 
@@ -319,6 +319,7 @@ class Repository(msgspec.Struct, frozen=True):
     not; `pythons`: the Pythons that the repository names. `beginning`: its title, first paragraph or name, where that names GPUs; `meant`: the heads of
     files and the READMEs of folders that name GPUs. `references`: where a file of an environment for AMD is named by another file; `unnamed`: the
     files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
+    `served`: the GPUs that its documents name, where one of them lists those that it is for.
     `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
     the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
     `beyond`: what decides for which GPUs something is, in a file that was not read, or a source of code for GPUs (line 0).
@@ -343,6 +344,7 @@ class Repository(msgspec.Struct, frozen=True):
     unnamed: tuple[str, ...] = ()
     documented: tuple[str, ...] = ()
     other_way: Setting | None = None
+    served: Setting | None = None
     on_cpu: Place | None = None
     lost: Place | None = None
     beyond: Place | None = None

@@ -29,6 +29,8 @@ def not_meant(
     """The place that says that an error is none of the target's, and what it says; None where nothing does."""
     if named := _by_first_words(one, environment, target, repository):
         return named.place, f"By {named.place.words} it is for other GPUs. "
+    if (listed := repository.served) and one.id.startswith("arch.") and not holds(listed.gfx, target.gpu):
+        return listed.place, f"What the documents list of GPUs, on {listed.place.words}, is without {target.gpu}. "
     if own := _built_for_one_other(environment, target):
         return own.place, f"By {own.place.words} it is for another GPU. "
     if one.id == "arch.override-wrong" and (gpus := _named_beside(one)) and not any(covers((gpu,), target.gpu) for gpu in gpus):

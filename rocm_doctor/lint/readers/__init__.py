@@ -30,6 +30,7 @@ from rocm_doctor.lint.readers import (
     projects,
     referred,
     removable,
+    served,
     standalone,
     unread,
 )
@@ -89,7 +90,7 @@ def read(root: Path, alone: str = "") -> Repository:
         unread=needed, unread_windows=None if on_windows else unread.needed_on_windows(tree, read_),
         first=unread.told_rocm(tree, said) if for_amd else unread.told_first(tree),
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
-        beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
+        beginning=unread.beginning(tree), other_way=unread.other_way(tree), served=served.served(tree) if for_amd else None, meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
         beyond=unread.beyond(tree, read_ | {path for kind, path in listed if kind not in _IN_PART}) if for_amd else None,

@@ -27,6 +27,8 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
     """One environment for each service, what it builds, and whether it needs no GPU by itself: it runs something else, another service
     of the file extends it, or one of `files` is merged over it and hands it the GPU.
     """
+    if twice := yamls.repeated(tree, path):
+        tree.problems.append(ReadProblem(twice, "Compose refuses a file in which one mapping has a key twice"))
     over = _handed_over(tree, path, files)
     elsewhere = {name for one in files if one != path and folder_of(one) == folder_of(path) for name in _outline(tree, one)}
     for document in yamls.load(tree, path):
@@ -285,8 +287,8 @@ def _command(service: Node) -> str:
 
 
 def _nvidia(service: Node) -> str:
-    """What asks for an NVIDIA card: the runtime, or a reserved device of that driver."""
-    return "nvidia" if "nvidia" in (*_drivers(service), _text(service, "runtime")) or _text(service, "gpus") else ""
+    """What asks for an NVIDIA card: the runtime, or a reserved device of that driver; or for one of any maker (`gpus`)."""
+    return "nvidia" if "nvidia" in (*_drivers(service), _text(service, "runtime")) else "gpus" if _text(service, "gpus") else ""
 
 
 def _text(node: Node, key: str) -> str:

@@ -76,15 +76,39 @@ def _node(node: Any) -> Node:
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Node]]:
-    """Key and value; the value's line is its key's, where a reader looks. Merge keys (`<<`) bring in their mapping's pairs."""
-    for key, value in node.value:
+    """Key and value; the value's line is its key's, where a reader looks. Merge keys (`<<`) bring in their mapping's pairs, before the mapping's own,
+    which replace them; of several mappings in a list the first one counts.
+    """
+    named = [(str(key.value) if isinstance(key.value, str) else "", key, value) for key, value in node.value]
+    for _, _, value in (one for one in named if one[0] == "<<"):
         made = _node(value)
-        name = str(key.value) if isinstance(key.value, str) else ""
-        if name == "<<":
-            merged = [made] if isinstance(made.value, dict) else made.list()
-            yield from (pair for one in merged for pair in one.items())
-        elif name:
-            yield name, Node(made.value, key.start_mark.line + 1)
+        merged = [made] if isinstance(made.value, dict) else made.list()[::-1]
+        yield from (pair for one in merged for pair in one.items())
+    for name, key, value in named:
+        if name and name != "<<":
+            yield name, Node(_node(value).value, key.start_mark.line + 1)
+
+
+def repeated(tree: Tree, path: str) -> Place | None:
+    """The first place of a file where a mapping has a key that it had before; None where there is none, or the file is no YAML."""
+    import yaml
+
+    try:
+        pending = documents(tree.text(path, wanted=False) or "")
+    except Unreadable:
+        return None
+    lines = set[int]()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            seen = set[str]()
+            for key, value in node.value:
+                pending.append(value)
+                lines |= {key.start_mark.line + 1} if str(key.value) in seen else set()
+                seen.add(str(key.value))
+    return place(tree, path, min(lines)) if lines else None
 
 
 def place(tree: Tree, path: str, line: int) -> Place:

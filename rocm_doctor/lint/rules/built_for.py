@@ -17,7 +17,7 @@ from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import Torch, known_index
+from rocm_doctor.lint.rules.indexes import FAMILY, Torch, known_index
 from rocm_doctor.lint.rules.libraries import Library, built_by, refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -79,6 +79,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 torch = on_torch(environment, target, matrix, state[0], state[2]) if state else ""
                 advice = f"Take the index of a newer ROCm. {torch}".rstrip()
                 one = _left_out(environment, target, matrix, index.place, f"the index {index.url}", advice)
+                if not any(r.name in FAMILY for r in step.requirements):  # whether any torch comes from it is not known
+                    one = msgspec.structs.replace(one, severity="warning")
                 yield _by_override(one, other) if (other := _sibling(old, target, matrix)) else one
             if index.url not in seen and (named := _is_for_other(index, target)):
                 seen.add(index.url)

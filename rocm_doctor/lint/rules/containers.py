@@ -15,6 +15,7 @@ from rocm_doctor.lint.rules.torch_state import image_parts
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
+_TOOLKIT = "https://instinct.docs.amd.com/projects/container-toolkit/en/latest/container-runtime/running-workloads.html"
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
 
 
@@ -47,7 +48,15 @@ def _found(environment: Environment, target: Target, matrix: Matrix, container: 
 
 def _gpus(container: Container, say: Say, *, is_job: bool) -> Iterator[Finding]:
     """What a container asks for in the way of GPUs and does not get."""
-    if container.nvidia:
+    if container.nvidia == "gpus":
+        yield say(
+            severity="warning",
+            title=f"{container.name} asks for its GPU by {'gpus:' if container.service else '--gpus'}",
+            cause="Docker hands over a GPU of AMD by it from 29.3 on, where AMD's container toolkit has written its CDI specification; an older one takes it for NVIDIA's and refuses the container.",
+            sources=(_DEVICES, _TOOLKIT),
+            **_remedy(container),
+        )
+    elif container.nvidia:
         yield say(
             title=f"{container.name} asks for an NVIDIA GPU",
             cause="Docker refuses a container with a runtime or driver that the host does not have; NVIDIA's passes in no AMD device.",
@@ -166,12 +175,13 @@ def lacking(container: Container) -> list[str]:
 def _remedy(container: Container) -> dict[str, Any]:
     """The keys to add to a service, or the options to add to the command that starts a container."""
     if not container.service:
-        first = "Take the NVIDIA runtime out and add" if container.nvidia else "Add"
+        out = "--gpus" if container.nvidia == "gpus" else "the NVIDIA runtime"
+        first = f"Take {out} out and add" if container.nvidia else "Add"
         devices = " and ".join(f"--device={one}" for one in lacking(container))
         group = "" if container.groups else ", and --group-add with the number of the host's group render"
         where = f"{container.place.words}"
         return {"commands": (), "advice": f"{first} {devices} to {where}{group}."}
-    out = "the NVIDIA runtime or device reservation" if container.nvidia else ""
+    out = "gpus" if container.nvidia == "gpus" else "the NVIDIA runtime or device reservation" if container.nvidia else ""
     if container.reserved:
         out = f"the reservation for the driver {container.reserved}, which Docker does not have"
     if out and not lacking(container):
