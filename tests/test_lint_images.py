@@ -139,7 +139,7 @@ def test_an_environment_that_conda_makes_of_a_file_has_no_torch_of_the_image(
     assert (state[2].rocm if state else "") == rocm
 
 
-@pytest.mark.parametrize(("gpu", "first"), [("gfx1100", "5.5"), ("gfx1151", "7.0")])
+@pytest.mark.parametrize(("gpu", "first"), [("gfx1100", "5.7.1"), ("gfx1151", "7.0.2")])
 def test_a_rocm_from_before_the_gpu_names_the_first_with_code_for_the_gpu_itself(tmp_path: Path, gpu: str, first: str) -> None:
     """gfx1151 runs code of gfx1100 by an override, which ROCm 5.5 has: that is not code for gfx1151."""
     files = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm5.0_ubuntu20.04_py3.8_pytorch_1.10.0\nRUN pip install -e .\n"}
@@ -167,4 +167,4 @@ def test_a_rocm_from_before_several_gpus_is_one_finding(tmp_path: Path) -> None:
     found = lint(repository(tmp_path, files), targets, MATRIX, name="repository x", today=TODAY)
     (one,) = [f for f in serious(found) if "base image" in f.title]
     assert one.title == "the base image has ROCm 5.0, from before there was code for gfx1100, gfx1151, gfx942"
-    assert one.advice == "Take an image with ROCm 7.0 or newer."
+    assert one.advice == "Take an image with ROCm 7.0.2 or newer."

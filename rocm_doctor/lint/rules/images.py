@@ -122,7 +122,7 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         severity="error" if state and state[0] is None else "warning",
         title=f"{held.words}, from before there was code for {target.gpu}",
         cause=f"No build of PyTorch and no list of AMD's for so old a ROCm has code for {target.gpu}: kernels made with it end in `invalid device function`.",
-        advice=f"Take an image with ROCm {own} or newer."
+        advice=f"Take an image with ROCm {_first_of_amd(target, matrix) or own} or newer."
         if held.place == getattr(environment.image, "place", None)
         else f"Install ROCm {own} or newer.",
         sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm in (own, first) for s in b.sources))[:2],
@@ -154,9 +154,14 @@ def _was_missing(rocm: str, first: str, target: Target, matrix: Matrix) -> bool:
 
 def _first_of_its_own(target: Target, matrix: Matrix) -> str:
     """The first ROCm release with code for the target itself: whoever takes an older one needs an override, if one helps at all."""
-    stated = [s.since for s in matrix.support if target.gpu in s.gfx and s.os == "linux" and s.state in _BY_AMD]
-    every = [*(b.rocm for b in matrix.torch if covers(b.gfx, target.gpu)), *stated]
+    every = [b.rocm for b in matrix.torch if covers(b.gfx, target.gpu)] + [_first_of_amd(target, matrix)]
     return min((r for r in every if versions.parse(r)), key=versions.sort_key, default="")
+
+
+def _first_of_amd(target: Target, matrix: Matrix) -> str:
+    """The first ROCm release that a statement of AMD's has for the target: an image of an older one has a torch from before that."""
+    stated = [s.since for s in matrix.support if target.gpu in s.gfx and s.os == "linux" and s.state in _BY_AMD]
+    return min((r for r in stated if versions.parse(r)), key=versions.sort_key, default="")
 
 
 def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
