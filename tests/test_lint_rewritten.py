@@ -62,6 +62,10 @@ LOCK_COPIED = "if [ -f other.lock ]; then cp other.lock uv.lock; fi"
     (["patch -p1 < some.patch", "uv sync"], "warning"),
     (["uv lock --upgrade", "uv sync"], "warning"),
     (["uv lock --check", "uv sync"], "error"),
+    (["echo '[project]' | tee pyproject.toml", "uv sync"], "warning"),
+    (["sed -n 1p pyproject.toml", "uv sync"], "error"),
+    (["mkdir other", "cp other.toml other/pyproject.toml", "uv sync"], "error"),
+    (["cp missing.toml pyproject.toml", "uv sync"], "warning"),
     (["rm uv.lock", "uv sync"], "error"),
     (["rm -f pyproject.toml", "uv sync"], "warning"),
 ], ids=lambda value: " && ".join(value) if isinstance(value, list) else value)  # fmt: skip
@@ -79,9 +83,11 @@ def test_without_its_lock_the_project_decides(tmp_path: Path) -> None:
     assert one.evidence[0].artifact == "pyproject.toml"
 
 
-def test_a_patch_of_another_repository_changes_nothing_here(tmp_path: Path) -> None:
-    script = "git clone https://github.com/x/y\ncd y\ngit apply ../some.patch\ncd ..\nuv sync\n"
-    assert [f.severity for f in report(tmp_path, {**FILES, "setup_rocm.sh": script}).findings if f.title == CUDA] == ["error"]
+def test_what_is_done_in_another_repository_changes_nothing_here(tmp_path: Path) -> None:
+    for n, change in enumerate(("git apply ../some.patch", "uv lock", "rm uv.lock")):
+        script = f"git clone https://github.com/x/y\ncd /tmp/y\n{change}\ncd -\nuv sync\n"
+        found = report(tmp_path / str(n), {**FILES, "setup_rocm.sh": script}).findings
+        assert [f.severity for f in found if f.title == CUDA] == ["error"]
 
 
 @pytest.mark.parametrize(("change", "severity"), [

@@ -41,7 +41,11 @@ def doubts(
     if place := repository.lost:
         yield f"{place.words} takes a file that is not there"
     if place := repository.beyond:
-        yield f"what {place.words} says of GPUs is not read" if place.line else f"whether {place.file} compiles for {target.gpu} is not known"
+        yield (
+            f"what {place.words} says of GPUs is not read"
+            if place.line
+            else f"whether {place.file} compiles for {target.gpu} is not known"
+        )
     for limit in repository.limits:
         if covers(limit.gfx, target.gpu) is False:
             yield f"{limit.place.words} names GPUs without {target.gpu}"

@@ -96,7 +96,11 @@ def container(argv: list[str], place: Place) -> Container:
         single.get("--shm-size", ""),
         single.get("--ipc", ""),
         "--privileged" in single or opaque or by_toolkit or any(v.startswith("/dev:") for v in volumes),
-        "nvidia" if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices) else "gpus" if "--gpus" in single else "",
+        "nvidia"
+        if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices)
+        else "gpus"
+        if "--gpus" in single
+        else "",
         _is_handed_a_gpu((*devices, *volumes), run) or needs_gpu(image, run.command),
         mounted=()
         if any(o == "--device-cgroup-rule" for o, _ in options)

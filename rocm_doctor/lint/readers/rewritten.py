@@ -39,8 +39,8 @@ def is_change(argv: list[str], context: shell.Context) -> bool:
             context.names[shell.EDITED + path] = "\n".join(filter(None, (before, said)))[: shell.MAX_VALUE]
     elif _PATCHES.match(said) and context.tree.exists(context.path(".") or "?"):
         context.names[shell.EDITED] = said
-    elif locks := _LOCKS.match(said):
-        context.names[shell.EDITED + (context.path(f"{locks[1]}.lock") or "")] = shell.ANEW
+    elif (locks := _LOCKS.match(said)) and (lock := context.path(f"{locks[1]}.lock")):
+        context.names[shell.EDITED + lock] = shell.ANEW
     elif written := _written(argv, context):
         context.names[shell.EDITED + written] = shell.ANEW
     else:

@@ -8,7 +8,7 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Setting
 from rocm_doctor.lint.environments.words import cards
-from rocm_doctor.lint.readers.files import Tree, quoted
+from rocm_doctor.lint.readers.files import Tree
 
 _GPU = re.compile(rb"\bgfx(?:9|10|11|12)[0-9a-f]{1,2}\b")
 _DOCUMENT = regex(r"\.(?:md|rst)$", re.I)
@@ -22,17 +22,16 @@ def served(tree: Tree) -> Setting | None:
     """All GPUs that the documents name, where one of them lists several of those that it is for, with the place of that list; None where none does."""
     place: Place | None = None
     told: dict[str, None] = {}
-    lines = dict.fromkeys((at.file, at.line) for at, _ in itertools.islice(tree.mentions(_GPU, (b"gfx",), only=_DOCUMENT), _MOST))
-    for file, numbers in itertools.groupby(lines, key=lambda line: line[0]):
-        text = (tree.text(file, wanted=False) or "").splitlines()
-        listed: dict[int, dict[str, None]] = {}
-        for _, number in numbers:
-            line = text[number - 1] if number <= len(text) else ""
-            gpus = dict.fromkeys(cards(line))
-            told |= gpus
-            heading = next((n for n in range(number - 1, 0, -1) if _HEADING.match(text[n - 1])), 0)
-            if _LABEL.match(line) or (heading and _LISTS.search(text[heading - 1])):
-                listed.setdefault(heading, {}).update(gpus)
+    found = itertools.islice(tree.mentions(_GPU, (b"gfx",), only=_DOCUMENT), _MOST)
+    for file, mentions in itertools.groupby(found, key=lambda one: one[0].file):
+        text = (tree.text_if_there(file) or "").split("\n")
+        listed: dict[str, set[bytes]] = {}
+        for at, named in mentions:
+            line = "".join(text[at.line - 1 : at.line])  # nothing of a binary file
+            told |= dict.fromkeys(cards(line))
+            heading = next((above for above in text[at.line - 1 :: -1] if _HEADING.match(above)), "")
+            if _LABEL.match(line) or _LISTS.search(heading):
+                listed.setdefault(heading, set()).add(named[0])
                 if place is None and len(listed[heading]) > 1:
-                    place = Place(file, number, quoted(line))
+                    place = at
     return Setting("served", ";".join(told), place, gfx=tuple(told)) if place else None

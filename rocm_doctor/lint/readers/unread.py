@@ -43,7 +43,8 @@ def needed_on_windows(tree: Tree, read: Set[str]) -> Place | None:
 
 # What decides for which GPUs something is, wherever it is written.
 _DECIDES = (
-    _NEEDED + rb"|whl/(?:nightly/|test/)?cu\d|\bnvidia/cuda:|\bnvidia-[a-z-]+-cu1\d|\+cu1\d\d|\bHSA_OVERRIDE_GFX_VERSION|\b(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES"
+    _NEEDED
+    + rb"|whl/(?:nightly/|test/)?cu\d|\bnvidia/cuda:|\bnvidia-[a-z-]+-cu1\d|\+cu1\d\d|\bHSA_OVERRIDE_GFX_VERSION|\b(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES"
     rb"|\b(?:PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|GPU_ARCHS)\b"
 )
 _PROGRAMS = regex(r"(?<!\.md)(?<!\.rst)(?<!\.adoc)(?<!\.html)$", re.I)
