@@ -254,3 +254,14 @@ def test_an_index_from_before_the_gpu_from_which_no_torch_is_asked_for(tmp_path:
     text = f"name: x\ndependencies:\n  - python=3.11\n  - pip:\n    - {asked}\n    - --index-url https://download.pytorch.org/whl/nightly/rocm5.2\n"
     found = [f for f in serious(report(tmp_path, {"environment_amd.yaml": text}, "gfx1151")) if f.id == "arch.not-in-build"]
     assert [f.severity for f in found] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("extra", "severity"), [("device-gfx1150", "warning"), ("device-all", "error"), ("device-gfx906,device-gfx1150", "error")]
+)
+def test_a_torch_with_the_device_packages_of_other_gpus_alone(tmp_path: Path, extra: str, severity: str) -> None:
+    files = {
+        "requirements-rocm.txt": f"--index-url https://repo.amd.com/rocm/whl-multi-arch/\ntorch[{extra}]==2.11.0+rocm7.14.0\n"
+    }
+    (one,) = (f for f in report(tmp_path, files, gpu="gfx906").findings if f.id == "arch.dropped-by-rocm")
+    assert one.severity == severity

@@ -14,7 +14,7 @@ import msgspec
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import elsewhere
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, ReadProblem, Repository, Requirement, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.addresses import source_of
@@ -180,10 +180,18 @@ def _is_bare(environment: Environment) -> bool:
 
 
 def _is_for_another(environment: Environment, target: Target) -> bool:
-    """True if all that an environment builds, or the indexes that are for one GPU, are for others than the target: it is meant for those."""
+    """True if all that an environment builds, and the indexes and device packages that are for one GPU, are for others than the target: it is meant
+    for those.
+    """
     built = [targets_of(s) for s in lists(environment)]
+    built += [gpus for step in environment.steps for r in step.requirements if (gpus := _devices_of(r))]
     built += [(gpu,) for step in environment.steps for index in step.indexes if (gpu := gpu_of_index(index.url))]
     return bool(built) and all(covers(one, target.gpu) is False for one in built)
+
+
+def _devices_of(one: Requirement) -> tuple[str, ...]:
+    """The GPUs whose device packages are asked for with a package of AMD's (`torch[device-gfx1150]`)."""
+    return tuple(extra.removeprefix("device-") for extra in one.extras if extra.startswith("device-gfx"))
 
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.
