@@ -42,3 +42,41 @@ def test_a_branch_for_amd_that_no_service_takes_is_an_image_of_its_own(tmp_path:
     taken = service.replace("cuda", "rocm")
     again = repository(tmp_path / "b", {"Dockerfile": IMAGE, "docker-compose.yml": taken}).environments
     assert [e.name for e in again if e.sort == "image"] == ["docker-compose.yml service app by Dockerfile"]
+
+
+BY_ARGUMENT = """ARG BACKEND=cpu
+FROM ubuntu:24.04 AS base
+{}
+COPY *.txt ./
+RUN if [ "$BACKEND" = "rocm" ]; then pip install -r requirements-rocm.txt; else pip install -r requirements-cpu.txt; fi
+"""
+LISTS = {
+    "requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.5.1\n",
+    "requirements-cpu.txt": "--index-url https://download.pytorch.org/whl/cpu\ntorch==2.5.1\n",
+}
+
+
+@pytest.mark.parametrize(("stage", "given", "torch"), [
+    ("ENV X=1", "rocm", "cpu"), ("ENV X=1", "", "cpu"), ("ARG BACKEND", "rocm", "rocm"), ("ARG BACKEND", "", "rocm"), ("ARG BACKEND=rocm", "", "rocm"),
+    ("ARG BACKEND=rocm", "cpu", "cpu"), ("ARG OTHER BACKEND", "rocm", "rocm"), ("ARG OTHER=1 BACKEND", "", "rocm"), ("ENV BACKEND=rocm", "", "rocm"),
+    ("ARG BACKEND\nFROM base", "rocm", "rocm"), ("ARG BACKEND\nFROM ubuntu:24.04", "rocm", "cpu"),
+])  # fmt: skip
+def test_a_stage_sees_the_arguments_that_it_asks_for(tmp_path: Path, stage: str, given: str, torch: str) -> None:
+    """An argument from before the first FROM is empty in a stage without an ARG for it; a stage on another one has that one's. Who builds by hand may
+    give another value than the default.
+    """
+    files = {**LISTS, "Dockerfile": BY_ARGUMENT.format(stage)}
+    build = f"build: {{context: ., args: {{BACKEND: {given}}}}}" if given else "build: ."
+    files["compose.yaml"] = f"services:\n  train:\n    {build}\n"
+    made = next(e for e in repository(tmp_path, files).environments if e.sort == "image" and e.steps)
+    lists = {r.place.file for step in made.steps for r in step.requirements}
+    assert lists == {f"requirements-{torch}.txt"}
+
+
+def test_a_branch_that_no_build_takes_leaves_its_list_to_itself(tmp_path: Path) -> None:
+    (one,) = (
+        f
+        for f in report(tmp_path, {**LISTS, "Dockerfile.rocm": BY_ARGUMENT.format("")}, "gfx1151").findings
+        if f.severity == "error"
+    )
+    assert (one.subject, one.id) == ("requirements-rocm.txt", "arch.not-in-build")

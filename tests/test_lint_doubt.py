@@ -192,7 +192,7 @@ def test_a_list_beside_one_that_serves_the_gpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [
-    {"README.md": "Use Python 3.10.\n"}, {".python-version": "3.10\n"}, {"runtime.txt": "python-3.10.12\n"}, {".tool-versions": "python 3.10.12\n"},
+    {"README.md": "Use Python 3.10.\n"}, {".python-version": "3.10\n"}, {"runtime.txt": "python-3.10.12\n"}, {".tool-versions": "python 3.10.12\n"}, {".mise.toml": "[tools]\npython = \"3.10\"\n"}, {"tox.ini": "basepython = python3.10\n"}, {".github/workflows/test.yml": "python-version: \"3.10\"\n"},
     {"a.ipynb": '{"cells": [], "metadata": {"language_info": {"name": "python", "pygments_lexer": "ipython3", "version": "3.10.9"}}}'},
 ])  # fmt: skip
 def test_another_python_that_the_repository_names(tmp_path: Path, more: dict[str, str]) -> None:

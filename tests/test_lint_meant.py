@@ -265,3 +265,32 @@ def test_a_torch_with_the_device_packages_of_other_gpus_alone(tmp_path: Path, ex
     }
     (one,) = (f for f in report(tmp_path, files, gpu="gfx906").findings if f.id == "arch.dropped-by-rocm")
     assert one.severity == severity
+
+
+SWAP = "RUN rm -rf /v/torch/lib/rocblas/library && mv /opt/rocm/lib/rocblas/library /v/torch/lib/rocblas/\n"
+OF_64 = {"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1\n"}
+
+
+@pytest.mark.parametrize(("more", "severity"), [(SWAP, "warning"), ("", "error")])
+def test_a_rocblas_that_the_repository_replaces(tmp_path: Path, more: str, severity: str) -> None:
+    files = {**OF_64, "requirements-amd.txt": OF_64["requirements-rocm.txt"]}
+    files["Dockerfile.rocm"] = f"FROM ubuntu:24.04\nCOPY *.txt ./\nRUN pip install -r requirements-rocm.txt\n{more}"
+    found = [f for f in serious(report(tmp_path, files, "gfx906")) if f.id == "arch.blas-missing"]
+    assert {f.severity for f in found} == {severity}
+    assert all(("line 4 of Dockerfile.rocm" in f.advice) is bool(more) for f in found)
+
+
+@pytest.mark.parametrize(("programs", "severity"), [
+    ({}, "error"), ({"run.py": "import json\n"}, "warning"), ({"run.py": "import json\nimport torch.nn as nn\n"}, "error"), ({"run.py": "from transformers import x\n"}, "error"),
+    ({"run.py": "def f():\n    import open_clip\n"}, "error"), ({"run.py": "from torchvision import x\n"}, "error"), ({"run.py": "import json\n# import torch\n"}, "warning"), ({"run.py": "x = 1\n"}, "error"),
+    ({"run.py": "import json\n", "a.ipynb": '{"cells": [{"source": [\n "import torch\\n"]}]}'}, "error"), ({"run.js": "import torch\n"}, "error"),
+])  # fmt: skip
+def test_a_torch_that_no_program_imports(tmp_path: Path, programs: Files, severity: str) -> None:
+    (one,) = (f for f in serious(report(tmp_path, {**OF_64, **programs}, "gfx906")) if f.id == "arch.blas-missing")
+    assert one.severity == severity
+    assert ("No program of the repository imports torch" in one.advice) is (severity == "warning")
+
+
+def test_what_is_in_a_folder_of_history_is_used_no_more(tmp_path: Path) -> None:
+    files = {"history/setup_rocm.sh": "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"}
+    assert not serious(report(tmp_path, files, "gfx906"))

@@ -324,7 +324,7 @@ class Repository(msgspec.Struct, frozen=True):
     the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
     `beyond`: what decides for which GPUs something is, in a file that was not read, or a source of code for GPUs (line 0).
     `limits`: the GPUs that data files list, and that documents have something built for. `imports`: the libraries of training
-    that programs import.
+    that programs import; `modules`: all modules that they import, by the first part of their names.
     """
 
     environments: tuple[Environment, ...]
@@ -350,3 +350,4 @@ class Repository(msgspec.Struct, frozen=True):
     beyond: Place | None = None
     limits: tuple[Setting, ...] = ()
     imports: tuple[Setting, ...] = ()
+    modules: frozenset[str] = frozenset()

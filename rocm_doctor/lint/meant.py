@@ -14,8 +14,10 @@ from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, 
 from rocm_doctor.lint.elsewhere import DECIDES, is_told, suits
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.files import folder_of
+from rocm_doctor.lint.readers.uses import GPU_MODULES
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.images import release_of
+from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.override import names_sibling
@@ -39,6 +41,10 @@ def not_meant(
         return way.place, f"The {way.name} of the repository names another way to AMD GPUs than ROCm: {way.value}. "
     if (program := repository.on_cpu) and (one.id.startswith("arch.") or one.id == "version.torch-not-rocm"):
         return program, f"No program of the repository puts torch on a GPU, as by {program.words}. "
+    if swapped := _swapped(one, repository):
+        return swapped, f"Another rocBLAS takes the place of torch's own by {swapped.words}. "
+    if _without_torch(one, repository, matrix):
+        return environment.place, "No program of the repository imports torch, or a library that is known to need it. "
     if environment.place.file in repository.unnamed or _is_of_own_machine(one, environment, repository):
         return environment.place, f"Nothing in the repository names {environment.place.file}: it may be a leftover. "
     if written := _left_behind(environment, repository):
@@ -49,6 +55,31 @@ def not_meant(
         return None
     beside = _of_one_machine(environment, target, repository, matrix)
     return (beside, f"What lies beside it is set up for another GPU, as on {beside.words}. ") if beside else None
+
+
+def _swapped(one: Finding, repository: Repository) -> Place | None:
+    """Where the repository replaces the rocBLAS of an installed torch: what the wheel lacks may come from there."""
+    if one.id != "arch.blas-missing":
+        return None
+    return next((p.place for e in repository.environments for p in e.unresolved if p.about == "rocblas"), None)
+
+
+# Modules that need torch, or bring it, and are called otherwise than their packages in catalog/requires_torch.yaml.
+_NEED_TORCH = frozenset((
+    "comfy", "diffusers", "fairseq", "lightning_fabric", "mmcv", "mmengine", "nemo", "open_clip", "pyannote", "sam2", "segment_anything", "torch_geometric", "transformers", "TTS", "tts",
+    "unsloth_zoo", "whisper", "chatterbox", "demucs", "audiocraft", "f5_tts", "fish_speech", "moshi",
+))  # fmt: skip
+
+
+def _without_torch(one: Finding, repository: Repository, matrix: Matrix) -> bool:
+    """True if what is found is of torch, and the repository has programs none of which is known to use it: a list may name it in vain."""
+    if not repository.modules or not one.id.startswith(
+        ("arch.not", "arch.blas", "arch.dropped", "version.torch", "version.companion")
+    ):
+        return False
+    known = requires_torch(matrix)
+    using = GPU_MODULES | _NEED_TORCH | {name.replace("-", "_") for name in (*known.range, *known.exact)}
+    return not any(module in using or module.startswith("torch") for module in repository.modules)
 
 
 def _is_of_own_machine(one: Finding, environment: Environment, repository: Repository) -> bool:

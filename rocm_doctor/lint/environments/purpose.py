@@ -18,7 +18,7 @@ _VENDORED = frozenset((
 _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
 RETIRED = frozenset((
     "legacy", "archive", "archived", "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup",
-    "backups", "bak",
+    "backups", "bak", "history", "historical",
 ))  # fmt: skip
 """Folders of what is used no more."""
 EXAMPLES = RETIRED | frozenset((

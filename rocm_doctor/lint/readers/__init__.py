@@ -94,7 +94,7 @@ def read(root: Path, alone: str = "") -> Repository:
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
         beyond=unread.beyond(tree, read_ | {path for kind, path in listed if kind not in _IN_PART}) if for_amd else None,
-        limits=limited.limits(tree, read_) if for_amd else (), imports=imported.imports(tree) if for_amd else (),
+        limits=limited.limits(tree, read_) if for_amd else (), imports=imported.imports(tree) if for_amd else (), modules=imported.modules(tree) if for_amd else frozenset(),
     )  # fmt: skip
 
 

@@ -61,7 +61,14 @@ def environments(
         name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
         plain = frozenset(argument for argument, value in given.items() if "$" not in value)
-        names = {**arguments, "WORKDIR": "/"}
+        seen = {
+            name for chained in _chain(stage, by_name) for verb, words, _ in chained if verb == "ARG" for name, _ in _asked(words)
+        }
+        plain |= arguments.keys() - seen  # what no ARG of the stage asks for is empty in it
+        before = {_GIVEN + name: value for name, value in given.items()} | {
+            _BEFORE + name: value for name, value in arguments.items()
+        }
+        names = {**dict.fromkeys(arguments, ""), **before, "WORKDIR": "/"}
         made, used = _built(
             tree,
             stage,
@@ -270,11 +277,29 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
     elif verb == "SHELL" and (argv := expansion.filled(exec_form(words), context.names).split()):
         venvs.left(argv, place, context, found)  # what is run from here on may be run in another environment
     elif verb == "ARG":
-        for name, value in _PAIR.findall(words):
-            context.names.setdefault(name, expansion.filled(value.strip("\"'"), context.names))
+        for name, default in _asked(words):
+            own = None if default is None else expansion.filled(default, context.names)
+            by_caller, before = context.names.get(_GIVEN + name), context.names.get(_BEFORE + name)
+            value = next((one for one in (by_caller, own, before) if one is not None), None)
+            if value is None:
+                context.names.pop(name, None)
+                continue
+            context.names[name] = context.names.get(name) or value
             if "gfx" in context.names[name]:
                 given = name if name in context.arguments else ""
                 found.variables.append(Setting(name, context.names[name], place, argument=given))
+
+
+# Before the name of an argument that a build is given, and of one that stands before the first FROM: a stage sees either from its own ARG on
+# (https://docs.docker.com/reference/dockerfile/#understand-how-arg-and-from-interact).
+_GIVEN, _BEFORE = "GIVEN ", "ARG "
+_ARG = regex(r"(\w+)(?:=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*))?")
+
+
+def _asked(words: str) -> Iterator[tuple[str, str | None]]:
+    """The arguments of an ARG, each with its default; None for one without."""
+    for name, default in _ARG.findall(words):
+        yield name, default.strip("\"'") if f"{name}=" in words else None
 
 
 def _copy(source: str, to: str, context: shell.Context) -> None:

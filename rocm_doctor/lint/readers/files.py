@@ -177,6 +177,11 @@ class Tree:
                     line = data[data.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(data)]
                     yield Place(path, data.count(b"\n", 0, at) + 1, quoted(line.decode("utf-8", "replace"))), found
 
+    def words(self, pattern: re.Pattern[bytes], only: re.Pattern[str]) -> frozenset[str]:
+        """All that the first group of a pattern takes in the texts whose names fit `only`."""
+        texts = (self._bytes(path) if kept is None else kept for path, kept in self._texts_to_search() if only.search(path))
+        return frozenset(m[1].decode("utf-8", "replace") for text in texts for m in pattern.finditer(text))
+
     def _texts_to_search(self) -> list[tuple[str, bytes | None]]:
         """The texts of the repository, of any kind, with what is in them as far as MAX_KEPT goes: they are searched for many things."""
         if not self._searched:

@@ -15,6 +15,15 @@ _IMPORT = re.compile(rb"(?m)^(?:import|from)[ \t]+(" + b"|".join(_NAMES) + rb")\
 _PROGRAM = regex(r"\.py$")
 
 
+_MODULE = re.compile(rb"(?m)^[ \t]*\"?(?:import|from)[ \t]+([A-Za-z_]\w*)")
+_PROGRAMS = regex(r"\.(?:py|ipynb)$")
+
+
+def modules(tree: Tree) -> frozenset[str]:
+    """The first part of the name of each module that the programs and notebooks of a repository import."""
+    return tree.words(_MODULE, _PROGRAMS)
+
+
 def imports(tree: Tree) -> tuple[Setting, ...]:
     """Each of these libraries, with the first place that imports it outside of any condition, of tests and of examples, if no module of the
     repository is called so.

@@ -15,10 +15,14 @@ from rocm_doctor.lint.readers.files import Tree
 MAX_FOUND = 400
 MAX_NOTEBOOKS = 10
 _REFERS = regex(r"\$\{?([A-Za-z_]\w+)")
-_PYTHONS = regex(r"(?:python|pyenv)[ =@_\w]*?[\"': =~>-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M)
+_PYTHONS = regex(r"(?:python(?:-version)?|pyenv)[ =@_\w]*?[\"': =~>\[-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M)
 # Of a list only what its comments say: a marker bounds a line.
 _IN_COMMENT = regex(rf"^[ \t]*#.*?(?:{_PYTHONS.pattern})", re.I | re.M)
-_OF_PYTHON = regex(r"\.python-version|runtime\.txt|\.tool-versions|readme.*|install.*\.(?:md|rst|txt)|environment.*\.ya?ml", re.I)
+# What says at the root which Python a project is for: documents, settings of tools and of environments; lists have theirs in comments.
+_OF_PYTHON = regex(
+    r"readme.*|\.(?:python-version|tool-versions)|runtime\.txt|install.*\.txt|\.?[\w-]*\.(?:md|rst|toml|cfg|ini|ya?ml)|(?:\w+\.)?(?:docker|container)file[\w.-]*|makefile|pipfile|justfile",
+    re.I,
+)
 
 
 def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
@@ -111,10 +115,10 @@ _RAN = regex(r"\"name\"\s*:\s*\"python\"[^{}]*\"version\"\s*:\s*\"3\.(\d\d?)()()
 
 
 def pythons(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
-    """The Pythons that the README, a file for version managers, a notebook, or the file of an environment for AMD names; and those that a
-    project allows in which a list for AMD lies.
+    """The Pythons that a document or the settings of a tool at the root, a workflow, a notebook, or the file of an environment for AMD names; and those
+    that a project allows in which a list for AMD lies.
     """
-    at_root = [name for name in tree.matching("*") if _OF_PYTHON.fullmatch(name)]
+    at_root = [name for name in tree.matching("*") if _OF_PYTHON.fullmatch(name)] + tree.matching(".github/workflows/*.y*ml")
     notebooks = tree.matching("*.ipynb")[:MAX_NOTEBOOKS]
     amd = [e for e in environments if e.purpose.kind == "amd"]
     own = [e.place.file for e in amd if e.sort in ("script", "image", "service")]

@@ -20,7 +20,7 @@ Use = Literal["no", "unknown", "yes"]
 MAX_FILES = 40
 """Scripts and modules that are read for one container."""
 _STRENGTH: tuple[Use, ...] = ("no", "unknown", "yes")
-_GPU_MODULES = frozenset((
+GPU_MODULES = frozenset((
     "torch", "jax", "tensorflow", "vllm", "sglang", "deepspeed", "cupy", "unsloth", "trl", "torchtune", "axolotl", "llamafactory",
     "lightning", "pytorch_lightning", "megatron", "exllamav2", "comfy",
 ))  # fmt: skip
@@ -142,7 +142,7 @@ def _of_python(argv: Sequence[str], files: Files, seen: set[str]) -> Use:
     if first == "-c" and rest:
         return _of_code(rest[0], "", files, seen)
     module = rest[0] if first == "-m" and rest else ""
-    if module.split(".")[0] in _GPU_MODULES and _PREPARES.search(module) is None:
+    if module.split(".")[0] in GPU_MODULES and _PREPARES.search(module) is None:
         return "yes"
     if ASIDE.search(" ".join(words)):
         return "no"
@@ -179,7 +179,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 def _of_import(name: str, path: str, program: ast.Module, files: Files, seen: set[str]) -> Use:
     top = name.split(".")[0]
-    if top in _GPU_MODULES:
+    if top in GPU_MODULES:
         return "unknown" if _only_looks(program, top) else "yes"
     here = files._replace(folders=tuple(dict.fromkeys((path.rpartition("/")[0], *files.folders))))
     below = name.lstrip(".").replace(".", "/")
