@@ -55,3 +55,22 @@ def test_what_another_file_gives_an_argument_is_no_doubt_on_a_service_that_gives
     assert "Whoever builds Dockerfile with another SOURCE_IMAGE gets the change as well" in serious(found)[0].advice
     alone = {"Dockerfile": dockerfile.replace("ubuntu:22.04", IMAGE), "x.yml": "SOURCE_IMAGE: arm64v8/ubuntu:22.04\n"}
     assert (NOT_ROCM, "error", "Dockerfile:4") not in said(report(tmp_path / "b", alone))
+
+
+@pytest.mark.parametrize(("before", "runs"), [
+    ("exit 0", False), ("  exit", False), ("exit 1 # use the image", False), ("(exit 1)", True), ("test -e x || exit 1", True), ("test -e x && exit 0", True),
+    ("if [ -z $X ]; then\nexit 1\nfi", True), ("stop() {\nexit 1\n}", True), ("case $1 in\nx)\nexit 1 ;;\nesac", True), ("trap 'exit 1' INT", True),
+])  # fmt: skip
+def test_nothing_behind_an_exit_is_run(tmp_path: Path, before: str, runs: bool) -> None:
+    script = f"{before}\npip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    made = repository(tmp_path, {"setup_rocm.sh": script}).environments
+    assert bool([r for e in made for step in e.steps for r in step.requirements]) is runs
+
+
+@pytest.mark.parametrize(("table", "severity"), [
+    ('[tool.uv.pip]\ntorch-backend = "rocm6.4"\n', "warning"), ('[tool.uv]\nextra-index-url = ["https://example.com/simple"]\n', "warning"), ("[tool.uv]\npackage = true\n", "error"), ("", "error"),
+])  # fmt: skip
+def test_uv_finds_the_table_of_the_project(tmp_path: Path, table: str, severity: str) -> None:
+    files = {"pyproject.toml": f'[project]\nname = "x"\nversion = "1"\n{table}', "setup_rocm.sh": "uv pip install torch==2.9.1\n"}
+    (one,) = (f for f in report(tmp_path, files).findings if f.id == "version.torch-not-rocm" and f.severity != "note")
+    assert one.severity == severity

@@ -202,8 +202,12 @@ _SETTINGS = frozenset(("PIP_CONSTRAINT", "PIP_CONFIG_FILE", "UV_CONSTRAINT", "UV
 
 
 def _is_configured(tool: Tool, found: Script, context: Context) -> bool:
-    """True if a variable names constraints or a configuration for the installer, or the repository has one of uv's."""
-    return any(s.name in _SETTINGS for s in found.variables) or (tool == "uv" and context.tree.is_file("uv.toml"))
+    """True if a variable names constraints or a configuration for the installer, or uv finds one of its own: a file, or the project's table."""
+    if any(s.name in _SETTINGS for s in found.variables):
+        return True
+    path = context.path("pyproject.toml") or ""
+    project = projects.read(context.tree, path) if tool == "uv" and context.tree.is_file(path) else None
+    return tool == "uv" and (context.tree.is_file("uv.toml") or bool(project and project.by_uv))
 
 
 def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Script, asked: _Arguments) -> None:

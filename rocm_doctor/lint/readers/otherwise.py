@@ -15,7 +15,9 @@ from rocm_doctor.lint.readers.files import Tree
 MAX_FOUND = 400
 MAX_NOTEBOOKS = 10
 _REFERS = regex(r"\$\{?([A-Za-z_]\w+)")
-_PYTHONS = regex(r"(?:python(?:-version)?|pyenv)[ =@_\w]*?[\"': =~>\[-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M)
+_PYTHONS = regex(
+    r"(?:python(?:-version)?|pyenv)[ =@_\w]*?[\"': =~>\[-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M
+)
 # Of a list only what its comments say: a marker bounds a line.
 _IN_COMMENT = regex(rf"^[ \t]*#.*?(?:{_PYTHONS.pattern})", re.I | re.M)
 # What says at the root which Python a project is for: documents, settings of tools and of environments; lists have theirs in comments.

@@ -56,6 +56,8 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if context.tree.commands > MAX_IN_ALL:
             _cut_short(place, context, f"its commands are run more than {MAX_IN_ALL:,} times in all")
             return
+        if one.words[:1] == ["exit"] and not one.arms and _is_alone(one.place, context):
+            return  # nothing behind it is run
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
         pythons = len(found.pythons)
         _do(docker.with_program(one.words, one.handed), one.place, context, found)
@@ -82,6 +84,12 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
             if not venvs.made_where_missing(one.words, one.arms):
                 found.pythons[pythons:] = [msgspec.structs.replace(one, value="") for one in found.pythons[pythons:]]
+
+
+def _is_alone(place: Place, context: shell.Context) -> bool:
+    """True if a line begins with its command: an exit in parentheses ends those."""
+    lines = context.tree.lines(place.file)
+    return 0 < place.line <= len(lines) and lines[place.line - 1].lstrip().startswith(place.quote[:4])
 
 
 def run_at_the_end(found: shell.Script) -> tuple[Step, ...]:
