@@ -41,11 +41,12 @@ def needed_on_windows(tree: Tree, read: Set[str]) -> Place | None:
     return tree.mention(re.compile(_NEEDED_ON_WINDOWS), (b"rocm", b"radeon"), read)
 
 
-# What decides for which GPUs something is, wherever it is written.
+# What decides for which GPUs something is, wherever it is written: an address, an image, a build, or a value that a variable is given.
+_GIVEN = rb"[\"'\])]*[ \t]*(?:=|:|,)[ \t]*[\"']?"
 _DECIDES = (
-    _NEEDED
-    + rb"|whl/(?:nightly/|test/)?cu\d|\bnvidia/cuda:|\bnvidia-[a-z-]+-cu1\d|\+cu1\d\d|\bHSA_OVERRIDE_GFX_VERSION|\b(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES"
-    rb"|\b(?:PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|GPU_ARCHS)\b"
+    _NEEDED + rb"|whl/(?:nightly/|test/)?cu\d|\bnvidia/cuda:|\bnvidia-[a-z-]+-cu1\d|\+cu1\d\d"
+    rb"|\bHSA_OVERRIDE_GFX_VERSION" + _GIVEN + rb"\d|\b(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES" + _GIVEN + rb"(?:[1-9-]|all\b)"
+    rb"|\b(?:PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|GPU_ARCHS)" + _GIVEN + rb"gfx"
 )
 _PROGRAMS = regex(r"(?<!\.md)(?<!\.rst)(?<!\.adoc)(?<!\.html)$", re.I)
 _SOURCES = regex(r"\.(?:cu|cuh|hip|hip\.cpp|cl)$", re.I)
