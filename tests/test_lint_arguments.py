@@ -80,3 +80,20 @@ def test_a_branch_that_no_build_takes_leaves_its_list_to_itself(tmp_path: Path) 
         if f.severity == "error"
     )
     assert (one.subject, one.id) == ("requirements-rocm.txt", "arch.not-in-build")
+
+
+@pytest.mark.parametrize(("stage", "said"), [
+    ("RUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\nRUN ./build.sh $MODE", "MODE is empty on line 4 of Dockerfile.rocm"),
+    ("ARG MODE\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\nRUN ./build.sh $MODE", ""),
+    ("ENV MODE=x\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\nRUN ./build.sh $MODE", ""),
+    ("RUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\nRUN ./build.sh ${MODE:-x}", ""),
+])  # fmt: skip
+def test_an_argument_that_is_empty_in_a_stage_leaves_ready_open(tmp_path: Path, stage: str, said: str) -> None:
+    files = {
+        "Dockerfile.rocm": f"ARG MODE=fast\nFROM ubuntu:24.04\n{stage}\n",
+        "build.sh": "echo\n",
+        "run.py": "import torch\ntorch.ones(1).cuda()\n",
+    }
+    found = report(tmp_path, files)
+    assert ("MODE is empty" in found.summary) is bool(said)
+    assert said in found.summary

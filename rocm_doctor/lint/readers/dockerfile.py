@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -76,9 +76,26 @@ def environments(
             by_name,
             shell.Context(tree, folder, names, {}, arguments=open_, given=plain, declared=build is not None),
         )
+        made = msgspec.structs.replace(made, doubts=(*made.doubts, *_empty(stage, by_name, arguments.keys() - seen)))
         if is_for_hygon(text):
             made = msgspec.structs.replace(made, purpose=Purpose("other", "Hygon's DCU", made.place))
         yield made, used
+
+
+def _empty(stage: Stage, by_name: dict[str, Stage], arguments: Collection[str]) -> Iterator[ReadProblem]:
+    """The first instruction of a stage, or of one below it, that takes an argument from before the first FROM which no ARG asks for."""
+    rows = [row for chained in _chain(stage, by_name)[::-1] for row in chained]
+    set_ = {name for verb, words, _ in rows if verb == "ENV" for name, _ in _PAIR.findall(words)}
+    for verb, words, place in rows:
+        named = (
+            next((m[1] for m in _TAKES.finditer(words) if m[1] in arguments and m[1] not in set_), "") if verb != "ENV" else ""
+        )
+        if named:
+            yield ReadProblem(
+                place,
+                f"{named} is empty on {place.words}: it is given before the first FROM, and no ARG of the stage asks for it",
+            )
+            return
 
 
 def lacks_stage(tree: Tree, build: Build) -> bool:
@@ -293,6 +310,7 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
 # Before the name of an argument that a build is given, and of one that stands before the first FROM: a stage sees either from its own ARG on
 # (https://docs.docker.com/reference/dockerfile/#understand-how-arg-and-from-interact).
 _GIVEN, _BEFORE = "GIVEN ", "ARG "
+_TAKES = regex(r"\$\{?([A-Za-z_]\w*)(?:\}|\b)(?!:?-)")
 _ARG = regex(r"(\w+)(?:=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*))?")
 
 
