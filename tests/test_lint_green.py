@@ -316,6 +316,7 @@ def test_what_a_copy_takes_and_only_a_program_names(tmp_path: Path, more: dict[s
     ("src/start.py", "import os\nos.environ.setdefault('HSA_OVERRIDE_GFX_VERSION', '11.0.0')\n", "what line 2 of src/start.py says of GPUs is not read"),
     ("src/start.py", "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\nprint(os.environ.get('HSA_OVERRIDE_GFX_VERSION'))\n", ""),
     ("src/start.py", "import os\nenv = {'PYTORCH_ROCM_ARCH': 'gfx942'}\n", "what line 2 of src/start.py says of GPUs is not read"),
+    ("modules/packages.sh", "${UV} pip install torch --index-url https://download.pytorch.org/whl/rocm5.2\n", "what line 1 of modules/packages.sh says of GPUs is not read"),
     ("deploy/values.json", '{"image": "nvidia/cuda:12.8.0-base"}\n', "what line 1 of deploy/values.json says of GPUs is not read"),
     ("csrc/kernel.cu", "__global__ void f() {}\n", "whether csrc/kernel.cu compiles for gfx1100 is not known"),
     ("csrc/kernel.hip", "__global__ void f() {}\n", "whether csrc/kernel.hip compiles for gfx1100 is not known"),

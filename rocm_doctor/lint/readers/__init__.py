@@ -99,7 +99,7 @@ def read(root: Path, alone: str = "") -> Repository:
 
 
 # Kinds of files of which only some forms are read.
-_IN_PART = ("python", "setuptools", "cmake", "make", "config", "deepspeed", "tomlconfig", "pinokio")
+_IN_PART = ("python", "shell", "setuptools", "cmake", "make", "config", "deepspeed", "tomlconfig", "pinokio")
 
 
 def _over_images(environments: Iterable[Environment]) -> tuple[str, ...]:
