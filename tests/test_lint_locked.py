@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def test_the_remedy_has_a_marker_beside_sources_that_have_one(tmp_path: Path) ->
     text = EXTRA.format(name="rocm", marker="").replace('extra = "rocm"', 'extra = "rocm", marker = "sys_platform == \'linux\'"')
     (one,) = [f for f in report(tmp_path, {"pyproject.toml": text + uv_indexes("rocm7.2", "cu128")}).findings if f.id == NOT_ROCM]
     assert 'extra = "rocm", marker = "sys_platform == \'linux\'"' in one.advice
+    # Tried with uv 0.13.9: without a marker of its own it is looked for on the package index for other systems, and nothing is locked.
+    assert re.search(r"\"(?:pytorch-)?triton-rocm==[\d.]+; sys_platform == 'linux'\"", one.advice)
+
+
+def test_the_remedy_has_no_marker_beside_sources_without_one(tmp_path: Path) -> None:
+    text = EXTRA.format(name="rocm", marker="")
+    (one,) = [f for f in report(tmp_path, {"pyproject.toml": text + uv_indexes("rocm7.2", "cu128")}).findings if f.id == NOT_ROCM]
+    assert "triton-rocm==" in one.advice
+    assert "sys_platform" not in one.advice
 
 
 @pytest.mark.parametrize(("marker", "system"), [

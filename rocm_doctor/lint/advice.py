@@ -269,10 +269,11 @@ def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
     """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole. A lock is made again of them."""
     own = environment.labels[0] if environment.sort == "project" and environment.labels else ""
     kind, extra = ("group" if environment.name.endswith(f" group {own}") else "extra", own) if own else _asked(environment)
-    needs = ", ".join(_extra(found))
-    # uv refuses a source without a marker beside those that have one.
+    # uv refuses a source without a marker beside those that have one, and looks for a triton without one on the package index for other systems.
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
-    sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "", kind)
+    linux = "sys_platform == 'linux'"
+    needs = ", ".join(f'"{one}; {linux}"' if marked and one == found.triton else one for one in _extra(found))
+    sources = _sources(found, extra, linux if marked else "", kind)
     kept = f" The entries that these sources have for another {kind} stay." if extra else ""
     among = f"the dependencies{f' of the {kind} {extra}' if extra else ''}"
     other = _other_triton(environment, found)
