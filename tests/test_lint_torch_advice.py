@@ -328,3 +328,15 @@ def test_what_a_release_outside_of_the_range_changes(tmp_path: Path, spec: str) 
     script = f'pip install "torch{spec}" --index-url https://download.pytorch.org/whl/rocm6.2\n'
     found = serious(report(tmp_path, {"install_rocm.sh": script}, gpu="gfx1151"))
     assert ("weights_only" in " ".join(f.advice for f in found)) is ("<2.6" in spec)
+
+
+@pytest.mark.parametrize(("release", "fits"), [("==0.1.2", True), ("==0.1.99", False)])
+def test_a_package_whose_release_requires_the_advised_torch_is_not_in_its_way(tmp_path: Path, release: str, fits: bool) -> None:
+    wheel = (
+        "https://repo.radeon.com/rocm/manylinux/rocm-rel-6.4.1/torch-2.6.0%2Brocm6.4.1.git1ded221d-cp310-cp310-linux_x86_64.whl"
+    )
+    listed = f"chatterbox-tts{release}\ntorch @ {wheel}\n"
+    found = report(tmp_path, {"requirements-rocm.txt": listed}, "gfx906", python="3.10")
+    (one,) = (f for f in found.findings if f.id == "arch.blas-missing")
+    assert ("Write torch==2.6.0+rocm6.2.4 on line 2 of requirements-rocm.txt." in one.advice) is fits
+    assert ("In the way of that" in one.advice) is not fits
