@@ -145,7 +145,10 @@ def test_a_rocm_from_before_the_gpu_names_the_first_with_code_for_the_gpu_itself
     files = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm5.0_ubuntu20.04_py3.8_pytorch_1.10.0\nRUN pip install -e .\n"}
     one = next(f for f in serious(report(tmp_path, files, gpu)) if "base image" in f.title)
     assert one.title == f"the base image has ROCm 5.0, from before there was code for {gpu}"
-    assert f"ROCm {first} or newer" in one.advice
+    assert one.advice == f"Take an image with ROCm {first} or newer."
+    files["Dockerfile.rocm"] += "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+    one = next(f for f in serious(report(tmp_path, files, gpu)) if "base image" in f.title)
+    assert "Take HSA_OVERRIDE_GFX_VERSION out of line 3 of Dockerfile.rocm then" in one.advice
 
 
 @pytest.mark.parametrize("gpu", ["gfx900", "gfx906", "gfx90a", "gfx90c", "gfx1030"])

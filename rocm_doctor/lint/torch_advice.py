@@ -16,10 +16,11 @@ from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import ON_TORCH, for_torch, keeping, leaving, manager
 from rocm_doctor.lint.changes import told
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Requirement, Step, Target
+from rocm_doctor.lint.declared import Environment, Place, Requirement, Step, Target
 from rocm_doctor.lint.facts import code_of
 from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.breaking import built_for_another, changes_of, left_out
+from rocm_doctor.lint.rules.built_for import without_override
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, pinned, wanted
 from rocm_doctor.lint.rules.replacing import with_own_torch, with_torch_of_its_release
@@ -168,7 +169,7 @@ class _Remedy:
             for r, spec in left_out(self.environment, proposed.version, self.matrix)
         )
         return "".join(
-            f" {words}" for words in (pins, self._with_rocm(proposed), changes, self._without_override(), left) if words
+            f" {words}" for words in (pins, self._with_rocm(proposed), changes, without_override(self.environment), left) if words
         )
 
     def _with_rocm(self, proposed: Proposal) -> str:
@@ -179,11 +180,6 @@ class _Remedy:
             f"{r.name}{r.spec} on {r.place.words} is of ROCm {versions.series(pinned(r.spec))}: take that of the ROCm that is installed."
             for r in old
         )
-
-    def _without_override(self) -> str:
-        """That an override goes: with it the GPU does not load the code that it would then have."""
-        places = dict.fromkeys(s.place.words for s in self.environment.variables if s.name == OVERRIDE and s.value.strip())
-        return f"Take {OVERRIDE} out of {' and '.join(places)} then: the GPU has code of its own." if places else ""
 
     def _in_the_way(self, found: Proposal) -> list[str]:
         """Packages that are built for another ROCm than the torch that is proposed, or that require a torch of their own."""

@@ -199,6 +199,12 @@ def override_of(environment: Environment) -> str | None:
     return next((s.value for s in reversed(environment.variables) if s.name == OVERRIDE and s.value), None)
 
 
+def without_override(environment: Environment) -> str:
+    """That the override of an environment goes: with it the GPU does not load the code that it would then have. Empty where none is set."""
+    places = dict.fromkeys(s.place.words for s in environment.variables if s.name == OVERRIDE and s.value.strip())
+    return f"Take {OVERRIDE} out of {' and '.join(places)} then: the GPU has code of its own." if places else ""
+
+
 def lists(environment: Environment) -> Iterator[Setting]:
     """The variables of an environment that list build targets."""
     for s in environment.variables:

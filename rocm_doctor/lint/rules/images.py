@@ -10,7 +10,7 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Target
-from rocm_doctor.lint.rules.built_for import lists, targets_of
+from rocm_doctor.lint.rules.built_for import lists, targets_of, without_override
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
@@ -112,6 +112,12 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
     state = last_state(environment, matrix, target)
     if not built and state and (build := build_of(matrix, state[2].local)) and build.gfx:
         return  # which GPUs that torch has code for is judged by itself
+    by_image = held.place == getattr(environment.image, "place", None)
+    newer = (
+        f"Take an image with ROCm {_first_of_amd(target, matrix) or own} or newer."
+        if by_image
+        else f"Install ROCm {own} or newer."
+    )
     yield found(
         matrix,
         "arch.not-in-build",
@@ -122,9 +128,7 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         severity="error" if state and state[0] is None else "warning",
         title=f"{held.words}, from before there was code for {target.gpu}",
         cause=f"No build of PyTorch and no list of AMD's for so old a ROCm has code for {target.gpu}: kernels made with it end in `invalid device function`.",
-        advice=f"Take an image with ROCm {_first_of_amd(target, matrix) or own} or newer."
-        if held.place == getattr(environment.image, "place", None)
-        else f"Install ROCm {own} or newer.",
+        advice=f"{newer} {without_override(environment)}".rstrip(),
         sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm in (own, first) for s in b.sources))[:2],
     )
 
