@@ -97,3 +97,16 @@ def test_an_argument_that_is_empty_in_a_stage_leaves_ready_open(tmp_path: Path, 
     found = report(tmp_path, files)
     assert ("MODE is empty" in found.summary) is bool(said)
     assert said in found.summary
+
+
+LEAVES = "FROM ubuntu:24.04 AS old\nRUN pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/rocm6.2\nFROM ubuntu:24.04 AS new\nRUN pip install torch==2.11.0 --index-url https://download.pytorch.org/whl/rocm7.2\n"
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ({}, "warning"), ({"build.sh": "docker build --target old -f Dockerfile.rocm .\n"}, "error"), ({"compose.yaml": "services: {x: {build: {context: ., dockerfile: Dockerfile.rocm, target: old}}}\n"}, "error"),
+    ({"build.sh": "docker build --target new -f Dockerfile.rocm .\n"}, "warning"), ({"README.md": "Use `--target older`.\n"}, "warning"),
+])  # fmt: skip
+def test_a_stage_that_no_build_makes(tmp_path: Path, more: dict[str, str], severity: str) -> None:
+    """A build without a target makes the last stage."""
+    found = report(tmp_path, {"Dockerfile.rocm": LEAVES, **more}, "gfx1151").findings
+    assert [f.severity for f in found if f.id == "arch.not-in-build" and f.severity != "note"] == [severity]

@@ -328,3 +328,11 @@ def test_what_speaks_of_gpus_and_is_not_read(tmp_path: Path, file: str, text: st
     found = report(tmp_path, {"requirements-rocm.txt": LIST, file: text})
     assert (found.verdict == "ready") is (not said)
     assert said in found.summary
+
+
+@pytest.mark.parametrize("option", ["-r", "-c"])
+def test_a_list_of_any_name_that_a_command_installs_is_read(tmp_path: Path, option: str) -> None:
+    torch = LIST if option == "-r" else "torch==2.9.1+rocm6.4\n"
+    asked = "" if option == "-r" else "torch --extra-index-url https://download.pytorch.org/whl/rocm6.4 "
+    files = {"Dockerfile.rocm": f"FROM ubuntu:24.04\nCOPY gpu.txt .\nRUN pip install {asked}{option} gpu.txt\n", "gpu.txt": torch}
+    assert report(tmp_path, files).verdict == "ready"

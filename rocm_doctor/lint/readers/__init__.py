@@ -93,9 +93,15 @@ def read(root: Path, alone: str = "") -> Repository:
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), served=served.served(tree) if for_amd else None, meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
-        beyond=unread.beyond(tree, read_ | {path for kind, path in listed if kind not in _IN_PART}) if for_amd else None,
+        beyond=unread.beyond(tree, read_ | _included(said) | {path for kind, path in listed if kind not in _IN_PART}) if for_amd else None,
         limits=limited.limits(tree, read_) if for_amd else (), imports=imported.imports(tree) if for_amd else (), modules=imported.modules(tree) if for_amd else frozenset(),
     )  # fmt: skip
+
+
+def _included(environments: Iterable[Environment]) -> set[str]:
+    """The files that commands and lists take requirements, constraints and indexes from."""
+    steps = [step for e in environments for step in e.steps]
+    return {one.place.file for step in steps for one in (*step.requirements, *step.constraints, *step.indexes)}
 
 
 # Kinds of files of which only some forms are read.

@@ -77,9 +77,19 @@ def environments(
             shell.Context(tree, folder, names, {}, arguments=open_, given=plain, declared=build is not None),
         )
         made = msgspec.structs.replace(made, doubts=(*made.doubts, *_empty(stage, by_name, arguments.keys() - seen)))
+        if build is None and stage is not stages[-1] and not _is_named(stage, tree):
+            # A build without a target makes the last stage and what that needs.
+            steps = (place for step in made.steps for place in (step.place, *(r.place for r in step.requirements)))
+            made = msgspec.structs.replace(made, unsure=(*made.unsure, stage.place, *steps, *(s.place for s in made.variables)))
         if is_for_hygon(text):
             made = msgspec.structs.replace(made, purpose=Purpose("other", "Hygon's DCU", made.place))
         yield made, used
+
+
+def _is_named(stage: Stage, tree: Tree) -> bool:
+    """True if a text of the repository has a stage built by its name."""
+    named = rb"(?i)(?:--target[ =]+|\btarget:[ \t]*|\btarget[ \t]*=[ \t]*)[\"']?" + re.escape(stage.name.encode()) + rb"\b"
+    return bool(stage.name) and tree.mention(re.compile(named), (b"target",)) is not None
 
 
 def _empty(stage: Stage, by_name: dict[str, Stage], arguments: Collection[str]) -> Iterator[ReadProblem]:
