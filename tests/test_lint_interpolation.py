@@ -27,6 +27,7 @@ def wrong(root: Path, files: dict[str, str]) -> list[str]:
     (f"- {OVERRIDE}=${{GFX}}", "GFX=11.5.1\n", 1), (f"- {OVERRIDE}=$GFX", "export GFX='10.3.0' # RX 6800\n", 1), (f"- {OVERRIDE}", f"{OVERRIDE}=11.5.1\n", 1),
     (f"- {OVERRIDE}=${{GFX:-11.5.1}}", "GFX=11.0.0\n", 0), (f"- {OVERRIDE}=${{GFX}}", "", 0), (f"- {OVERRIDE}=${{GFX:-}}", "", 1), (f"{OVERRIDE}: ${{GFX-}}", "", 1), (f"- {OVERRIDE}=", "", 1), (f"- {OVERRIDE}=${{GFX:-}}", "GFX=11.0.0\n", 0),
     (f"- {OVERRIDE}=$$GFX", "GFX=11.5.1\n", 0), (f"- {OVERRIDE}", "", 0),
+    (f"{OVERRIDE}:", "", 0), (f"{OVERRIDE}: ~", "", 0), (f'{OVERRIDE}: ""', "", 1), (f"{OVERRIDE}:", f"{OVERRIDE}=11.5.1\n", 1),
 ])  # fmt: skip
 def test_what_a_reference_becomes(tmp_path: Path, said: str, beside: str, found: int) -> None:
     files = {"docker/compose.yaml": composed(said), ".env": "GFX=9.0.0\n"} | ({"docker/.env": beside} if beside else {})

@@ -218,3 +218,12 @@ def test_merge_keys_and_keys_that_stand_twice(tmp_path: Path, merged: str, verdi
     )
     assert found.verdict == verdict
     assert said in found.summary
+
+
+@pytest.mark.parametrize(
+    ("off", "found"), [("scale: 0", 0), ("deploy: {replicas: 0}", 0), ("scale: 1", 1), ("deploy: {replicas: 2}", 1)]
+)
+def test_a_service_of_which_no_container_is_started(tmp_path: Path, off: str, found: int) -> None:
+    text = f"services:\n  w:\n    image: {IMAGE}\n    command: python train.py\n    {off}\n"
+    files = {"compose.rocm.yml": text, "train.py": 'import torch\ntorch.ones(1, device="cuda")\n'}
+    assert len([f for f in serious(report(tmp_path, files)) if f.id == "access.container"]) == found

@@ -37,7 +37,7 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
         templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
         handed = set(_handed(tree, path, files, over))
         for name, service in services.items() if services else []:
-            if isinstance(service.value, dict):
+            if isinstance(service.value, dict) and not _is_off(service):
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
                 if document.get("include"):
@@ -289,6 +289,12 @@ def _command(service: Node) -> str:
 def _nvidia(service: Node) -> str:
     """What asks for an NVIDIA card: the runtime, or a reserved device of that driver; or for one of any maker (`gpus`)."""
     return "nvidia" if "nvidia" in (*_drivers(service), _text(service, "runtime")) else "gpus" if _text(service, "gpus") else ""
+
+
+def _is_off(service: Node) -> bool:
+    """True for a service of which no container is started."""
+    deploy = service.get("deploy")
+    return "0" in (_text(service, "scale"), _text(deploy, "replicas") if deploy else "")
 
 
 def _text(node: Node, key: str) -> str:

@@ -22,9 +22,10 @@ _EMPTY = regex(r"\$\{\w+:?-\}")
 
 
 def environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
-    """`environment:` as a mapping or as a list of NAME=value, as it is written."""
+    """`environment:` as a mapping or as a list of NAME=value, as it is written; not what is a name alone."""
     for name, value in node.items() if node else []:
-        yield Setting(name, value.text(), yamls.place(tree, path, value.line))
+        if not value.null:
+            yield Setting(name, value.text(), yamls.place(tree, path, value.line))
     for item in node.list() if node else []:
         name, equals, text = item.text().partition("=")
         if equals:
@@ -39,9 +40,12 @@ def interpolated(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
         # A reference that becomes empty is left open: whoever starts the service fills it in. An empty default is a value.
         settled = value or _EMPTY.fullmatch(one.value)
         yield msgspec.structs.replace(one, value=value, default=True) if settled and value != one.value else one
-    for item in node.list() if node else []:
-        if item.text() in known:  # a name alone is handed through
-            yield Setting(item.text(), known[item.text()], yamls.place(tree, path, item.line), default=True)
+    alone = (
+        [(item.text(), item) for item in node.list()] + [(name, one) for name, one in node.items() if one.null] if node else []
+    )
+    for name, item in alone:
+        if name in known:  # a name alone is handed through
+            yield Setting(name, known[name], yamls.place(tree, path, item.line), default=True)
 
 
 def _beside(tree: Tree, path: str) -> dict[str, str]:

@@ -13,13 +13,14 @@ from rocm_doctor.lint.readers.files import Tree, quoted
 
 
 class Node:
-    """A value of a YAML file: `value` is a text, a dict or a list of Nodes; `line` is its line, or that of its key."""
+    """A value of a YAML file: `value` is a text, a dict or a list of Nodes; `line` is its line, or that of its key. `null`: nothing is written there."""
 
-    __slots__ = ("line", "value")
+    __slots__ = ("line", "null", "value")
 
-    def __init__(self, value: str | dict[str, Node] | list[Node], line: int) -> None:
+    def __init__(self, value: str | dict[str, Node] | list[Node], line: int, *, null: bool = False) -> None:
         self.value = value
         self.line = line
+        self.null = null
 
     def get(self, key: str) -> Node | None:
         """The value of a key; None if it is missing."""
@@ -72,7 +73,8 @@ def _node(node: Any) -> Node:
         return Node(dict(_pairs(node)), line)
     if isinstance(node, yaml.SequenceNode):
         return Node([_node(item) for item in node.value], line)
-    return Node(str(node.value), line)
+    null = node.tag == "tag:yaml.org,2002:null"
+    return Node("" if null else str(node.value), line, null=null)
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Node]]:
@@ -86,7 +88,8 @@ def _pairs(node: Any) -> Iterator[tuple[str, Node]]:
         yield from (pair for one in merged for pair in one.items())
     for name, key, value in named:
         if name and name != "<<":
-            yield name, Node(_node(value).value, key.start_mark.line + 1)
+            made = _node(value)
+            yield name, Node(made.value, key.start_mark.line + 1, null=made.null)
 
 
 def repeated(tree: Tree, path: str) -> Place | None:
