@@ -163,3 +163,17 @@ def test_a_wheel_that_lies_beside_is_of_an_unknown_build(tmp_path: Path, wheel: 
     """It is not the release of the same number: who made it, and for what, its name does not say."""
     image = f"FROM rocm/dev-ubuntu-22.04:6.4\nRUN wget https://example.org/{wheel}\nRUN pip install {wheel}\n"
     assert NOT_ROCM not in [i for i, _, _ in said(report(tmp_path, {"Dockerfile.rocm": image}))]
+
+
+@pytest.mark.parametrize("tool", ["list", "uv"])
+@pytest.mark.parametrize(
+    ("release", "torch"),
+    [("6.2.4", "2.3.0"), ("6.4.1", "2.6.0"), ("7.0", "2.8.0"), ("7.1", "2.8.0"), ("7.2", "2.9.1"), ("7.2.4", "2.10.0")],
+)
+def test_amds_folder_of_wheels_is_not_pytorchs_index_of_that_number(tmp_path: Path, release: str, torch: str, tool: str) -> None:
+    """PyTorch's index for ROCm 7.0 has no torch 2.8.0; AMD's folder for it has, with a local version that pip takes."""
+    folder = f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/"
+    files = {"requirements-rocm.txt": f"--find-links {folder}\ntorch=={torch}\n"}
+    if tool == "uv":
+        files = {"setup_rocm.sh": f"uv venv\nuv pip install torch=={torch} --find-links {folder}\n"}
+    assert not serious(report(tmp_path, files))

@@ -101,7 +101,8 @@ def read(root: Path, alone: str = "") -> Repository:
 def _included(environments: Iterable[Environment]) -> set[str]:
     """The files that commands and lists take requirements, constraints and indexes from."""
     steps = [step for e in environments for step in e.steps]
-    return {one.place.file for step in steps for one in (*step.requirements, *step.constraints, *step.indexes)}
+    required = {r.place.file for step in steps for r in (*step.requirements, *step.constraints)}
+    return required | {index.place.file for step in steps for index in step.indexes}
 
 
 # Kinds of files of which only some forms are read.

@@ -11,6 +11,8 @@ from rocm_doctor.lint.declared import Index
 Build = Literal["rocm", "cuda", "cpu", "unknown", "none"]
 _ROCM = regex(r"(?:^torch-backend:|[/_-])rocm-?(?:rel-)?(\d+\.\d+(?:\.\d+)?)(?:/|$)")
 _AMD = regex(r"repo\.radeon\.com/rocm/|\.amd\.com/")
+# AMD's folder of wheels for one release, which is not PyTorch's index of that number.
+_RELEASE_OF_AMD = regex(r"repo\.radeon\.com/rocm/\w+/rocm-rel-(\d+\.\d+(?:\.\d+)?)")
 # Whose releases the catalog lists: the PyTorch project with its mirrors, and AMD.
 _LISTED = regex(r"pytorch|^torch-backend:|\.amd\.com/|radeon\.com/", re.I)
 _CUDA = regex(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
@@ -46,6 +48,11 @@ def is_pypi(url: str) -> bool:
     return found is not None and _PYPI.fullmatch(found[1] + found[2]) is not None
 
 
+def is_folder_of_amd(source: Source) -> bool:
+    """True for AMD's folder of wheels for one ROCm release: what it has of torch is not all in the catalog."""
+    return source.origin is not None and _RELEASE_OF_AMD.search(source.origin.url) is not None
+
+
 def of_pytorch(index: Index | None) -> bool:
     """True for an index of the PyTorch project: all packages or those of one release of ROCm, CUDA or the CPU."""
     return index is not None and _ROOT.search(index.url) is not None
@@ -56,6 +63,8 @@ def source_of(index: Index, os: str) -> Source:
     url = index.url.rstrip("/") + "/" if not index.url.startswith("torch-backend") else index.url
     if url == "torch-backend:auto" and os != "linux":
         return default_source(os)  # uv finds AMD GPUs on Linux only
+    if m := _RELEASE_OF_AMD.search(url):
+        return Source("rocm", m[1] if m[1].count(".") > 1 else f"{m[1]}.0", index)
     if m := _ROCM.search(url):
         # A nightly or test index changes daily, and one of others may hold builds of its own: it has what is asked for, as far as is known.
         listed = _LISTED.search(url) and "/nightly/" not in url and "/test/" not in url

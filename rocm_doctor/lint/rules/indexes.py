@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step, Target
-from rocm_doctor.lint.rules.addresses import Build, Source, default_source, holds_nothing, of_pytorch, source_of
+from rocm_doctor.lint.rules.addresses import Build, Source, default_source, holds_nothing, is_folder_of_amd, of_pytorch, source_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 
@@ -168,6 +168,11 @@ def known_index(matrix: Matrix, rocm: str) -> bool:
     return any(is_on(b, rocm) for b in matrix.torch)
 
 
+def _is_known(source: Source, matrix: Matrix) -> bool:
+    """True if the catalog lists what an index has of torch."""
+    return known_index(matrix, source.rocm) and not is_folder_of_amd(source)
+
+
 def is_on(build: TorchBuild, rocm: str) -> bool:
     """True if a build of the catalog lies on PyTorch's index of that ROCm."""
     return build.index.rsplit("/", 1)[-1] == f"rocm{rocm}"
@@ -198,8 +203,9 @@ def _first(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) -
     source = asked[0]
     if source.build != "rocm":
         return source, _elsewhere(source, spec, matrix, target), _named(source)
-    found = builds_on(matrix, source.rocm, spec, target)
-    if found or not known_index(matrix, source.rocm):
+    known = _is_known(source, matrix)
+    found = builds_on(matrix, source.rocm, spec, target) if known else []
+    if found or not known:
         return source, found[0].torch if found else "", _named(source)
     return _NONE._replace(rocm=source.rocm), "", _missing(source, spec, matrix, target)
 
@@ -220,7 +226,7 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
         rocm = next(s for s in asked if s.build == "rocm")
         return _NONE._replace(rocm=rocm.rocm), "", _missing(rocm, spec, matrix, target)
     _, source, version = max(offers, key=lambda o: o[0])
-    if source.build == "rocm" and not known_index(matrix, source.rocm):
+    if source.build == "rocm" and not _is_known(source, matrix):
         version = pinned(spec)  # what an index that is not known has is not known either
     if source.build != "rocm":
         version = _elsewhere(source, spec, matrix, target)
@@ -231,7 +237,7 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
 
 def _offer(source: Source, spec: str, matrix: Matrix, target: Target) -> str | None:
     """The version that an index offers for a range; None when it is known to have none."""
-    if source.build == "rocm" and known_index(matrix, source.rocm):
+    if source.build == "rocm" and _is_known(source, matrix):
         found = builds_on(matrix, source.rocm, spec, target)
         return found[0].torch if found else None
     return newest(matrix, spec, target)
@@ -278,7 +284,7 @@ def not_there(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target
     """Why none of the indexes has a pinned ROCm build: all of them are known, and none lists it. Empty where one may have it."""
     others = [s for s in asked if s.build != "rocm"]
     ours = [s for s in asked if s.build == "rocm"]
-    known = all(s.rocm and known_index(matrix, s.rocm) and of_pytorch(s.origin) for s in ours)
+    known = all(s.rocm and _is_known(s, matrix) and of_pytorch(s.origin) for s in ours)
     if not ours or not known or any(s.build == "unknown" or not s.public for s in others):
         return ""
     wanted_ = spec.strip().lstrip("=").strip()
