@@ -177,3 +177,18 @@ def test_amds_folder_of_wheels_is_not_pytorchs_index_of_that_number(tmp_path: Pa
     if tool == "uv":
         files = {"setup_rocm.sh": f"uv venv\nuv pip install torch=={torch} --find-links {folder}\n"}
     assert not serious(report(tmp_path, files))
+
+
+@pytest.mark.parametrize(("channel", "torch", "severity"), [
+    ("conda-forge", "pytorch", "error"), ("conda-forge", "pytorch=*=*rocm*", ""), ("https://repo.amd.com/conda", "pytorch", ""), ("https://conda.example.com/rocm", "pytorch", ""),
+    ("conda-forge", "pytorch=*=*cuda*", "error"), ("conda-forge", "pytorch=2.9.1", "error"),
+])  # fmt: skip
+def test_a_channel_or_a_build_for_rocm_of_conda(tmp_path: Path, channel: str, torch: str, severity: str) -> None:
+    files = {"environment-rocm.yml": f"channels: [{channel}]\ndependencies:\n  - python=3.12\n  - {torch}\n"}
+    found = [f.severity for f in report(tmp_path, files).findings if f.id == NOT_ROCM and f.severity != "note"]
+    assert found == ([severity] if severity else [])
+
+
+def test_options_of_sudo_before_pip(tmp_path: Path) -> None:
+    files = {"setup_rocm.sh": f"sudo -H pip install torch==2.5.1 --index-url {WHEELS}rocm6.2\n"}
+    assert [f.id for f in serious(report(tmp_path, files, "gfx1151"))] == ["arch.not-in-build"]

@@ -23,7 +23,9 @@ MAX_IN_ALL = 100_000
 """Commands of all scripts of a repository, each counted as often as something runs it: a matrix of jobs may run a long one hundreds of times."""
 MAX_VARIABLES = 2000
 """After so many, what is made out of the GPU's name is not worked out any more."""
-_PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
+_PREFIXES = frozenset(
+    ("sudo", "-E", "-H", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl")
+)
 # Each runs a command in the environment of the project.
 _RUNNERS = frozenset(("poetry", "pipenv", "pdm", "hatch"))
 # A text without any of these words changes nothing that is judged.

@@ -255,13 +255,16 @@ def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] 
 
 
 def _conda(step: Step, one: Requirement) -> Torch:
-    """No conda channel carries ROCm builds of torch: `pytorch` and conda-forge have CPU and CUDA builds."""
+    """`pytorch` and conda-forge have CPU and CUDA builds of torch; what a channel or a build has that is called by ROCm or by AMD is not known."""
+    if any(_OF_ROCM.search(words) for words in (one.url, *(channel.url for channel in step.indexes))):
+        return Torch("unknown", pinned(one.spec), "", one.place, "a channel or a build for ROCm is asked for")
     cpu = any(r.name == "cpuonly" for r in step.requirements) or "cpu" in one.url.split("=")[-1]
     return Torch(
         "cpu" if cpu else "cuda", pinned(one.spec), "", one.place, "conda channels carry CPU and CUDA builds of torch only"
     )
 
 
+_OF_ROCM = regex(r"rocm|(?<![a-z])(?:hip|amd)(?![a-z])", re.I)
 _NAMES_CUDA = regex(r"cuda|cudnn|nvidia|-gpu$")
 
 
