@@ -274,3 +274,20 @@ def test_an_override_of_a_script_that_no_other_text_names(tmp_path: Path, more: 
     ]
     assert [f.severity for f in found] == [severity]
     assert ("Nothing in the repository names start_rocm.sh" in found[0].advice) is (severity == "warning")
+
+
+@pytest.mark.parametrize(("gpu", "condition", "then", "severity"), [
+    ("gfx1201", "! rocminfo | grep -q gfx1100", True, "error"), ("gfx1201", '[ "$GFX" != "gfx1100" ]', True, "error"), ("gfx1201", "rocminfo | grep -q gfx1100", True, ""),
+    ("gfx1201", "rocminfo | grep -q gfx1100", False, "warning"), ("gfx1201", "! rocminfo | grep -q gfx1100", False, ""), ("gfx1201", '[ "$GFX" != "gfx1201" ]', True, ""),
+    ("gfx1201", '[ "$GFX" = "gfx1201" ]', False, ""),
+])  # fmt: skip
+def test_a_test_that_denies_a_gpu_is_for_the_others(tmp_path: Path, gpu: str, condition: str, then: bool, severity: str) -> None:
+    set_ = "export HSA_OVERRIDE_GFX_VERSION=11.0.0"
+    script = f"if {condition}; then {set_ if then else 'echo'}; {'' if then else f'else {set_}; '}fi\npython train.py\n"
+    files = {
+        "start_rocm.sh": f"pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n{script}",
+        "train.py": "import torch\ntorch.ones(1).cuda()\n",
+        "README.md": "# X\n\nRun start_rocm.sh.\n",
+    }
+    found = [f.severity for f in report(tmp_path, files, gpu=gpu).findings if f.id == "arch.override-wrong"]
+    assert found == ([severity] if severity else [])

@@ -37,6 +37,8 @@ def kind_of(arm: Arm) -> tuple[Kind, bool]:
     """The hardware that an arm is for, and whether it wants it there. An else is for what the arms before it denied."""
     if arm.condition:
         kind, there = tested(arm.condition)
+        if kind == "amd" and cards(arm.condition):
+            return kind, True  # one that denies a GPU is for the others
         return ("amd", not arm.lists.absent) if kind == "neutral" and arm.lists else (kind, there)
     for condition in arm.denied:
         kind, there = tested(condition)
@@ -107,10 +109,16 @@ def targets(arms: Sequence[Arm]) -> tuple[str, ...]:
     """The gfx targets that the arms around a command restrict it to: patterns, those with `!` denied."""
     found: list[str] = []
     for arm in arms:
-        found += cards(arm.condition)
-        found += [f"!{glob}" for condition in arm.denied for glob in cards(condition)]
+        found += _named(arm.condition)
+        found += [glob[1:] if glob.startswith("!") else f"!{glob}" for condition in arm.denied for glob in _named(condition)]
         found += _by_list(arm)
     return tuple(dict.fromkeys(found))
+
+
+def _named(condition: str) -> Iterator[str]:
+    """The targets that a test asks for; denied ones where it asks that they be absent (`! rocminfo | grep gfx1100`)."""
+    there = tested(condition)[1]
+    yield from (glob if there else f"!{glob}" for glob in cards(condition))
 
 
 def _by_list(arm: Arm) -> Iterator[str]:
