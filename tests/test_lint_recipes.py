@@ -84,3 +84,27 @@ def test_build_targets_by_what_sets_them(tmp_path: Path, text: str, gpu: str, ad
     found = [f for f in report(tmp_path, files, gpu).findings if f.id == "arch.not-in-build"]
     assert [f.severity for f in found] == ["warning"]
     assert found[0].advice.endswith(advice)
+
+
+INDEX = "https://download.pytorch.org/whl/"
+
+
+@pytest.mark.parametrize(("begin", "severity"), [
+    ("GPU = cuda\n", "error"), ("GPU ?= cuda\n", ""), ("GPU := cuda\n", "error"), ("GPU = rocm\n", ""),
+])  # fmt: skip
+def test_a_variable_of_make_that_has_a_default_only(tmp_path: Path, begin: str, severity: str) -> None:
+    """`make install-rocm GPU=rocm` is what such a default is for."""
+    text = f"{begin}ifeq ($(GPU),rocm)\nINDEX = {INDEX}rocm6.4\nelse\nINDEX = {INDEX}cu128\nendif\ninstall-rocm:\n\tpip install torch==2.9.1 --index-url $(INDEX)\n"
+    found = [f.severity for f in report(tmp_path, {"Makefile": text}).findings if f.id == "version.torch-not-rocm"]
+    assert found == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("begin", "lists"), [("", {"requirements.txt"}), (".ONESHELL:\n", {"sub/requirements.txt"})])
+def test_recipes_in_one_shell(tmp_path: Path, begin: str, lists: set[str]) -> None:
+    files = {
+        "Makefile": f"{begin}rocm:\n\tcd sub\n\tpip install -r requirements.txt\n",
+        "requirements.txt": "torch==2.5.1\n",
+        "sub/requirements.txt": "torch==2.9.1\n",
+    }
+    made = next(e for e in repository(tmp_path, files).environments if e.sort == "script")
+    assert {r.place.file for step in made.steps for r in step.requirements} == lists

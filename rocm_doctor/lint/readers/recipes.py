@@ -26,6 +26,9 @@ _JUST = regex(r"@?([A-Za-z_][\w-]*)((?:\s+[\w+*$]+(?:=\S+)?)*)\s*:(?!=)\s*(.*)")
 _UNKNOWN = "${NOT_KNOWN}"
 
 
+_ONE_SHELL = regex(r"^\.ONESHELL[ \t]*:", re.M)
+
+
 class Recipe(NamedTuple):
     """The commands of one target with the lines that they begin on; `needs` are the targets that are made first."""
 
@@ -51,8 +54,11 @@ def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]
     if not script.speaks(text):
         return
     recipes = _just(text) if path.lower().endswith("justfile") else _make(text, tree, folder_of(path))
+    one_shell = _ONE_SHELL.search(text) is not None
     for name, recipe in recipes.items():
         rows = list(_in_order(recipes, name, set()))
+        if one_shell and rows:
+            rows = [(rows[0][0], "\n".join(command for _, command in rows))]
         if not script.speaks("\n".join(command for _, command in recipe.commands)):
             continue
         found, context = shell.new(), shell.checkout(tree, folder_of(path), {})
@@ -108,6 +114,9 @@ def _make(text: str, tree: Tree, folder: str) -> Recipes:
 
 
 _INCLUDE = regex(r"(?:-|s)?include\s+(.+)")
+_DEFAULTS = "?"
+"""The name under which the variables are kept that have a default only (`?=`): who calls make may give another value."""
+_NAMED = regex(r"\$[({]([\w.-]+)[)}]")
 _UNSET = ""
 """The name under which the value of a variable is kept that nothing sets: empty, unless a file that is not there may set it."""
 
@@ -159,7 +168,7 @@ def _holds(line: str, names: dict[str, str]) -> bool | None:
     if m := re.match(r"if(n?)def\s+(\S+)", line):
         return bool(names.get(m[2])) is not bool(m[1])
     found = _CONDITION.match(line)
-    if found is None:
+    if found is None or any(name in names.get(_DEFAULTS, "").split() for name in _NAMED.findall(line)):
         return None
     left, right = _filled(found[2], names), _filled(found[3], names)
     return None if "$" in left + right else (left.strip() == right.strip()) is (found[1] == "ifeq")
@@ -168,6 +177,8 @@ def _holds(line: str, names: dict[str, str]) -> bool | None:
 def _assign(name: str, how: str, value: str, names: dict[str, str], *, known: bool) -> None:
     if how == "?=" and name in names:
         return
+    if how == "?=":
+        names[_DEFAULTS] = f"{names.get(_DEFAULTS, '')} {name}"
     given = _filled(re.sub(r"\s+#.*", "", value), names)
     names[name] = "${" + name + "}" if not known else f"{names.get(name, '')} {given}".strip() if how == "+=" else given
 
