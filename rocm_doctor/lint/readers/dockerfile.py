@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +16,7 @@ from rocm_doctor.lint.readers import build_lists, cloned, compiled, copied, expa
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python, starts_another
 from rocm_doctor.lint.readers.instructions import UNKNOWN, Instruction, exec_form, instructions, start_command
-from rocm_doctor.lint.readers.shell import Build, Used
+from rocm_doctor.lint.readers.shell import Build, Used, places_of
 
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _ARGUMENT = regex(r"^[ \t]*ARG[ \t]+(\w+)", re.M | re.I)
@@ -61,10 +61,8 @@ def environments(
         name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
         plain = frozenset(argument for argument, value in given.items() if "$" not in value)
-        seen = {
-            name for chained in _chain(stage, by_name) for verb, words, _ in chained if verb == "ARG" for name, _ in _asked(words)
-        }
-        plain |= arguments.keys() - seen  # what no ARG of the stage asks for is empty in it
+        rows = [row for chained in _chain(stage, by_name)[::-1] for row in chained]
+        empty = arguments.keys() - {name for verb, words, _ in rows if verb == "ARG" for name, _ in _asked(words)}
         before = {_GIVEN + name: value for name, value in given.items()} | {
             _BEFORE + name: value for name, value in arguments.items()
         }
@@ -74,13 +72,13 @@ def environments(
             stage,
             name,
             by_name,
-            shell.Context(tree, folder, names, {}, arguments=open_, given=plain, declared=build is not None),
+            shell.Context(tree, folder, names, {}, arguments=open_, given=plain | empty, declared=build is not None),
         )
-        made = msgspec.structs.replace(made, doubts=(*made.doubts, *_empty(stage, by_name, arguments.keys() - seen)))
+        made = msgspec.structs.replace(made, doubts=(*made.doubts, *_taken(rows, empty)))
         if build is None and stage is not stages[-1] and not _is_named(stage, tree):
             # A build without a target makes the last stage and what that needs.
-            steps = (place for step in made.steps for place in (step.place, *(r.place for r in step.requirements)))
-            made = msgspec.structs.replace(made, unsure=(*made.unsure, stage.place, *steps, *(s.place for s in made.variables)))
+            own = (stage.place, *places_of(made.steps), *(s.place for s in made.variables))
+            made = msgspec.structs.replace(made, unsure=(*made.unsure, *own))
         if is_for_hygon(text):
             made = msgspec.structs.replace(made, purpose=Purpose("other", "Hygon's DCU", made.place))
         yield made, used
@@ -92,19 +90,14 @@ def _is_named(stage: Stage, tree: Tree) -> bool:
     return bool(stage.name) and tree.mention(re.compile(named), (b"target",)) is not None
 
 
-def _empty(stage: Stage, by_name: dict[str, Stage], arguments: Collection[str]) -> Iterator[ReadProblem]:
-    """The first instruction of a stage, or of one below it, that takes an argument from before the first FROM which no ARG asks for."""
-    rows = [row for chained in _chain(stage, by_name)[::-1] for row in chained]
-    set_ = {name for verb, words, _ in rows if verb == "ENV" for name, _ in _PAIR.findall(words)}
+def _taken(rows: Sequence[Instruction], empty: Collection[str]) -> Iterator[ReadProblem]:
+    """The first instruction that takes an argument which is given before the first FROM alone, and so is empty in the stage."""
+    empty = set(empty) - {name for verb, words, _ in rows if verb == "ENV" for name, _ in _PAIR.findall(words)}
     for verb, words, place in rows:
-        named = (
-            next((m[1] for m in _TAKES.finditer(words) if m[1] in arguments and m[1] not in set_), "") if verb != "ENV" else ""
-        )
+        named = next((m[1] for m in _TAKES.finditer(words) if m[1] in empty), "") if verb != "ENV" else ""
         if named:
-            yield ReadProblem(
-                place,
-                f"{named} is empty on {place.words}: it is given before the first FROM, and no ARG of the stage asks for it",
-            )
+            why = "it is given before the first FROM, and no ARG of the stage asks for it"
+            yield ReadProblem(place, f"{named} is empty on {place.words}: {why}")
             return
 
 

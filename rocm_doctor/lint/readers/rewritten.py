@@ -12,13 +12,11 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.readers import filtered, shell
 
 # vLLM's script, and copies of it, take what names torch out of the lists and the project.
-EXISTING = regex(r"us(?:e|ing)_existing_torch\.py$")
-
-
+_EXISTING = regex(r"us(?:e|ing)_existing_torch\.py$")
 # What changes files that it does not name.
 _PATCHES = regex(r"(?:patch|git (?:-C \S+ )?(?:apply|am|cherry-pick))\b")
 _LOCKS = regex(r"(uv|poetry|pdm) (?:lock|update)\b(?!.*--check)")
-IN_PLACE = regex(r"-[a-zA-Z]*i|--in-place")
+_IN_PLACE = regex(r"-[a-zA-Z]*i|--in-place")
 _LISTS = (".txt", ".in", ".toml", ".lock")
 REMOVED = "rm"
 
@@ -26,14 +24,14 @@ REMOVED = "rm"
 def is_change(argv: list[str], context: shell.Context) -> bool:
     """True for a command that changes a file of the repository; that is recorded."""
     said = " ".join(argv)
-    if any(EXISTING.search(word) for word in argv[1:]):
+    if any(_EXISTING.search(word) for word in argv[1:]):
         context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
     elif argv[0] in ("mv", "cp", "ln") and len(argv) > 2:
         _moved(argv[-2], argv[-1], context)
     elif argv[0] == "rm":
         for path in _named(argv, context):
             context.names[shell.EDITED + path] = REMOVED
-    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(map(IN_PLACE.match, argv))):
+    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(map(_IN_PLACE.match, argv))):
         for path in _named(argv, context):
             before = context.names.get(shell.EDITED + path)
             context.names[shell.EDITED + path] = "\n".join(filter(None, (before, said)))[: shell.MAX_VALUE]

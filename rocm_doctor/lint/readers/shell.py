@@ -30,7 +30,7 @@ class Used(NamedTuple):
     """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
 
     `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own. `apart` and
-    `anew`: those of its step. `frozen`: uv takes the lock as it is. `locked`: the lock file exists when the command runs; `lock`: which file that is then. `checks`: the installer holds what the project says of Python against
+    `anew`: those of its step. `frozen`: uv takes the lock as it is. `locked`: the lock exists when the command runs; `lock`: its path at that point. `checks`: the installer holds what the project says of Python against
     the Python of the system or the image.
     """
 

@@ -11,8 +11,8 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Step, Tool
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import projects
-from rocm_doctor.lint.readers.shell import EDITED, Context
+from rocm_doctor.lint.readers import projects, rewritten
+from rocm_doctor.lint.readers.shell import Context
 from rocm_doctor.lint.readers.toml import strings, table
 
 _EXTRA, _GROUP = "extra", "group"
@@ -29,7 +29,7 @@ def step(argv: Sequence[str], place: Place, context: Context) -> Step | None:
     """A command that its tool refuses, with what it lacks; None for any other command, and where the project's file is not known for sure."""
     tool = _SYNCS.match(" ".join(argv[:2]))
     path = context.path("pyproject.toml") if tool and not _ANOTHER.search(" ".join(argv)) else None
-    if tool is None or not path or not context.tree.is_file(path) or {EDITED, EDITED + path} & context.names.keys():
+    if tool is None or not path or not context.tree.is_file(path) or rewritten.changed((path,), context):
         return None
     project = projects.read(context.tree, path)
     if project is None or table(project.data, "tool", "uv", "workspace") or _by_its_backend(project):
@@ -50,7 +50,7 @@ def without(path: str, extras: Sequence[str], context: Context) -> str:
     """The extra for GPUs that a project is installed without, as it does not define it: pip only warns. Empty where its extras are not
     all known.
     """
-    known = context.tree.is_file(path) and not {EDITED, EDITED + path} & context.names.keys()
+    known = context.tree.is_file(path) and not rewritten.changed((path,), context)
     project = projects.read(context.tree, path) if known and extras else None
     if project is None or not table(project.data, "project") or _by_its_backend(project):
         return ""

@@ -43,9 +43,11 @@ def has_another_python(environment: Environment, target: Target, repository: Rep
     named = [e.python.value for e in repository.environments if e.python]
     named += [s.value for e in repository.environments for s in e.variables if _PYTHON_VERSION.fullmatch(s.name)]
     # Those at the root and of workflows are for all of the repository.
-    for s in repository.pythons:
-        if "/" not in s.place.file.removeprefix(".github/workflows/") or s.place.file == environment.place.file:
-            named.append(s.value)
+    named += [
+        s.value
+        for s in repository.pythons
+        if "/" not in s.place.file.removeprefix(".github/workflows/") or s.place.file == environment.place.file
+    ]
     series = {m[0] for value in named if (m := _SERIES.match(value))}
     return bool(series - {".".join(target.python.split(".")[:2])})
 
