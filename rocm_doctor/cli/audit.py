@@ -19,7 +19,7 @@ from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, write_file
+from rocm_doctor.cli.common import InputError, completes, interpreter, python_option, write_file
 from rocm_doctor.reports.neutral import cleaned
 
 ROCM = Path("/opt/rocm")
@@ -40,7 +40,7 @@ QUIET_SECONDS = 2.0
 )
 @click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
 @click.option("--hip", metavar="X.Y", help="torch.version.hip to assume; it decides which library bitsandbytes loads.")
-@click.option("--python", help="Audit this interpreter's environment instead of the doctor's own.")
+@python_option
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--no-redact", is_flag=True, help="Keep host and user in JSON and in files.")
@@ -61,7 +61,7 @@ def command(
     Exit code 1 if a library that needs code for a --gpu has none.
     """
     _check(gpus, override)
-    result = cleaned(_audit(path, interpreter(python), hip))
+    result = cleaned(_audit(path, interpreter(python) if python or not path else None, hip))
     if format_ == "json":
         body = msgspec.to_builtins(_as_json(result, gpus, override))
         text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redacted(body)), indent=1).decode()

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.bench import causes, html, runner, text
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, width, write_file
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, python_option, width, write_file
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
@@ -26,7 +26,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 50 s.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
 @click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
-@click.option("--python", help="Measure with this interpreter's torch.")
+@python_option
 @click.option(
     "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
 )

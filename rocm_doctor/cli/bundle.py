@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rocm_doctor.cli.check import captured, live, was_interrupted
-from rocm_doctor.cli.common import interpreter, load_matrix, write_file
+from rocm_doctor.cli.common import interpreter, load_matrix, python_option, write_file
 from rocm_doctor.integrations.ticket import packed
 from rocm_doctor.redaction.redactor import Redactor, of_this_machine
 from rocm_doctor.redaction.shared import redact_artifacts
@@ -20,7 +20,7 @@ from rocm_doctor.redaction.shared import redact_artifacts
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default="rocm-doctor-ticket.zip", show_default=True
 )
 @click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to include.")
-@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@python_option
 @click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and include its results.")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
 @click.option("--show", is_flag=True, help="List what was replaced, for review before sending.")
@@ -36,7 +36,7 @@ def command(
     sysroot: Path | None,
 ) -> None:
     """Pack what was read from this machine (or from PATHS) for a bug report, without host, user or serials."""
-    python = interpreter(python)
+    python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix(None, ())
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     redactor = of_this_machine()

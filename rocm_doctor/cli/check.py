@@ -20,6 +20,7 @@ from rocm_doctor.cli.common import (
     finish,
     interpreter,
     load_matrix,
+    python_option,
     report_options,
     say_when_old,
 )
@@ -35,7 +36,7 @@ from rocm_doctor.model import Artifact, ReportKind
     type=click.Path(exists=True, path_type=Path),
     help="A failing log to judge with the live facts.",
 )
-@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@python_option
 @click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
 @click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
@@ -71,7 +72,6 @@ def command(
 
     Root causes come first, each with evidence, sources, and the commands that fix it.
     """
-    python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     if each:
         from rocm_doctor.cli.each import judged as judged_each
@@ -79,6 +79,7 @@ def command(
         for line in judged_each(each, matrix):
             click.echo(line)
         return
+    python = interpreter(python) if python or not (paths or example or sysroot) else None
     captures = _captures(paths, logs) if paths else [(_source(paths, example), _alone(python, sysroot, logs, example, no_smoke))]
     found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
     kind: ReportKind = "capture" if paths or example else "machine"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import click
 
@@ -40,6 +40,12 @@ def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list
         return found
 
     return items
+
+
+python_option = click.option(
+    "--python",
+    help="Interpreter or environment to examine. [default: the environment that is active in this shell, else the doctor's own]",
+)
 
 
 def report_options(command: F) -> F:
@@ -93,9 +99,10 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 
 
 def interpreter(python: str | None) -> str | None:
-    """The interpreter that --python names: a path, a name on PATH, or an environment's folder. Raises InputError if there is none."""
+    """The interpreter to examine: the one that --python names (a path, a name on PATH, an environment's folder), else that of the
+    active environment. None: our own. Raises InputError if there is none."""
     if python is None:
-        return None
+        return _active()
     import shutil
 
     from rocm_doctor.sources.live.python import locate
@@ -107,6 +114,23 @@ def interpreter(python: str | None) -> str | None:
     if isinstance(found, str) or run([program, "-c", "print(8 * 2)"], limit=20).stdout.strip() != "16":
         raise InputError(f"--python {python}: no Python found: give the path of an interpreter or the folder of its environment")
     return program
+
+
+def _active() -> str | None:
+    """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
+    from rocm_doctor.sources.live.python import active
+
+    found = None if Path(sys.argv[0]).name == "__main__.py" else active(os.environ)
+    if found:
+        click.echo(f"examining {found}, of the active environment; --python examines another", err=True)
+    return found
+
+
+def this_system() -> Literal["linux", "windows", "wsl"]:
+    """The system that runs the doctor."""
+    if sys.platform == "win32":
+        return "windows"
+    return "wsl" if sys.platform == "linux" and "microsoft" in os.uname().release.lower() else "linux"
 
 
 def named_gpu(text: str, matrix: Any, where: str = "") -> str:

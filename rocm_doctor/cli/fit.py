@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.check import live, said_when_slow
-from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, width
+from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, python_option, width
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import presets, resolve, runner, text
@@ -98,7 +98,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     help="How several GPUs share a run.",
 )
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
-@click.option("--python", help="Simulate with this interpreter's torch and transformers.")
+@python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
 @click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
 @click.option(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rocm_doctor.bounded import files
-from rocm_doctor.cli.common import InputError, interpreter
+from rocm_doctor.cli.common import InputError, interpreter, python_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
@@ -19,7 +19,7 @@ _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
     "--root", "roots", multiple=True, type=_FOLDER, help="A folder that tools may read; repeatable. [default: this one]"
 )
 @click.option("--write", is_flag=True, help="Let the tool `bundle` write new files below the roots.")
-@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@python_option
 @click.option("--skill", is_flag=True, help="Print the skill file, which tells an agent when to call what, and stop.")
 def command(roots: tuple[Path, ...], write: bool, python: str | None, skill: bool) -> None:
     """Serve check, explain, matrix_show, plan, fit, lint, audit and bundle to a coding agent, over standard input and output.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, write_file
+from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, this_system, write_file
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Training, known
@@ -120,7 +120,7 @@ def _declared(
         raise InputError(
             f"--driver {driver}: invalid version: give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`"
         )
-    chosen = system or ("windows" if sys.platform == "win32" else "linux")
+    chosen = system or this_system()
     minor = ".".join(version.split(".")[:2])
     return declared(gpu, minor, matrix, chosen, driver or "", kernel or "")  # type: ignore[arg-type]
 

@@ -11,14 +11,14 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
-from rocm_doctor.cli.common import interpreter, load_matrix
+from rocm_doctor.cli.common import interpreter, load_matrix, python_option
 from rocm_doctor.model import Artifact, Fact, Snapshot
 from rocm_doctor.reports.neutral import cleaned
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@python_option
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--values", is_flag=True, help="Plain values instead of facts with their readings (keys: docs/facts.md).")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
@@ -30,7 +30,7 @@ def command(
 
     JSON output is redacted: no host, user or serials.
     """
-    python = interpreter(python)
+    python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix(None, ())
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = cleaned(pipeline.read_facts(artifacts, matrix))

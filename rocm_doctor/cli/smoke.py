@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
+from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, python_option, report_options
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, SERVERS, TABLES
@@ -44,7 +44,7 @@ MIB = 1 << 20
 @click.option(
     "--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by the framework's index. [default: every GPU]"
 )
-@click.option("--python", help="Test with this interpreter instead of the one that runs the doctor.")
+@python_option
 @click.option(
     "--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its default."
 )

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.bench import deliver
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, python_option
 from rocm_doctor.cli.fit import size
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve
@@ -40,7 +40,7 @@ from rocm_doctor.tune.space import Space
     show_default=True,
     help="The CPU only for tiny models: it is slow.",
 )
-@click.option("--python", help="Measure with this interpreter's torch and transformers.")
+@python_option
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 def command(

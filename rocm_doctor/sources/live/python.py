@@ -77,6 +77,15 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
     )
 
 
+def active(env: Mapping[str, str]) -> str | None:
+    """The interpreter of the environment that is active in this shell, venv before conda. None without one, or if it is our own."""
+    folder = next((Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)), None)
+    if folder is None or folder.resolve() == Path(sys.prefix).resolve():
+        return None
+    program = _program(folder)
+    return str(program) if program else None
+
+
 def _own(root: Path) -> Interpreter:
     places = [Path(path) for path in sys.path if Path(path).name in _PACKAGES]
     if str(root) != "/":

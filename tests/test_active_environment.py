@@ -1,0 +1,58 @@
+"""The environment that is active in the shell is examined, also when the doctor runs from one of its own (pipx, uvx)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
+SCRIPT = "import sys; sys.argv[0] = 'rocm-doctor'; from rocm_doctor.cli import program; program()"
+"""What the installed script `rocm-doctor` runs."""
+
+
+@pytest.fixture
+def venv(tmp_path: Path) -> Path:
+    """An environment with a CUDA torch, as its files show it."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    [site] = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (site / "torch").mkdir()
+    (site / "torch" / "version.py").write_text("__version__ = '2.9.1+cu128'\ncuda = '12.8'\nhip = None\n", encoding="utf-8")
+    (site / "torch-2.9.1.dist-info").mkdir()
+    return tmp_path / "venv"
+
+
+def probe(*program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    command = [sys.executable, *program, "probe", "--values"]
+    return subprocess.run(command, env={**env, **variables}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_the_active_environment_is_examined_and_named(venv: Path, name: str) -> None:
+    done = probe("-c", SCRIPT, **{name: str(venv)})
+    assert "torch.version: 2.9.1+cu128" in done.stdout
+    assert f"examining {venv}/bin/python" in done.stderr
+
+
+def test_the_environment_of_the_doctor_is_no_other(venv: Path) -> None:
+    """Nothing is active, our own environment is active, or the folder is gone: nothing is said."""
+    for variables in ({}, {"VIRTUAL_ENV": sys.prefix}, {"VIRTUAL_ENV": str(venv / "gone")}):
+        done = probe("-c", SCRIPT, **variables)
+        assert f"python.prefix: {sys.prefix}" in done.stdout
+        assert "examining" not in done.stderr
+
+
+def test_an_interpreter_that_was_called_by_name_is_meant(venv: Path) -> None:
+    assert f"python.prefix: {sys.prefix}" in probe("-m", "rocm_doctor", VIRTUAL_ENV=str(venv)).stdout
+
+
+def test_a_plan_made_inside_wsl_is_for_wsl(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocm_doctor.cli.common import this_system
+
+    release = os.uname()[:2] + ("6.6.87.2-microsoft-standard-WSL2",) + os.uname()[3:]
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(release))
+    assert this_system() == "wsl"
