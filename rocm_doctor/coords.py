@@ -25,6 +25,7 @@ class Coord(NamedTuple):
 
 COORDS: dict[str, Coord] = {
     # the machine
+    "declared": Coord("flag", "the GPU is declared: the installed environment was read, and no machine"),
     "platform": Coord("word", "linux, windows or macos"),
     "os": Coord("word", "distribution or Windows edition as it names itself"),
     "host.hostname": Coord("word", "name of the machine, where a text names one only; a pseudonym after redaction"),

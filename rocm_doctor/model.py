@@ -25,7 +25,7 @@ Confidence = Literal["high", "medium", "low"]
 Prior = Literal["common", "possible", "rare"]
 _HALVES = re.compile("[\ud800-\udfff]")
 Verdict = Literal["ready", "problems", "undetermined"]
-ReportKind = Literal["machine", "capture", "smoke", "repository"]
+ReportKind = Literal["machine", "capture", "smoke", "repository", "environment"]
 SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "file"]
 ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
@@ -364,9 +364,9 @@ class Check(msgspec.Struct, frozen=True):
     """One part of the machine that was checked (driver, access, torch, ...) and what was found; `unknown`: not read."""
 
     name: str
-    """driver, access, torch, GPU code, libraries, link or memory."""
-    state: Literal["ok", "note", "unknown"]
-    """note: works, and a note says what could be better."""
+    """driver, access, the framework, GPU code, libraries, link or memory."""
+    state: Literal["ok", "note", "unknown", "not-judged"]
+    """note: works, and a note says what could be better. not-judged: only the machine of a declared target could tell."""
     words: str = ""
     """What was found; empty where nothing was read."""
 
@@ -422,7 +422,7 @@ class Report(msgspec.Struct, frozen=True):
     disputes: tuple[str, ...] = ()
     """Facts on which two sources differ, with both sides."""
     kind: ReportKind = "machine"
-    """What was judged: this machine, captured text or a bundle, a run of the smoke test, or a repository."""
+    """What was judged: this machine, captured text or a bundle, a run of the smoke test, a repository, or an environment for a declared target."""
     host: str = ""
     """Name of the machine; its pseudonym (`host-` and a stable number, or `<host-1>`) after redaction; empty: not known."""
     questions: tuple[Question, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from rocm_doctor.smoke.summary import alone
 
 if TYPE_CHECKING:
     from rocm_doctor.differential.judge import Differential
+    from rocm_doctor.sources.declared import Target
 
 Named = tuple[str, list[Artifact]]
 """What was handed over under one name."""
@@ -127,7 +128,11 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready" or alone(facts) or support_answer(facts, matrix) or (roots and roots[0].confidence != "low")
+        if word == "ready"
+        or kind == "environment"
+        or alone(facts)
+        or support_answer(facts, matrix)
+        or (roots and roots[0].confidence != "low")
         else questions(
             facts,
             findings,
@@ -148,6 +153,40 @@ def judge(
     )
     report = in_files(report, artifacts)
     return accepting(report, [f for f in report.findings if ignored(f, ignore)])
+
+
+def judge_environment(
+    environment: Sequence[Artifact],
+    target: Target,
+    matrix: Matrix,
+    *,
+    source: str = "this environment",
+    ignore: Sequence[str] = (),
+) -> Report:
+    """The report on an environment (`sources.declared.installed`) for a declared target in place of the machine's GPU."""
+    from rocm_doctor.sources.declared import target_artifact
+
+    named = f"{source} for {target.gpu}"
+    return judge([target_artifact(target), *environment], matrix, source=named, kind="environment", ignore=ignore)
+
+
+def judge_packages(
+    packages: Mapping[str, str],
+    target: Target,
+    matrix: Matrix,
+    *,
+    python: str = "",
+    source: str = "these packages",
+    ignore: Sequence[str] = (),
+) -> Report:
+    """The report on a set of packages, as if they were installed, for a declared target: what a resolver answered.
+
+    packages: versions by name, with the local part that the wheel has (2.9.1+rocm6.4). A torch without one is the CUDA build where
+    CUDA's own packages come with it; else its build is not known, and the verdict is undetermined.
+    """
+    from rocm_doctor.sources.declared import listed
+
+    return judge_environment(listed(packages, python), target, matrix, source=source, ignore=ignore)
 
 
 def _differential(

@@ -108,8 +108,10 @@ def masks(snapshot: Snapshot) -> list[str]:
 def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
     """The GPUs with `visible`, where lists of plain indices decide it: ROCR chooses first, then HIP from what ROCR left.
 
-    Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
+    A declared target stands for all GPUs of its machine, so no index names it. Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
     """
+    if snapshot.get("declared").value is True:
+        return snapshot.gpus
     left = list(range(len(snapshot.gpus)))
     readings: list[Reading] = []
     for name in masks(snapshot):

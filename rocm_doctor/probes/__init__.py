@@ -9,6 +9,8 @@ from __future__ import annotations
 _TEXT = ("paste/*", "log/*")
 
 PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    # a target in place of a machine
+    ("text.declared", ("declared/*",)),
     # the kernel and this machine's own files
     ("kernel.kfd", ("sys/class/kfd*", "paste/*-kfd")),
     ("kernel.drm", ("sys/class/drm/*",)),

@@ -16,7 +16,13 @@ _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Label and words of each GPU; consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`."""
+    """Label and words of each GPU; consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`.
+
+    A declared target stands alone: `for`.
+    """
+    if snapshot.get("declared").value is True:
+        yield from (("for", gpu_line(gpu)) for gpu in snapshot.gpus)
+        return
     numbered = itertools.groupby(enumerate(snapshot.gpus), lambda item: gpu_line(item[1]))
     for words, group in numbered:
         members = list(group)

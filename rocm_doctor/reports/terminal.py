@@ -74,7 +74,7 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     unproven = (
         "; not tested: rocm-doctor smoke computes on the GPU"
-        if report.verdict == "ready" and not report.proven and report.kind != "repository"
+        if report.verdict == "ready" and not report.proven and report.kind not in ("repository", "environment")
         else ""
     )
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
@@ -107,10 +107,10 @@ _CHECKED = {"ok": ("✓", "green"), "note": ("·", "cyan"), "unknown": ("?", "ye
 
 
 def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
-    """A line for each checked part; unread parts only if all others were read."""
+    """A line for each checked part; unread parts only if all others were read. The verdict names those that are not judged."""
     for check in report.checks:
-        mark, color = _CHECKED[check.state]
-        if check.state != "unknown" or report.verdict == "ready":
+        if check.state in ("ok", "note") or (check.state == "unknown" and report.verdict == "ready"):
+            mark, color = _CHECKED[check.state]
             first = f"  {click.style(mark, fg=color)} {check.name:<9}  "
             yield from _wrap(check.words or "not read", look, first, " " * 15)
 

@@ -8,6 +8,7 @@ from rocm_doctor.rules.capacity import below_capacity
 from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
 from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
+from rocm_doctor.rules.frameworks import no_framework
 from rocm_doctor.rules.override import override
 from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
@@ -19,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     access,
     visible_devices,
     torch_not_rocm,
+    no_framework,
     no_wheel_for_python,
     code_for_the_card,
     torch_without_device_code,

@@ -11,6 +11,7 @@ from rocm_doctor.model import Check, Finding, Gpu, Snapshot
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.capacity import ID as CAPACITY
 from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, for_amd
 from rocm_doctor.rules.override import NAME
 
 LIBRARIES = ("transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm")
@@ -26,8 +27,16 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
         if any(one.startswith(about) for one in serious):
             continue
         words = look(snapshot, matrix)
-        made.append(Check(name, "unknown" if not words else "note" if name in noted else "ok", words))
+        if words:
+            made.append(Check(name, "note" if name in noted else "ok", words))
+        else:
+            made.append(Check(name, "not-judged" if name in not_judged(snapshot) else "unknown"))
     return tuple(made)
+
+
+def not_judged(snapshot: Snapshot) -> tuple[str, ...]:
+    """The parts that only a machine can tell, where a target was declared in place of one."""
+    return ("driver", "access", "link", "memory") if snapshot.get("declared").value is True else ()
 
 
 def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
@@ -71,19 +80,24 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
 def _torch(snapshot: Snapshot, _: Matrix) -> str:
     version, rocm = snapshot.get("torch.version").value, snapshot.get("torch.rocm").value
     if not isinstance(version, str) or snapshot.get("torch.build").value != "rocm":
-        return ""
+        return "; ".join(f"none, but {one.words(snapshot)} is built for AMD GPUs" for one in for_amd(snapshot))
     return version + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
 
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
     targets = list(dict.fromkeys(str(gpu.get("gfx").value) for gpu in _gpus(snapshot)))
-    if not targets or not all(has_code(snapshot, matrix, gfx) for gfx in targets):
+    held = [one.name for one in FRAMEWORKS if all(_holds(one, snapshot, matrix, gfx) for gfx in targets)]
+    if not targets or not held:
         return ""
     override = snapshot.get("env." + NAME).value
     under = f" with {NAME}={override}" if isinstance(override, str) else ""
     if snapshot.get("smoke.matmul").value == "passed":
         return f"a matmul ran on {', '.join(targets)}{under}"
-    return f"torch has kernels for {', '.join(targets)}{under}"
+    return f"{' and '.join(held)} {'has' if len(held) == 1 else 'have'} kernels for {', '.join(targets)}{under}"
+
+
+def _holds(one: Framework, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
+    return has_code(snapshot, matrix, gfx) if one.key == "torch" else one.has_code(snapshot, matrix, gfx) is True
 
 
 def _libraries(snapshot: Snapshot, _: Matrix) -> str:

@@ -136,8 +136,10 @@ def stamped(made: Finding) -> Finding:
 
 
 def subject_of(gpu: Gpu, number: int) -> Subject:
-    """The GPU as a report names it: `GPU 0 (gfx1100)`."""
+    """The GPU as a report names it: `GPU 0 (gfx1100)`; a declared one is its target."""
     gfx = gpu.get("gfx").value
+    if any(reading.origin == "target" for reading in gpu.get("gfx").readings):
+        return Subject(str(gfx), "target")
     return Subject(f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else ""), "gpu")
 
 

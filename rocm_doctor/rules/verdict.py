@@ -1,7 +1,8 @@
 """The one sentence at the end: ready, problems, or undetermined, and what has been proven.
 
 `ready` requires that everything training needs was read and nothing contradicts it: a GPU with a known target, a ROCm build of
-torch known to hold its code, an accessible device, and no crashed probe.
+torch known to hold its code, an accessible device, and no crashed probe. For a declared target it is about the environment alone:
+a framework that is known to hold its code.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled
-from rocm_doctor.rules.checks import has_code
+from rocm_doctor.rules.checks import has_code, not_judged
 from rocm_doctor.rules.findings import loaded_as, to_train_on
+from rocm_doctor.rules.frameworks import for_amd
 from rocm_doctor.smoke.summary import alone, ran
 
 
@@ -45,7 +47,10 @@ def verdict(
         return "undetermined", f"most likely not the GPU stack; if it is: {serious[0].title}", proven
     if lacking:
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
-        return "undetermined", _nothing(snapshot, findings, pasted) + unknown, proven
+        return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
+    if snapshot.get("declared").value is True:
+        held = ", ".join(one.words(snapshot) for one in for_amd(snapshot))
+        return "ready", f"this environment has code for {_declared(snapshot)}: {held}{_not_judged(snapshot)}", proven
     return "ready", f"ready to train on {_machine(_cards(snapshot))} with torch {snapshot.get('torch.version').value}", proven
 
 
@@ -76,11 +81,33 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     yield from (
         Missing(f"{e.artifact} ({e.quote})") for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/")
     )
+    if snapshot.get("declared").value is True:
+        yield from _environment(snapshot, matrix)
+        return
     cards = _cards(snapshot)
     if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
         yield Missing("which GPU", "gpu.gfx")
     yield from _torch(snapshot, cards, matrix)
     yield from _way(snapshot)
+
+
+def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
+    """What is not known of the environment that a declared target needs."""
+    gfx = _declared(snapshot)
+    if not for_amd(snapshot):
+        yield Missing("whether a framework here is built for AMD GPUs", "torch.version")
+    for one in for_amd(snapshot):
+        if one.has_code(snapshot, matrix, gfx) is not True:
+            yield Missing(f"whether {one.words(snapshot)} has code for {gfx}", f"code.{one.library}")
+
+
+def _declared(snapshot: Snapshot) -> str:
+    return str(snapshot.gpus[0].get("gfx").value)
+
+
+def _not_judged(snapshot: Snapshot) -> str:
+    parts = not_judged(snapshot)
+    return f"; not judged without the machine: {', '.join(parts)}" if parts else ""
 
 
 def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:

@@ -9,11 +9,15 @@ from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.rules.frameworks import for_amd
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
 
 
 def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """The finding for a CUDA or CPU build of torch with an AMD GPU (or GPUs not probed)."""
+    """The finding for a CUDA or CPU build of torch with an AMD GPU (or GPUs not probed).
+
+    Beside another framework with AMD code it is a warning, and for the CPU build, which somebody chose, a note.
+    """
     build = snapshot.get("torch.build").value
     if build not in ("cuda", "cpu") or (snapshot.gpus_listed and not snapshot.gpus):
         return
@@ -28,6 +32,7 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         title=f"torch{f' {version}' if isinstance(version, str) else ''} is a {str(build).upper()} build",
         evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
         confidence=sure,
+        severity="error" if not for_amd(snapshot) else "note" if build == "cpu" else "warning",
         excluded=("not a driver problem: such a build never searches for an AMD GPU",),
     )
 

@@ -29,9 +29,9 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _listed(gpu: Gpu) -> bool:
-    """True if the GPUs were listed completely: a person and collect_env name one, and there may be others."""
-    read = (r.artifact for fact in gpu.facts.values() for r in fact.readings)
-    return any(name != "paste/text" and "collect_env" not in name for name in read)
+    """True if the GPUs were listed completely: a person, a target and collect_env name one, and there may be others."""
+    read = (r for fact in gpu.facts.values() for r in fact.readings)
+    return any(r.origin != "target" and r.artifact != "paste/text" and "collect_env" not in r.artifact for r in read)
 
 
 def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], left: int | None, chosen: list[int]) -> Finding:

@@ -30,6 +30,8 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 _ASSIGNED = regex(r"^(__version__|cuda|hip|rocm|git_version)\s*(?::[^=\n]{0,60})?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M)
 _LOCAL_ROCM = regex(r"rocm(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)")
 _REQUIRES_ROCM = regex(r"^Requires-Dist:\s*(rocm\s*\[[^\]\n]{0,200}\][^;\n]{0,200})", re.M | re.I)
+_OF_CUDA = regex(r"nvidia-[a-z0-9-]+-cu\d+==")
+"""CUDA's own packages, which the CUDA build of torch requires."""
 
 
 class Build(NamedTuple):
@@ -53,6 +55,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """torch.version, torch.hip, torch.cuda, torch.rocm, torch.build and torch.family from the examined interpreter's files."""
     result = ProbeResult()
     source = artifacts.get("py/torch/version.py")
+    if source is None:
+        _of_list(result, artifacts.get("py/packages"))
     if source is None or source.missing == "not-asked":
         return result
     if source.missing:
@@ -72,6 +76,25 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             result.record(key, found[name][0], _reading(source, found[name][1]))
     record_build(result, build, _reading(source, found["__version__"][1]))
     return result
+
+
+def _of_list(result: ProbeResult, source: Artifact | None) -> None:
+    """torch.* from a declared list of packages: what a resolver chose, of which no file is installed."""
+    if source is None or source.origin != "declared":
+        return
+    lines = {number: line.strip() for number, line in enumerate(source.text.splitlines(), 1)}
+    number = next((n for n, line in lines.items() if line.startswith("torch==")), 0)
+    if not number:
+        _record_absent(result, Artifact(source.name, source.origin, note="no torch in the list"))
+        return
+    reading = Reading(source.name, f"line {number}", lines[number])
+    version = lines[number].partition("==")[2]
+    result.record("torch.version", version, reading)
+    cuda = next((Reading(source.name, f"line {n}", line) for n, line in lines.items() if _OF_CUDA.match(line)), None)
+    if cuda and "+" not in version:
+        record_build(result, Build(version, cuda=cuda.quote), cuda)
+    else:
+        record_build(result, Build(version), reading)
 
 
 def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:

@@ -1,0 +1,55 @@
+"""A target that is declared in place of this machine, and the environment that is judged for it.
+
+Nothing of this machine's kernel, driver or devices is read: the GPU is somewhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.code import code_objects
+from rocm_doctor.sources.live.env import environment
+from rocm_doctor.sources.live.files import read
+from rocm_doctor.sources.live.python import python_files
+from rocm_doctor.sources.live.rocm import rocm_files
+
+TARGET = "declared/target"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The machine that an environment is for; an empty field is not declared.
+
+    gpu: gfx target. rocm, driver, kernel: releases; `driver: inbox` is the kernel's own. os: linux, windows or wsl. where: what
+    declares it, for people.
+    """
+
+    gpu: str
+    rocm: str = ""
+    driver: str = ""
+    kernel: str = ""
+    os: str = "linux"
+    where: str = "command line"
+
+
+def target_artifact(target: Target) -> Artifact:
+    """The target as text, one `key: value` a line, for probes/text/declared.py."""
+    fields = {key: value for key in ("gpu", "rocm", "driver", "kernel", "os") if (value := getattr(target, key))}
+    return Artifact(TARGET, "declared", "".join(f"{key}: {value}\n" for key, value in fields.items()), note=target.where)
+
+
+def installed(python: str | None, root: Path, env: Mapping[str, str]) -> list[Artifact]:
+    """The environment of an interpreter, and the ROCm and system around it, below `root`. `env`: the variables in force."""
+    release = list(read(root, "etc/os-release")) or list(read(root, "usr/lib/os-release"))
+    found = python_files(python, root, env)
+    return [*release, environment(env), *rocm_files(root, env), *found, *code_objects(found, root, env)]
+
+
+def listed(packages: Mapping[str, str], python: str = "") -> list[Artifact]:
+    """An environment of which only the packages are known: versions by name, with the local part of the wheel (2.9.1+rocm6.4)."""
+    text = "".join(f"{name}=={version}\n" for name, version in sorted(packages.items()))
+    about = f"version: {python}\n" if python else ""
+    return [Artifact("py/packages", "declared", text), Artifact("py/interpreter", "declared", about)]
