@@ -1,5 +1,5 @@
 # Chores; CONTRIBUTING.md lists them.
-.PHONY: test slow timed lint fix regen mutation build site ci
+.PHONY: test slow timed lint fix regen build site ci
 
 test:
 	python -m pytest -q -n auto --dist worksteal
@@ -25,11 +25,6 @@ fix:
 regen:
 	python scripts/regen.py
 	python scripts/picture.py
-
-mutation:
-	python scripts/mutation.py record
-	python scripts/mutation.py run
-	python scripts/mutation.py table
 
 build:
 	python -m build

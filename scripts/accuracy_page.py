@@ -80,12 +80,11 @@ def page() -> str:
 
 
 def _counts(one: dict[str, Any]) -> str:
-    lines = ["| | n | first | top 3 | silent |", "|---|--:|--:|--:|--:|"]
-    for kind in ("determinable", "label", "generation", "year"):
-        lines += [
-            f"| {kind}: {name} | {c['n']} | {share(c, 'first')} | {share(c, 'three')} | {share(c, 'silent')} |"
-            for name, c in one[kind].items()
-        ]
+    lines = ["| an expert can tell | n | first | top 3 | silent |", "|---|--:|--:|--:|--:|"]
+    lines += [
+        f"| {name} | {c['n']} | {share(c, 'first')} | {share(c, 'three')} | {share(c, 'silent')} |"
+        for name, c in one["determinable"].items()
+    ]
     return "\n".join(lines)
 
 

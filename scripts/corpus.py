@@ -6,8 +6,7 @@
 
 A file under compat_matrix/reports holds one or more reports as YAML documents of one form (`Entry`). A confirmed report of your own
 is one new file under compat_matrix/reports/real. A third of the confirmed reports, chosen by a hash of the thread's address, is for
-testing only: whoever writes rows or reports does not read it. compat_matrix/reports/unconfirmed has threads whose cause a reader judged;
-compat_matrix/reports/contrast has real reports in which what decides was changed, so that another cause is right.
+testing only: whoever writes rows or reports does not read it. compat_matrix/reports/unconfirmed has threads whose cause a reader judged.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "compat_matrix" / "reports"
-KINDS = ("real", "unconfirmed", "contrast", "written")
+KINDS = ("real", "unconfirmed", "written")
 LONGEST = 60_000
 """Characters of one report: longer ones are cut to what tells."""
 SCORED = frozenset(("2026-11-22", "2026-11-22-2", "2026-11-22-3", "2026-11-22-4", "2026-11-23", "2026-11-23-2", "2026-11-23-3"))
@@ -46,8 +45,6 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     text: str
     acceptable: tuple[str, ...] = ()
     mechanism: str = ""
-    contrast_to: str = ""
-    """The real report that this one is but for what decides: it is never trained on where that one is measured."""
     thread: str = ""
     year: int = 0
     gfx: tuple[str, ...] = ()
@@ -95,7 +92,6 @@ def faults(entries: Sequence[Entry], labels: set[str]) -> Iterator[str]:
     """What is wrong with the corpus, a line each."""
     seen: Counter[str] = Counter(e.id for e in entries)
     threads = Counter(e.thread for e in entries if e.thread)
-    known = {e.id: e for e in entries}
     yield from (f"{name}: {count} reports have this id" for name, count in seen.items() if count > 1)
     yield from (f"{thread}: {count} reports retell this thread" for thread, count in threads.items() if count > 1)
     for entry in entries:
@@ -104,9 +100,6 @@ def faults(entries: Sequence[Entry], labels: set[str]) -> Iterator[str]:
                 yield f"{entry.id}: `{label}` is not a diagnosis; known are those of compat_matrix/diagnoses.yaml, and none"
         if entry.real and not (entry.confirmed_by and entry.cause and entry.determinable):
             yield f"{entry.id}: a real report needs confirmed_by, cause and determinable"
-        source = known.get(entry.contrast_to)
-        if entry.contrast_to and not (source and source.real and not source.testing and source.label != entry.label):
-            yield f"{entry.id}: a contrast is to a real report for training, which has another label"
         if not entry.text.strip() or len(entry.text) > LONGEST:
             yield f"{entry.id}: the text has {len(entry.text)} characters; 1 to {LONGEST} are allowed"
 
@@ -157,10 +150,9 @@ def check() -> int:
     wrong = list(faults(entries, labels()))
     print(*wrong, sep="\n", file=sys.stderr) if wrong else None
     real, read_only = sum(e.confirmed for e in entries), sum(e.real and not e.confirmed for e in entries)
-    contrasts = sum(bool(e.contrast_to) for e in entries)
     print(
         f"{len(entries)} reports: {real} real ({sum(e.testing for e in entries)} for testing only), {read_only} real whose cause a "
-        f"reader judged, {contrasts} contrasts to real ones, {len(entries) - real - read_only - contrasts} written"
+        f"reader judged, {len(entries) - real - read_only} written"
     )
     return 1 if wrong else 0
 

@@ -1,6 +1,6 @@
 """A random draw of statements of the matrix, to be read against their sources.
 
-python scripts/draw.py --seed 20261122 [-n 80]     prints each statement; docs/draws holds what was found of earlier draws
+python scripts/draw.py --seed 20261122 [-n 80]     prints each statement
 
 A statement is one row or one entry of the catalog; entries that state nothing (phrases, questions, models) are left out.
 """

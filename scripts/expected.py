@@ -1,6 +1,7 @@
-"""What probes, rules and plans make of many inputs, as text: tests/expected. `regen.py` writes it, tests/test_expected.py compares.
+"""The text of tests/expected: facts of reports, findings on drawn machines, plans, and triage comments.
 
-A change of a probe, a rule or the plan shows here as a diff to review, on inputs that were not chosen with that change in mind.
+`regen.py` writes it, tests/test_expected.py compares. A change of a probe, a rule or the plan shows there as a diff to review, on inputs
+that nobody chose with that change in mind.
 """
 
 from __future__ import annotations
@@ -9,17 +10,12 @@ import contextlib
 import random
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
 import corpus
-import expected_parts
-import expected_redaction
-import expected_tables
 import msgspec
-from calls import language
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -28,8 +24,7 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.integrations.triage import Event, triage
 from rocm_doctor.integrations.triage.labels import NEEDS
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.show import show
-from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import System, known
@@ -37,34 +32,27 @@ from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text, variables_text
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.redaction import redactor
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import failure_lines, judge
+from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.proofs import machine_for
 from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
 EVENTS = Path(__file__).resolve().parents[1] / "tests" / "triage"
-SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
-EACH = 6
-REAL = 12
-"""Written reports of each label, and one of so many real ones, whose facts are shown."""
-MACHINES = 400
-ONE_OF = 4
-"""Of so many rows one is judged on a machine of its own, by a hash of its key."""
+REAL = 24
+"""The facts of one real report in so many are shown."""
+MACHINES = 80
 SEED = "1"
 WAYS = ("full", "lora", "qlora")
 
 PLANS: tuple[tuple[tuple[str, str, System, str], tuple[str, ...], str], ...] = (
     (("gfx1100", "3.12", "linux", ""), ("lora",), ""),
-    (("gfx906", "3.12", "linux", "6.3.6"), (), "rocm6"),
     (("gfx942", "3.11", "linux", "6.12.12"), ("flash-attn", "torchao"), ""),
     (("gfx1201", "3.12", "wsl", ""), (), ""),
     (("gfx1151", "3.13", "windows", "26.1.1"), ("qlora",), ""),
-    (("gfx1030", "3.10", "linux", "inbox"), ("bitsandbytes",), ""),
-    (("gfx803", "3.12", "linux", ""), (), ""),
 )
 """Machine (target, Python, system, driver), wishes (a way of fine-tuning or packages), and text in the name of the index."""
 
@@ -171,19 +159,21 @@ GPU: Choices = {
 
 
 def facts(matrix: Matrix) -> str:
-    """Facts of written reports, of each label the first few, and of some real ones that are not for testing."""
+    """Facts of real reports that are not for testing, one in REAL by a hash of the id."""
     lines = ["# Written by scripts/regen.py: the facts of reports under compat_matrix/reports."]
-    seen: Counter[str] = Counter()
     for entry in corpus.load():
-        seen[entry.label] += not entry.real
-        shown = zlib.crc32(entry.id.encode()) % REAL == 0 and not entry.testing if entry.real else seen[entry.label] <= EACH
-        if shown:
-            lines += [
-                "",
-                f"== {entry.id}",
-                *expected_parts.snapshot(enrich(read_facts(cut(entry.text, entry.id), matrix), matrix)),
-            ]
+        if entry.real and not entry.testing and zlib.crc32(entry.id.encode()) % REAL == 0:
+            lines += ["", f"== {entry.id}", *_snapshot(enrich(read_facts(cut(entry.text, entry.id), matrix), matrix))]
     return "\n".join(lines) + "\n"
+
+
+def _snapshot(one: Snapshot) -> Iterator[str]:
+    """The facts as probes print theirs, sorted by name, then what could not be read."""
+    shown = ProbeResult()
+    shown.facts = dict(sorted(one.facts.items()))
+    shown.listing().gpus += [dict(sorted(gpu.facts.items())) for gpu in one.gpus]
+    yield from str(shown).split("\n")
+    yield from (f"error {error.quote}" for error in one.errors)
 
 
 def findings(matrix: Matrix) -> str:
@@ -227,21 +217,8 @@ def _finding(one: Finding) -> Iterator[str]:
     yield from (f"    $ {command.text}" for command in one.commands)
 
 
-def rows(matrix: Matrix) -> str:
-    """What is found where a row applies: on a machine that meets its conditions, with its example as the failing log."""
-    lines = ["# Written by scripts/regen.py: findings on machines that meet the conditions of a row, with its example."]
-    for row in matrix.rows:
-        one = machine_for(row) if zlib.crc32(row.key.encode()) % ONE_OF == 0 else None
-        if one:
-            logs = Logs([Artifact("log/train.log", "bundle", row.example)] if row.example else (), failure_lines(matrix))
-            found, undecided = judge(enrich(one, matrix), logs, matrix, RULES)
-            lines += ["", f"== {row.key}", *(line for each in found[:4] for line in _finding(each))]
-            lines += [f"undecided {each.id} {each.row}: {each.title}; needs {', '.join(each.missing)}" for each in undecided[:4]]
-    return "\n".join(lines) + "\n"
-
-
 def plans(matrix: Matrix) -> str:
-    """Plans of some machines, in every format."""
+    """Plans of some machines, one of them in every format."""
     catalog = known(matrix)
     lines = ["# Written by scripts/regen.py: plans in every format (scripts/expected.py)."]
     for given, wish, index in PLANS:
@@ -251,26 +228,12 @@ def plans(matrix: Matrix) -> str:
         plan = answer(declared(gfx, python, matrix, system, driver), catalog, packages, index)
         lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "", tool="pip")]
         lines += ["-- uv", text(plan, tool="uv")]
-        if plan.best and train:
+        if plan.best and train == "lora":
             for name, form in FORMATS.items():
                 with contextlib.suppress(UnknownFormat):
                     lines += [f"-- {name}", form(plan)]
             lines += [f"-- {shell}\n{variables_text(plan.variables, shell)}" for shell in SHELLS]
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
-
-
-def shown(matrix: Matrix) -> str:
-    """Tables of `matrix show` for some subjects."""
-    lines = ["# Written by scripts/regen.py: tables of `matrix show` (scripts/expected.py)."]
-    for subject, version in SUBJECTS:
-        for table in show(matrix, subject, version):
-            lines += [
-                "",
-                f"== {subject} {version}: {table.title}",
-                " | ".join(table.columns),
-                *(" | ".join(line) for line in table.lines),
-            ]
-    return "\n".join(lines) + "\n"
 
 
 @patch.object(redactor, "this_machine", lambda: ("", "", ""))
@@ -288,20 +251,4 @@ def comments(matrix: Matrix) -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: dict[str, Callable[[Matrix], str]] = {
-    "comments": comments,
-    "complaints": expected_parts.complaints,
-    "drawn": expected_parts.drawn,
-    "facts": facts,
-    "findings": findings,
-    "plans": plans,
-    "ranges": expected_parts.ranges,
-    "read": expected_parts.read,
-    "redacted": expected_redaction.redacted,
-    "rows": rows,
-    "shapes": expected_parts.shapes,
-    "shown": shown,
-    "small": expected_parts.small,
-    "tables": expected_tables.tables,
-    **{f"calls_{room}": language.page(room) for room in language.ROOMS},
-}
+PAGES: dict[str, Callable[[Matrix], str]] = {"comments": comments, "facts": facts, "findings": findings, "plans": plans}

@@ -18,10 +18,8 @@ import accuracy_page
 import expected
 import man_page
 import msgspec
-import needed_words
 import plans_page
 import processors_table
-import readings_page
 
 from rocm_doctor import model
 from rocm_doctor.coords import COORDS
@@ -116,12 +114,10 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
     yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
     yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
-    yield "rocm_doctor/bounded/needed.json", needed_words.table()
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/rocm-doctor.1", man_page.page(matrix)
     yield "docs/plans.md", plans_page.page(matrix)
-    yield "docs/readings.md", readings_page.page()
     yield "README.md", readme(matrix)
     yield from pages(matrix)
 

@@ -203,7 +203,8 @@ def ablation(cases: str) -> dict[str, dict[str, int]]:
 def save(name: str, note: str, made: dict[str, Any]) -> None:
     kept = saved()
     order = kept.get(name, {}).get("order", len(kept))
-    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **made}
+    whole = {part: made[part] for part in ("all", "determinable", "controls", "ablation") if part in made}
+    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **whole}
     SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -338,10 +338,9 @@ def judged(train: Sequence[Report]) -> list[int]:
 
 
 def folds(train: Sequence[Report]) -> np.ndarray:
-    """By report, the fifth of the confirmed threads that it belongs to, as one of them or as a contrast to one; -1 where to none."""
-    threads = {r.entry.id: r.entry.thread for r in train if r.entry.confirmed}
-    told = (threads.get(r.entry.contrast_to or r.entry.id, "") for r in train)
-    return np.array([int(hashlib.md5(thread.encode()).hexdigest(), 16) % FOLDS if thread else -1 for thread in told])
+    """By report, the fifth of the confirmed threads that it belongs to, -1 where to none."""
+    threads = (r.entry.thread if r.entry.confirmed else "" for r in train)
+    return np.array([int(hashlib.md5(thread.encode()).hexdigest(), 16) % FOLDS if thread else -1 for thread in threads])
 
 
 def unseen_scores(train: Sequence[Report], every: Counted, classes: Sequence[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Probes, rules, plans, redaction, tables and triage give what tests/expected holds, for inputs not chosen with a change in mind."""
+"""Probes, rules, plans and triage give what tests/expected holds, for inputs not chosen with a change in mind."""
 
 from __future__ import annotations
 
@@ -34,43 +34,3 @@ def test_comments_on_issues_are_as_expected() -> None:
 
 def test_plans_are_as_expected() -> None:
     same("plans")
-
-
-def test_planted_secrets_are_redacted_as_expected() -> None:
-    same("redacted")
-
-
-def test_tables_are_as_expected() -> None:
-    same("shown")
-
-
-def test_versions_and_ranges_are_as_expected() -> None:
-    same("ranges")
-
-
-def test_shapes_of_values_are_as_expected() -> None:
-    same("shapes")
-
-
-def test_complaints_about_damaged_entries_are_as_expected() -> None:
-    same("complaints")
-
-
-def test_facts_of_damaged_texts_are_as_expected() -> None:
-    same("read")
-
-
-def test_plans_of_drawn_machines_are_as_expected() -> None:
-    same("drawn")
-
-
-def test_findings_where_a_row_applies_are_as_expected() -> None:
-    same("rows")
-
-
-def test_tables_of_modules_are_as_expected() -> None:
-    same("tables")
-
-
-def test_what_is_made_of_a_small_matrix_is_as_expected() -> None:
-    same("small")

@@ -145,7 +145,7 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "  grade: field", "  grade: official", "official", "not a publication"),
         (STACKS, "  grade: field", "  grade: field\n  remedy_grade: field", "grade", "omit it"),
         (STACKS, "  checked", "  verified: {date: 2026-11-20, outcome: unverifiable}\n  checked", "grade", "hearsay"),
-        (STACKS, "  checked", "  verified: {date: 2026-11-29, outcome: confirmed}\n  checked", "age", "future"),
+        (STACKS, "  checked", "  verified: {date: 2999-01-01, outcome: confirmed}\n  checked", "age", "future"),
         (STACKS, "  checked", "  supersedes: [no-such-row]\n  checked", "reference-known", "not another row"),
         (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: It works.", "title-form", "full stop"),
         (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", f"title: torch {'x' * 75}", "title-form", "at most 80 characters"),

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -18,10 +15,9 @@ from matrix_machines import MATRIX
 from rocm_doctor.cli.matrix import command
 from rocm_doctor.matrix.coverage import coverage, diff
 from rocm_doctor.matrix.show import show
-from rocm_doctor.model import GRADES, Command
+from rocm_doctor.model import Command
 
 ROOT = Path(__file__).resolve().parents[1]
-FACTS = ROOT.parent / "shared" / "facts"
 
 
 def run(*words: str, **more: Any) -> tuple[int, str]:
@@ -138,57 +134,6 @@ def test_new_writes_nothing_that_is_wrong(tmp_path: Path, answers: str, given: t
     assert status == 2
     assert words in said
     assert not path.exists()
-
-
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.skipif(not FACTS.is_dir(), reason="the gathered facts are not beside this checkout")
-def test_every_row_of_the_facts_is_accounted_for() -> None:
-    import yaml
-
-    ledger = script("ledger")
-    named = yaml.safe_load((ROOT / "scripts" / "ledger.yaml").read_text(encoding="utf-8"))
-    found = ledger.ledger(FACTS, MATRIX, named)
-    assert [f"{name}:{x.number}: {x.fault}" for name, lines in found.items() for x in lines if x.fault] == []
-    assert sum(map(len, found.values())) > 900
-    assert (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8") == ledger.page(found, named["regraded"])
-
-
-@pytest.mark.skipif(not FACTS.is_dir(), reason="the gathered facts are not beside this checkout")
-def test_the_ledger_finds_what_is_missing() -> None:
-    """A target with another number, a wheel with other companions and a lost row are gaps."""
-    import yaml
-
-    ledger = script("ledger")
-    named = yaml.safe_load((ROOT / "scripts" / "ledger.yaml").read_text(encoding="utf-8"))
-    raw = {
-        **MATRIX.raw,
-        "gfx": MATRIX.raw["gfx"].replace(b"90006", b"90060"),
-        "torch": MATRIX.raw["torch"].replace(b'"0.24.1"', b'"0.1"'),
-    }
-    rows = tuple(row for row in MATRIX.rows if row.key != "mi50-working")
-    found = ledger.ledger(FACTS, msgspec.structs.replace(MATRIX, raw=raw, rows=rows), named)
-    gaps = {name for name, lines in found.items() for x in lines if x.fault}
-    assert gaps == {"gpus.csv", "torch_rocm_wheels.csv", "known_regressions.csv"}
-
-
-def test_every_statement_carries_source_grade_and_date() -> None:
-    ledger = script("ledger")
-    kinds = set()
-    for kind, entry in ledger.statements(MATRIX):
-        kinds.add(kind)
-        assert entry.sources
-        assert entry.grade in GRADES
-        assert isinstance(entry.checked, datetime.date)
-    assert len(kinds) == 9
 
 
 @pytest.mark.parametrize("subject", ["gfx906", "bitsandbytes", "HSA_OVERRIDE_GFX_VERSION"])

@@ -18,7 +18,7 @@ _LINK = re.compile(r"(\]\(|\]: )([^)\s#]+)((?:#[^)\s]*)?)")
 _ABSOLUTE = re.compile(re.escape(REPOSITORY) + r"/blob/main/(docs/[\w./-]+)")
 
 
-FOR_DEVELOPERS = {"attack", "combinations", "dependencies", "ledger", "lint-rounds", "mutation", "style"}
+FOR_DEVELOPERS = {"dependencies", "style"}
 """Documents that stay in the repository."""
 
 
