@@ -104,6 +104,7 @@ def test_sarif_against_the_official_schema(report: Report) -> None:
     jsonschema.Draft4Validator(schema).validate(json.loads(shown(report, "sarif")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["junit-10.xsd", "JUnit.xsd"])
 @given(report=REPORTS)
 def test_junit_against_the_common_schemas(name: str, report: Report) -> None:

@@ -39,6 +39,7 @@ def test_a_report_is_shown_redacted(tmp_path: Path) -> None:
     assert "quokka" not in shown(check(tmp_path / "log"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -105,6 +106,7 @@ def shell() -> Any:
     return shell
 
 
+@pytest.mark.slow
 def test_the_magic_returns_a_report(shell: Any) -> None:
     report = shell.run_line_magic("rocm_doctor", f"check {WRONG}")
     assert isinstance(report, Report)
@@ -115,6 +117,7 @@ def test_the_magic_returns_a_report(shell: Any) -> None:
     assert shell.run_line_magic("rocm_doctor", "").kind == "machine"
 
 
+@pytest.mark.slow
 def test_the_magic_prints_any_other_command(shell: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert shell.run_line_magic("rocm_doctor", "explain arch.not-in-build; echo owned") is None
     assert "unexpected extra arguments (echo owned)" in "".join(capfd.readouterr())
@@ -122,6 +125,7 @@ def test_the_magic_prints_any_other_command(shell: Any, capfd: pytest.CaptureFix
     assert "was built without" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_why_judges_the_last_exception(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "last_value", RuntimeError("HIP error: invalid device function"), raising=False)
     report = shell.run_line_magic("rocm_doctor", "why")

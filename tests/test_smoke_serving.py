@@ -25,8 +25,8 @@ from rocm_doctor.smoke.runner import run_smoke
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.serving import model
 
-pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
-np = pytest.importorskip("numpy")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")]
+np = pytest.importorskip("numpy", reason="needs pip install -e '.[slow]'")
 
 
 def results(artifacts: list[Artifact]) -> dict[str, dict[str, Any]]:
