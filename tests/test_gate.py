@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
 import pytest
+from called import called
+from environments import BNB, FLASH, environment
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
-from rocm_doctor.pipeline import judge_packages
-from rocm_doctor.sources.declared import Target
+from rocm_doctor.pipeline import judge_environment, judge_packages
+from rocm_doctor.sources.declared import Target, installed
+from rocm_doctor.sources.live.python import Interpreter, locate
 
 ROCM = {"torch": "2.9.1+rocm6.4"}
 JAX = {"jax": "0.10.2", "jaxlib": "0.10.2", "jax-rocm7-plugin": "0.10.2", "jax-rocm7-pjrt": "0.10.2"}
@@ -68,3 +77,186 @@ def test_what_is_declared_beside_the_gpu_is_judged() -> None:
     values = [facts.get(name).value for name in ("rocm.version", "driver.version", "kernel", "platform", "wsl")]
     assert values == ["6.4", None, "6.8.0", "linux", True]
     assert all(r.origin == "target" for r in facts.get("kernel").readings)
+
+
+def judged(folder: Path, gpu: str, **variables: str) -> Report:
+    """The report on an environment, with these variables in force."""
+    examined = locate(str(folder), Path("/"), {})
+    assert isinstance(examined, Interpreter), examined
+    return judge_environment(installed(examined, Path("/"), variables), Target(gpu), load())
+
+
+ROCM64 = {"torch": "2.9.1+rocm6.4", "pytorch-triton-rocm": "3.5.1"}
+# What stops training in repositories that were read by hand, as their built environment shows it.
+STOPPERS = {
+    "a list for AMD with a plain torch": ("gfx1100", {"torch": "2.9.1"}, {}, {}, "version.torch-not-rocm", "error"),
+    "an old pin of the CUDA index": ("gfx942", {"torch": "1.7.1+cu101"}, {}, {}, "version.torch-not-rocm", "error"),
+    "vllm of the package index brought a CUDA torch": (
+        "gfx942", {"torch": "2.9.1", "vllm": "0.11.2", "xformers": "0.0.33"}, {}, {}, "version.torch-not-rocm", "error"),
+    "an override in the image, of another family": (
+        "gfx1100", ROCM64, {}, {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}, "arch.override-wrong", "error"),
+    "an override in the image, for an Instinct": (
+        "gfx942", ROCM64, {}, {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}, "arch.override-wrong", "error"),
+    "an override that is set and empty": (
+        "gfx1100", {"torch": "2.9.1+rocm6.3"}, {}, {"HSA_OVERRIDE_GFX_VERSION": ""}, "arch.override-wrong", "error"),
+    "a variable that hides every GPU": (
+        "gfx1100", ROCM64, {}, {"ROCR_VISIBLE_DEVICES": "all"}, "access.visible-devices", "error"),
+    "a torch from the index of another GPU": (
+        "gfx1100", {"torch": "2.9.1+rocm7.10.0"}, {"torch/lib/libtorch_hip.so": ["gfx1151"]}, {}, "arch.not-in-build", "error"),
+    "a torch from before the GPU": ("gfx1100", {"torch": "1.13.1+rocm5.2"}, {}, {}, "arch.not-in-build", "error"),
+    "a torch from before the accelerator": ("gfx942", {"torch": "2.1.0+rocm5.6"}, {}, {}, "arch.not-in-build", "error"),
+    "bitsandbytes built for one GPU": ("gfx1100", ROCM64 | {"bitsandbytes": "0.49.2"}, {BNB: ["gfx942"]}, {}, "lib.bitsandbytes", "warning"),
+    "flash-attn built for the next accelerator": (
+        "gfx942", ROCM64 | {"flash-attn": "2.8.3"}, {FLASH: ["gfx950"]}, {}, "lib.flash-attn", "warning"),
+    "vllm built for Instinct": (
+        "gfx1100", ROCM64 | {"vllm": "0.11.2"}, {"vllm/_C.abi3.so": ["gfx942", "gfx950"]}, {}, "arch.not-in-build", "warning"),
+    "aiter built for Instinct": ("gfx1100", ROCM64 | {"amd-aiter": "0.1.7"}, {"aiter/jit/m.so": ["gfx942"]}, {}, "lib.aiter", "warning"),
+    "an xformers for CUDA": ("gfx1100", {"torch": "2.2.2+rocm5.7", "xformers": "0.0.24"}, {}, {}, "lib.xformers", "warning"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STOPPERS)
+def test_a_stopper_is_named_in_the_environment_that_was_built(tmp_path: Path, name: str) -> None:
+    gpu, packages, code, variables, diagnosis, severity = STOPPERS[name]
+    report = judged(environment(tmp_path / "venv", packages, code), gpu, **variables)
+    assert (diagnosis, severity) in [(f.id, f.severity) for f in report.findings], report.summary
+    assert report.verdict == "problems"
+
+
+ALL = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "code", "gpu"),
+    [
+        (ROCM64, {}, "gfx1100"),
+        (ROCM64 | {"bitsandbytes": "0.49.2"}, {BNB: ALL}, "gfx942"),
+        ({"torch": "2.9.1+rocm7.10.0"}, {"torch/lib/libtorch_hip.so": ["gfx1151"]}, "gfx1151"),
+        (JAX, {"jax_plugins/xla_rocm7/xla_rocm_plugin.so": ALL}, "gfx942"),
+        (JAX | {"torch": "2.9.1+cpu"}, {"jax_plugins/xla_rocm7/xla_rocm_plugin.so": ALL}, "gfx1100"),
+    ],
+)
+def test_a_healthy_environment_has_code_for_its_target(
+    tmp_path: Path, packages: Mapping[str, str], code: Mapping[str, Sequence[str]], gpu: str
+) -> None:
+    report = judged(environment(tmp_path / "venv", packages, code), gpu, HIP_VISIBLE_DEVICES="1")
+    assert (report.verdict, errors(report)) == ("ready", []), report.summary
+    assert report.summary.startswith(f"this environment has code for {gpu}: ")
+
+
+def test_a_jax_plugin_of_which_no_code_is_known_is_not_called_ready(tmp_path: Path) -> None:
+    assert judged(environment(tmp_path / "venv", JAX), "gfx1100").verdict == "undetermined"
+
+
+def image(root: Path, packages: Mapping[str, str], at: str = "opt/venv") -> Path:
+    """An unpacked image whose links are absolute, as Debian's and ROCm's images have them."""
+    venv = environment(root / "data" / "venv", packages)
+    (venv / "bin" / "python").unlink()
+    (venv / "bin" / "python").symlink_to("/usr/bin/python3")
+    (root / "usr" / "bin").mkdir(parents=True)
+    (root / "usr" / "bin" / "python3.12").write_bytes(b"")
+    (root / "usr" / "bin" / "python3").symlink_to("/usr/bin/python3.12")
+    (root / at).parent.mkdir(parents=True, exist_ok=True)
+    (root / at).symlink_to("/data/venv")
+    (root / "usr/lib/python3/dist-packages/numpy-1.26.4.dist-info").mkdir(parents=True)
+    (root / "etc" / "alternatives").mkdir(parents=True)
+    (root / "etc" / "os-release").write_text('PRETTY_NAME="Ubuntu 24.04.2 LTS"\n')
+    (root / "opt" / "rocm-6.4.0" / ".info").mkdir(parents=True)
+    (root / "opt" / "rocm-6.4.0" / ".info" / "version").write_text("6.4.0-47\n")
+    (root / "etc" / "alternatives" / "rocm").symlink_to("/opt/rocm-6.4.0")
+    (root / "opt" / "rocm").symlink_to("/etc/alternatives/rocm")
+    return root
+
+
+def check(*args: str) -> tuple[int, dict[str, Any]]:
+    done = called("check", "--format", "json", "--no-redact", *args)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_an_unpacked_image_is_read_below_its_root_and_never_started(tmp_path: Path) -> None:
+    root = image(tmp_path / "image", ROCM64)
+    code, report = check("--gpu", "RX 7900 XTX", "--root", str(root), "--python", "/opt/venv")
+    facts = report["snapshot"]["facts"]
+    assert (code, report["verdict"], report["source"]) == (0, "ready", f"{root} for gfx1100")
+    assert [facts[name]["value"] for name in ("os", "rocm.version", "python.version")] == [
+        "Ubuntu 24.04.2 LTS",
+        "6.4.0",
+        "3.12.3",
+    ]
+    assert facts["rocm.version"]["readings"][0]["artifact"] == "opt/rocm-6.4.0/.info/version"
+    assert "kernel" not in facts
+    assert not [name for name in facts if name.startswith("env.")]
+
+
+def test_the_systems_own_python_of_an_image_is_found_without_being_named(tmp_path: Path) -> None:
+    code, report = check("--gpu", "gfx1100", "--root", str(image(tmp_path / "image", ROCM64)))
+    assert code == 1
+    assert [f["id"] for f in report["findings"]] == ["version.no-framework"]
+    assert report["snapshot"]["facts"]["pkg.numpy"]["value"] == "1.26.4"
+
+
+def test_a_link_out_of_an_image_ends_inside_of_it(tmp_path: Path) -> None:
+    outside = environment(tmp_path / "outside", {"torch": "2.9.1+rocm6.4"})
+    root = image(tmp_path / "image", {"torch": "2.9.1+cpu"}, at="opt/good")
+    (root / "opt" / "venv").symlink_to(outside)
+    done = called("check", "--gpu", "gfx1100", "--root", str(root), "--python", "opt/venv")
+    assert done.returncode == 2
+    assert f"opt/venv in {root}: no Python with packages found" in done.stderr
+
+
+def test_each_target_has_a_verdict_in_every_format_of_a_pipeline(tmp_path: Path) -> None:
+    venv = environment(tmp_path / "venv", ROCM64)
+    out = {name: tmp_path / name for name in ("json", "junit", "gitlab", "sarif", "markdown", "github")}
+    formats = [part for name, path in out.items() for part in ("--format", name, "-o", str(path))]
+    done = called("check", "--gpu", "gfx1100", "--gpu", "gfx906", "--python", str(venv), *formats)
+    assert done.returncode == 1, done.stderr
+    both = json.loads(out["json"].read_text())
+    assert [one["verdict"] for one in both["machines"]] == ["ready", "problems"]
+    assert both["summary"]["words"].startswith("2 targets: 1 ready, 1 with problems")
+    suites = ElementTree.parse(out["junit"]).findall("testsuite")
+    assert [suite.get("failures") for suite in suites] == ["0", "1"]
+    assert (
+        "this environment has code for gfx1100: torch 2.9.1+rocm6.4; not judged without the machine: driver"
+        in out["junit"].read_text()
+    )
+    assert [entry["check_name"] for entry in json.loads(out["gitlab"].read_text())] == ["arch.blas-missing"]
+    runs = json.loads(out["sarif"].read_text())["runs"]
+    assert [run["automationDetails"]["id"] for run in runs] == ["rocm-doctor/gfx1100/", "rocm-doctor/gfx906/"]
+    assert "::error title=rocm-doctor%3A arch.blas-missing::" in out["github"].read_text()
+
+
+def test_targets_are_taken_from_the_folder_and_an_option_counts_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    venv = environment(tmp_path / "venv", ROCM64)
+    assert called("check", "--gpu", "declared").returncode == 2
+    (tmp_path / "rocm-doctor.yaml").write_text("targets:\n  card: {gpu: RX 7900 XTX, rocm: '6.3', driver: '6.10.5', os: wsl}\n")
+    _, report = check("--gpu", "declared", "--python", str(venv), "--rocm", "6.4", "--kernel", "6.8.0")
+    facts = report["snapshot"]["facts"]
+    names = ("rocm.version", "driver.version", "wsl", "kernel")
+    assert [facts[name]["value"] for name in names] == ["6.4", "6.10.5", True, "6.8.0"]
+    assert facts["declared"]["readings"][0]["artifact"] == "rocm-doctor.yaml line 2"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--gpu", "gfx1100", "--python", "/no/such/python"], "no Python found"),
+        (["--gpu", "gfx9999"], "is not one GPU of the catalog"),
+        (["--rocm", "6.4"], "name its GPU"),
+        (["--root", "/"], "name its GPU"),
+        (["--gpu", "gfx1100", "README.md"], "cannot be combined"),
+    ],
+)
+def test_what_cannot_be_judged_is_a_usage_error(args: list[str], words: str) -> None:
+    done = called("check", *args)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_nothing_of_this_machine_is_read(tmp_path: Path) -> None:
+    _, report = check("--gpu", "gfx1100", "--python", str(environment(tmp_path / "venv", ROCM64)))
+    facts = report["snapshot"]["facts"]
+    assert not {"kernel", "cpu", "ram_bytes", "kfd.exists", "pci.gpus", "host.id", "user.groups", "shm_bytes"} & set(facts)
+    assert report["host"] == ""

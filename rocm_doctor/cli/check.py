@@ -24,10 +24,15 @@ from rocm_doctor.cli.common import (
     report_options,
     say_when_old,
 )
+from rocm_doctor.cli.gate import judge, target_options, targets
 from rocm_doctor.model import Artifact, ReportKind
+from rocm_doctor.sources.declared import Target
 
 
-@click.command(epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -")
+@click.command(
+    epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -;  "
+    "rocm-doctor check --gpu gfx1100 --python .venv"
+)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--log",
@@ -49,11 +54,18 @@ from rocm_doctor.model import Artifact, ReportKind
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
 )
+@target_options
 @report_options
 def command(
     paths: tuple[Path, ...],
     logs: tuple[Path, ...],
     python: str | None,
+    gpus: tuple[str, ...],
+    root: Path | None,
+    rocm: str,
+    driver: str,
+    kernel: str,
+    system: str | None,
     no_smoke: bool,
     ask: bool,
     same_machine: bool,
@@ -70,9 +82,18 @@ def command(
 ) -> None:
     """Check this machine (no PATH), or captured text: files, folders, archives, or - for standard input.
 
-    Root causes come first, each with evidence, sources, and the commands that fix it.
+    With --gpu, check the installed environment for a GPU that need not be here, as in CI or while an image is built. Root causes come first, each with evidence, sources, and the commands that fix it.
     """
     matrix = load_matrix(matrix_path, overlays)
+    if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
+        if paths or logs or ask or same_machine or each or example or sysroot:
+            raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
+        with said_when_slow("still reading the environment's libraries"):
+            reports, artifacts = judge(wanted, python, root, matrix, ignore)
+        reports = [baselined(report, baseline) for report in reports]
+        deliver(reports, artifacts=artifacts, **show)
+        say_when_old(matrix)
+        finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
     if each:
         from rocm_doctor.cli.each import judged as judged_each
 

@@ -27,6 +27,7 @@ def render(report: Report, look: RenderOptions) -> str:
     driver = {"name": "rocm-doctor", "version": report.tool_version, "informationUri": _HOME, "rules": rules}
     run = {
         "tool": {"driver": driver},
+        **_category(report),
         "columnKind": "unicodeCodePoints",
         "invocations": [
             {"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}
@@ -43,6 +44,12 @@ def render(report: Report, look: RenderOptions) -> str:
         msgspec.json.format(msgspec.json.encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1).decode()
         + "\n"
     )
+
+
+def _category(report: Report) -> dict[str, Any]:
+    """A category for each declared target: code scanning takes only one run of a tool and a category."""
+    gfx = [str(gpu.get("gfx").value) for gpu in report.snapshot.gpus]
+    return {"automationDetails": {"id": f"rocm-doctor/{gfx[0]}/"}} if report.kind == "environment" else {}
 
 
 def _rule(finding: Finding) -> dict[str, Any]:

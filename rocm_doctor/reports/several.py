@@ -1,4 +1,4 @@
-"""Reports of several machines as one document: a report each, and one summary line."""
+"""Reports of several machines, or for several declared targets, as one document: a report each, and one summary line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_doctor.reports.neutral import cleaned, defused
 
 JOINED = ("text", "jsonl", "markdown", "github", "agent")
 """Formats that allow several documents in a row."""
-FORMATS = (*JOINED, "json", "sarif")
+FORMATS = (*JOINED, "json", "sarif", "junit", "gitlab")
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -33,7 +33,8 @@ def summary(reports: Sequence[Report]) -> Summary:
     for verdict, words in (("problems", "with problems"), ("undetermined", "undetermined")):
         names = ", ".join(report.source for report in reports if report.verdict == verdict)
         said += [f"{counts[verdict]} {words} ({names})"] if names else []
-    line = f"{len(reports)} machines: {', '.join(said)}{_unlike(reports)}"
+    what = "targets" if all(report.kind == "environment" for report in reports) else "machines"
+    line = f"{len(reports)} {what}: {', '.join(said)}{_unlike(reports)}"
     return Summary(len(reports), counts["ready"], counts["problems"], counts["undetermined"], line)
 
 
@@ -48,7 +49,7 @@ def _unlike(reports: Sequence[Report]) -> str:
 
 
 def render_several(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
-    """The reports in that format. Raises KeyError for one that shows a single machine (html, junit, gitlab)."""
+    """The reports in that format. Raises KeyError for one that shows a single machine (html)."""
     if format_ not in FORMATS:
         raise KeyError(format_)
     reports = [cleaned(report) for report in reports]
@@ -64,6 +65,13 @@ def _joined(format_: str, reports: Sequence[Report], look: RenderOptions) -> str
         first, *others = [msgspec.json.decode(one) for one in each]
         first["runs"] += [run for other in others for run in other["runs"]]
         return msgspec.json.format(msgspec.json.encode(first), indent=1).decode() + "\n"
+    if format_ == "gitlab":
+        entries = {entry["fingerprint"]: entry for one in each for entry in msgspec.json.decode(one)}
+        return msgspec.json.format(msgspec.json.encode(list(entries.values())), indent=1).decode() + "\n"
+    if format_ == "junit":
+        head, tail = "<testsuites>\n", "</testsuites>"
+        suites = "".join(one.partition(head)[2].rpartition(tail)[0] for one in each)
+        return f"{each[0].partition(head)[0]}{head}{suites}{tail}\n"
     if format_ == "text":
         blocks = [f"{report.source}\n{text}" for report, text in zip(reports, each)]
         return "\n".join([*blocks, summary(reports).words]) + "\n"

@@ -26,6 +26,9 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
     for name, about, look in PARTS:
         if any(one.startswith(about) for one in serious):
             continue
+        if name == "torch" and (frameworks := for_amd(snapshot)):
+            made += [Check(one.name, "ok", _built_for(one, snapshot)) for one in frameworks]
+            continue
         words = look(snapshot, matrix)
         if words:
             made.append(Check(name, "note" if name in noted else "ok", words))
@@ -77,11 +80,9 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
     return f"{node}{' and the render nodes open' if snapshot.get('render.openable').value is True else ' opens'} for this user"
 
 
-def _torch(snapshot: Snapshot, _: Matrix) -> str:
-    version, rocm = snapshot.get("torch.version").value, snapshot.get("torch.rocm").value
-    if not isinstance(version, str) or snapshot.get("torch.build").value != "rocm":
-        return "; ".join(f"none, but {one.words(snapshot)} is built for AMD GPUs" for one in for_amd(snapshot))
-    return version + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
+def _built_for(one: Framework, snapshot: Snapshot) -> str:
+    rocm = snapshot.get(f"{one.key}.rocm").value
+    return str(one.version(snapshot).value) + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
 
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
@@ -154,10 +155,11 @@ def _gpus(snapshot: Snapshot) -> list[Gpu]:
 PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...] = (
     ("driver", ("access.driver", "access.kfd", "access.wsl", "version.driver", "version.kernel"), _driver),
     ("access", ("access.",), _access),
-    ("torch", ("version.torch", "version.rocm", "version.companion"), _torch),
+    ("torch", ("version.torch", "version.rocm", "version.companion"), lambda *_: ""),
     ("GPU code", ("arch.",), _code),
     ("libraries", ("lib.", "version.package"), _libraries),
     ("link", ("dist.p2p", "platform.pcie"), _link),
     ("memory", ("memory.",), _memory),
 )
-"""Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up."""
+"""Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up. In the place of torch stands each
+framework that is built for AMD GPUs."""

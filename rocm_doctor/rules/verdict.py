@@ -38,7 +38,8 @@ def verdict(
     if roots:
         more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
-        return "problems", f"{guess}{roots[0].title}{more}", proven
+        target = f"for {_declared(snapshot)}: " if snapshot.get("declared").value is True else ""
+        return "problems", f"{target}{guess}{roots[0].title}{more}", proven
     answer = support_answer(snapshot, matrix)
     if answer:
         return "undetermined", answer, proven

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.code import code_objects
-from rocm_doctor.sources.live.env import environment
-from rocm_doctor.sources.live.files import read
-from rocm_doctor.sources.live.python import python_files
-from rocm_doctor.sources.live.rocm import rocm_files
+
+if TYPE_CHECKING:
+    from rocm_doctor.sources.live.python import Interpreter
 
 TARGET = "declared/target"
 
@@ -23,8 +22,8 @@ TARGET = "declared/target"
 class Target(msgspec.Struct, frozen=True):
     """The machine that an environment is for; an empty field is not declared.
 
-    gpu: gfx target. rocm, driver, kernel: releases; `driver: inbox` is the kernel's own. os: linux, windows or wsl. where: what
-    declares it, for people.
+    gpu: gfx target. rocm, driver, kernel: releases; `driver: inbox` is the kernel's own. os: linux, windows or wsl. where: the place
+    that declares it, for people.
     """
 
     gpu: str
@@ -37,15 +36,25 @@ class Target(msgspec.Struct, frozen=True):
 
 def target_artifact(target: Target) -> Artifact:
     """The target as text, one `key: value` a line, for probes/text/declared.py."""
-    fields = {key: value for key in ("gpu", "rocm", "driver", "kernel", "os") if (value := getattr(target, key))}
+    driver = "adrenalin" if target.os == "windows" else "driver"
+    said = {"gpu": target.gpu, "rocm": target.rocm, driver: target.driver, "kernel": target.kernel, "os": target.os}
+    fields = {key: value for key, value in said.items() if value}
     return Artifact(TARGET, "declared", "".join(f"{key}: {value}\n" for key, value in fields.items()), note=target.where)
 
 
-def installed(python: str | None, root: Path, env: Mapping[str, str]) -> list[Artifact]:
-    """The environment of an interpreter, and the ROCm and system around it, below `root`. `env`: the variables in force."""
+def installed(examined: Interpreter, root: Path, env: Mapping[str, str] | None) -> list[Artifact]:
+    """The environment of an interpreter, and the ROCm and system around it, below `root`. `env`: the variables in force there; None:
+    not known."""
+    from rocm_doctor.sources.live.code import code_objects
+    from rocm_doctor.sources.live.env import environment
+    from rocm_doctor.sources.live.files import read
+    from rocm_doctor.sources.live.python import examined_files
+    from rocm_doctor.sources.live.rocm import rocm_files
+
     release = list(read(root, "etc/os-release")) or list(read(root, "usr/lib/os-release"))
-    found = python_files(python, root, env)
-    return [*release, environment(env), *rocm_files(root, env), *found, *code_objects(found, root, env)]
+    variables = [] if env is None else [environment(env)]
+    found = examined_files(examined)
+    return [*release, *variables, *rocm_files(root, env or {}), *found, *code_objects(found, root, env or {})]
 
 
 def listed(packages: Mapping[str, str], python: str = "") -> list[Artifact]:

@@ -21,7 +21,7 @@ from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import keyed
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_FACTS = {"rocm": "rocm.version", "driver": "driver.version", "kernel": "kernel"}
+_FACTS = {"rocm": "rocm.version", "driver": "driver.version", "adrenalin": "driver.windows", "kernel": "kernel"}
 _INBOX = "inbox"
 """The kernel's own amdgpu, which has no version."""
 

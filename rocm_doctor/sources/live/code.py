@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.files import resolved
 
 _HIP = regex(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
 _BESIDE = regex(r"^(?:jax-rocm\d+-pjrt|tensorflow-rocm|llama-cpp-python|vllm|sglang|sgl-kernel)==", re.MULTILINE)
@@ -25,9 +26,10 @@ def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str])
     texts = {a.name: a.text for a in python if not a.missing}
     hip = _HIP.search(texts.get("py/torch/version.py", ""))
     folders = _FOLDERS.search(texts.get("py/interpreter", ""))
-    if not folders or not (hip or _BESIDE.search(texts.get("py/packages", ""))):
+    if not folders or not (hip or _BESIDE.search(texts.get("py/packages", "").replace("_", "-").lower())):
         return []
     from rocm_doctor.binaries.audit import artifact, audit_environment
 
     sites = [Path(folder) for folder in folders[1].strip().split(os.pathsep) if folder]
-    return [artifact(audit_environment(sites, rocm=[root / "opt/rocm"], bnb_override=env.get("BNB_ROCM_VERSION", "")))]
+    rocm = root / "opt/rocm" if root == Path("/") else resolved(root, root / "opt/rocm")
+    return [artifact(audit_environment(sites, rocm=[rocm], bnb_override=env.get("BNB_ROCM_VERSION", "")))]

@@ -83,6 +83,36 @@ def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Arti
         yield Artifact(name, "live", missing="absent-source", note="No such file or directory")
 
 
+_MOST_LINKS = 40
+"""Links that Linux follows in one path."""
+
+
+def below(root: Path, path: str | Path) -> Path:
+    """Where a path that a process names lies, if its file system starts at `root`."""
+    return Path(path) if root == Path("/") else root / str(path).lstrip("/")
+
+
+def resolved(root: Path, path: Path) -> Path:
+    """The file that a path below `root` leads to for a process whose file system starts there: absolute links start at `root`."""
+    if root == Path("/"):
+        return path.resolve()
+    pending = list(reversed(path.relative_to(root).parts))
+    here, links = root, 0
+    while pending:
+        part = pending.pop()
+        step = here / part
+        if part == "..":
+            here = here.parent if here != root else root
+        elif links < _MOST_LINKS and step.is_symlink():
+            links += 1
+            leads = step.readlink()
+            here = root if leads.is_absolute() else here
+            pending += reversed(leads.parts[1:] if leads.is_absolute() else leads.parts)
+        else:
+            here = step
+    return here
+
+
 def lines_with(*words: str) -> Filter:
     """A filter that keeps the lines with one of the words (in any case)."""
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.sources.live.files import names_in, read
+from rocm_doctor.sources.live.files import below, names_in, read, resolved
 
 _RECORD = regex(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>v?\d[\w.+!]*)(?:-py\d(?:\.\d+)?)?\.(?:dist|egg)-info"
@@ -24,6 +24,8 @@ _RECORD = regex(
 _LIBRARY = regex(r"python(\d+\.\d+)t?")
 _PACKAGES = ("site-packages", "dist-packages")
 _PROGRAMS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_SEARCHED = ("usr/local/bin/python3", "usr/bin/python3", "bin/python3")
+"""Where a file system without an environment has its interpreter, in the order of the usual PATH."""
 _START = (
     "import sys, json, sysconfig; p = sysconfig.get_paths(); print(json.dumps({'version': sys.version.split()[0], "
     "'prefix': sys.prefix, 'base_prefix': sys.base_prefix, 'executable': sys.executable, "
@@ -57,10 +59,27 @@ def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list
     if isinstance(examined, str):
         why: Why = "unparsed" if python and Path(python).exists() else "absent-source"
         return [Artifact("py/interpreter", "live", missing=why, note=examined)]
+    return examined_files(examined)
+
+
+def examined_files(examined: Interpreter) -> list[Artifact]:
+    """Artifacts `py/...` of an interpreter that was located."""
     folders = [Path(folder) for folder in examined.folders]
     installed = list(_installed(folders))
     listing = "".join(f"{package.name}=={package.version}\n" for package in installed)
     return [_interpreter(examined), Artifact("py/packages", "live", listing), *_torch(folders, installed)]
+
+
+def within(python: str | None, root: Path) -> Interpreter | str:
+    """The interpreter of an unpacked image or a mounted file system, which is never started, or the error message.
+
+    `python`: a path as it is inside of `root`; None looks where PATH does.
+    """
+    programs = (_program(below(root, name), root) for name in ([python] if python else _SEARCHED))
+    path = next(filter(None, programs), None)
+    found = _from_files(resolved(root, path.parent) / path.name, {}, root) if path else None
+    where = f"{python} in {root}" if python else f"{root}"
+    return found or f"{where}: no Python with packages found: name an interpreter or the folder of its environment with --python"
 
 
 def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interpreter | str:
@@ -94,28 +113,28 @@ def _own(root: Path) -> Interpreter:
     return Interpreter(sys.executable, version, sys.prefix, sys.base_prefix, tuple(dict.fromkeys(map(str, places))))
 
 
-def _program(python: Path) -> Path | None:
+def _program(python: Path, root: Path = Path("/")) -> Path | None:
     """The executable for a path that names one, or a folder of an environment. Links stay: a venv's python is one."""
-    paths = (python, *(python / name for name in _PROGRAMS))
-    return next((path.absolute() for path in paths if path.is_file()), None)
+    paths = (path.absolute() for path in (python, *(python / name for name in _PROGRAMS)))
+    return next((path for path in paths if resolved(root, path).is_file()), None)
 
 
-def _from_files(path: Path, env: Mapping[str, str]) -> Interpreter | None:
+def _from_files(path: Path, env: Mapping[str, str], root: Path = Path("/")) -> Interpreter | None:
     """Version and folders from pyvenv.cfg and the names of the library folders."""
     prefix = _prefix(path)
     config = _pyvenv(prefix)
     if not config:
-        path = path.resolve()
+        path = resolved(root, path)
         prefix = _prefix(path)
-    minor = _minor(path, prefix, config)
-    base = Path(config["home"]).parent if config.get("home") else prefix
-    own = _site_folders(prefix, minor) if minor else []
+    minor = _minor(path, prefix, config, root)
+    base = below(root, Path(config["home"]).parent) if config.get("home") else prefix
+    own = _site_folders(prefix, minor, root) if minor else []
     if not minor or not own:
         return None
     if not config:
         own = [*_user_site(minor, env), *own]
     elif config.get("include-system-site-packages", "").lower() == "true":
-        own += [*_user_site(minor, env), *_site_folders(base, minor)]
+        own += [*_user_site(minor, env), *_site_folders(base, minor, root)]
     version = re.match(r"\d+(?:\.\d+)*", config.get("version_info") or config.get("version") or minor)
     folders = tuple(dict.fromkeys(map(str, [*_python_path(env), *own])))
     return Interpreter(str(path), version.group() if version else minor, str(prefix), str(base), folders)
@@ -131,30 +150,30 @@ def _pyvenv(prefix: Path) -> dict[str, str]:
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
-def _minor(path: Path, prefix: Path, config: Mapping[str, str]) -> str | None:
+def _minor(path: Path, prefix: Path, config: Mapping[str, str], root: Path) -> str | None:
     """`3.12`: from pyvenv.cfg, the program's own name, or the only library folder."""
     stated = re.match(r"\d+\.\d+", config.get("version_info") or config.get("version") or "")
     if stated:
         return stated.group()
-    named = _LIBRARY.fullmatch(path.resolve().name.removesuffix(".exe"))
+    named = _LIBRARY.fullmatch(resolved(root, path).name.removesuffix(".exe"))
     if named:
         return named.group(1)
     only = {found.group(1) for name in names_in(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
     return only.pop() if len(only) == 1 else None
 
 
-def _site_folders(prefix: Path, minor: str) -> list[Path]:
+def _site_folders(prefix: Path, minor: str, root: Path) -> list[Path]:
     """Folders of packages under a prefix, each once; Debian's own come in place of site-packages."""
     names = [f"{lib}/python{minor}{threads}/site-packages" for lib in ("lib", "lib64") for threads in ("", "t")]
-    if str(prefix) == "/usr":
+    if prefix == root / "usr":
         names = [
             f"local/lib/python{minor}/dist-packages",
             f"local/lib/python{minor}/site-packages",
             *names,
             "lib/python3/dist-packages",
         ]
-    found = (prefix / name for name in [*names, "Lib/site-packages"])
-    return list({path.resolve(): path for path in found if path.is_dir()}.values())
+    found = {resolved(root, path): path for name in [*names, "Lib/site-packages"] if (path := prefix / name)}
+    return [path if root == Path("/") else real for real, path in found.items() if real.is_dir()]
 
 
 def _user_site(minor: str, env: Mapping[str, str]) -> list[Path]:

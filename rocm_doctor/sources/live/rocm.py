@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, names_in, read, read_all, text_of
+from rocm_doctor.sources.live.files import exists, names_in, read, read_all, resolved, text_of
 
 LIBRARIES = (
     "libamdhip64.so",
@@ -45,14 +45,19 @@ def installations(root: Path, env: Mapping[str, str]) -> list[str]:
     opt = [f"opt/{name}" for name in names_in(root, "opt") if name.startswith("rocm")]
     below = [f"{place}/{name}" for place in opt for name in names_in(root, place) if name.startswith("core")]
     named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
-    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and (root / place).is_dir()))
+    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and _is_folder(root, place)))
+
+
+def _is_folder(root: Path, place: str) -> bool:
+    """True for a folder below `root`. An absolute link of an unpacked image would lead out of it: what it names is listed itself."""
+    return (root / place).is_dir() and (root / place).resolve().is_relative_to(root.resolve())
 
 
 def _links(root: Path) -> Iterator[Artifact]:
     """Where /opt/rocm leads in the end (distributions put an alternative between)."""
     path = root / "opt/rocm"
     if path.is_symlink():
-        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(path.resolve(), root.resolve())}\n")
+        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(resolved(root, path), root)}\n")
     elif not exists(root, "opt/rocm"):
         yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
 

@@ -1,0 +1,101 @@
+"""`check --gpu`: an installed environment, judged for GPUs that need not be here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.common import InputError, completes, interpreter, named_gpu, this_system
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Report
+from rocm_doctor.sources.declared import Target
+
+F = TypeVar("F", bound=Callable[..., Any])
+DECLARED = "declared"
+_OPTIONS: tuple[Callable[[F], F], ...] = (
+    click.option(
+        "--gpu",
+        "gpus",
+        multiple=True,
+        shell_complete=completes("targets"),
+        help="Judge the installed environment for this GPU (gfx1100, 'RX 7900 XTX') and not this machine; `declared`: for the "
+        "targets of [tool.rocm-doctor] or rocm-doctor.yaml here. Repeatable.",
+    ),
+    click.option(
+        "--root",
+        type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+        help="With --gpu: an unpacked image or a mounted file system to judge; --python is a path inside it.",
+    ),
+    click.option("--rocm", default="", help="With --gpu: ROCm release of the machine that trains, e.g. 6.4."),
+    click.option("--driver", default="", help="With --gpu: its amdgpu driver (6.12.12), or `inbox` for the in-tree driver."),
+    click.option("--kernel", default="", help="With --gpu: its kernel release, as uname -r prints it."),
+    click.option(
+        "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="With --gpu: its system. [default: this one]"
+    ),
+)
+
+
+def target_options(command: F) -> F:
+    """--gpu, --root, --rocm, --driver, --kernel, --os."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matrix) -> list[Target]:
+    """The targets that --gpu names, each once; InputError for an unknown GPU, or where none is declared.
+
+    given: what the other options declare of each of them.
+    """
+    if not gpus and (root or given != Target("", os="")):
+        raise InputError("--root, --rocm, --driver, --kernel and --os declare a machine for --gpu: name its GPU")
+    here = Path()
+    found = [
+        one for gpu in gpus for one in (_declared(here, given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
+    ]
+    named = (
+        msgspec.structs.replace(
+            one, gpu=named_gpu(one.gpu, matrix, f" ({one.where})" * (one.where != given.where)), os=one.os or this_system()
+        )
+        for one in found
+    )
+    return list({one.gpu: one for one in named}.values())
+
+
+def _declared(folder: Path, given: Target) -> list[Target]:
+    """The targets that a repository declares. An option of the command line counts before the same field of a target."""
+    from rocm_doctor.lint.readers import policy
+    from rocm_doctor.lint.readers.files import Tree
+
+    found = []
+    for one in policy.read(Tree(folder)).targets:
+        where = f"{one.place.file} line {one.place.line}" if one.place else given.where
+        fields = {key: getattr(given, key) or getattr(one, key) for key in ("rocm", "driver", "os")}
+        found.append(Target(one.gpu, kernel=given.kernel, where=where, **fields))
+    if not found:
+        raise InputError(
+            "--gpu declared: no targets in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
+        )
+    return found
+
+
+def judge(
+    wanted: Sequence[Target], python: str | None, root: Path | None, matrix: Matrix, ignore: Sequence[str]
+) -> tuple[list[Report], list[Artifact]]:
+    """A report for each target on one environment, and what was read of it. InputError if there is no interpreter."""
+    from rocm_doctor.sources.declared import installed
+    from rocm_doctor.sources.live.python import locate, within
+
+    here = Path("/")
+    examined = within(python, root) if root else locate(interpreter(python), here, os.environ)
+    if isinstance(examined, str):
+        raise InputError(examined)
+    read = installed(examined, root or here, None if root else os.environ)
+    name = str(root or examined.prefix)
+    return [pipeline.judge_environment(read, one, matrix, source=name, ignore=ignore) for one in wanted], read
