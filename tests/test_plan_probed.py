@@ -52,13 +52,71 @@ def test_the_old_torch_goes_first_and_is_named() -> None:
     assert remove == ("pip", "uninstall", "-y", "torch", "torchvision", "triton")
     assert "torch==2.9.1+rocm6.3" in add
     assert "torch 2.5.0+cu124 by 2.9.1+rocm6.3" in replaces(made.best, made.machine)
-    assert "transformers 4.40.0 by 5.23.0" in text(made)
+    assert "transformers 4.40.0 by" not in text(made), "an installed release stays where it works"
+
+
+def test_a_newer_release_than_the_catalog_knows_stays() -> None:
+    """The matrix is some days old, and nothing is known against a release that it does not know yet."""
+    newer = plan({**CUDA, "pkg.transformers": "5.99.0"})
+    assert newer.best
+    assert newer.best.packages["transformers"].version == "5.99.0"
+
+
+def test_an_upgrade_takes_the_newest_that_is_known() -> None:
+    made = answer(machine(CUDA, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
+    assert made.best
+    assert made.best.packages["transformers"].version == known(MATRIX).packages["transformers"].releases[0].version
+    newer = {**CUDA, "pkg.transformers": "5.99.0"}
+    made = answer(machine(newer, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
+    assert made.best
+    assert made.best.packages["transformers"].version == "5.99.0", "no release is taken for an older one"
 
 
 def test_a_torch_that_is_there_already_stays() -> None:
     made = plan({"pkg.torch": "2.9.1+rocm6.3", "pkg.torchvision": "0.24.1+rocm6.3"})
     assert made.best
-    assert install(made.best, made.machine)[0][1] == "install"
+    [command] = install(made.best, made.machine)
+    assert command[:3] == ("pip", "install", "torch==2.9.1+rocm6.3")
+    assert not made.keeps, "peft is missing"
+    whole = {"pkg.torch": "2.9.1+rocm6.3", "pkg.peft": "0.21.2", "pkg.accelerate": "1.15.0", "pkg.transformers": "5.23.0"}
+    assert plan(dict(whole)).keeps
+
+
+BITSANDBYTES: dict[str, Value] = {**CUDA, "pkg.bitsandbytes": "0.50.2", "code.bitsandbytes": ()}
+
+
+def test_an_installed_package_that_blocks_every_plan_is_named_first_and_left_out() -> None:
+    """No bitsandbytes has code for gfx906: with it nothing works, without it nothing else is wrong."""
+    made = plan(BITSANDBYTES, "")
+    assert made.best
+    [blocked] = made.blocked
+    assert (blocked.name, blocked.version, blocked.goes) == ("bitsandbytes", "0.50.2", True)
+    words = text(made)
+    assert words.startswith("bitsandbytes 0.50.2 is in the way")
+    assert "pip uninstall -y torch torchvision triton bitsandbytes" in words
+
+
+def test_what_was_read_of_a_library_for_another_torch_is_no_reason() -> None:
+    """Beside a CUDA torch bitsandbytes loads its CUDA library, which says nothing of the one for ROCm."""
+    made = answer(machine(BITSANDBYTES, ("gfx1100", False)), known(MATRIX))
+    assert made.best
+    assert not made.blocked
+
+
+def test_the_installed_torch_stays_if_another_release_of_a_package_is_enough() -> None:
+    have: dict[str, Value] = {"torch.version": "2.9.1+rocm6.3", "torch.build": "rocm", "pkg.torch": "2.9.1+rocm6.3"}
+    made = answer(machine({**have, "pkg.bitsandbytes": "0.50.2"}, ("gfx1100", False)), known(MATRIX))
+    assert made.best
+    assert made.best.name == "torch 2.9.1+rocm6.3"
+    assert [(b.name, b.goes) for b in made.blocked] == [("bitsandbytes", False)]
+    assert install(made.best, made.machine) == [("pip", "install", "torch==2.9.1+rocm6.3", "bitsandbytes==0.49.2")]
+
+
+def test_no_change_is_named_that_does_not_help() -> None:
+    """With the packages kept, another Python, driver or kernel leads nowhere: numpy 2 stays in the way of every old torch."""
+    blocked = answer(machine({**CUDA, "pkg.bitsandbytes": "0.50.2"}, ("gfx906", False)), known(MATRIX), ("bitsandbytes",))
+    assert not blocked.best
+    assert [change.what for change in blocked.nearest if change.what.startswith("with ")] == []
 
 
 def test_variables_that_harm_or_that_nothing_reads_are_unset() -> None:
@@ -112,11 +170,11 @@ def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
     """The user is in no group that may open /dev/kfd: installing anything first would change nothing."""
     made = plan({"kfd.openable": False, "kfd.error": "Permission denied", "kfd.group": "render"})
     assert made.best
-    assert [step.name for step in made.steps] == ["access.permission"]
+    assert [one.id for one in made.elsewhere] == ["access.permission"]
     words = text(made)
-    assert words.index("First, on the system:") < words.index("pip install")
+    assert words.index("Not a matter of packages") < words.index("pip install")
     assert "usermod" in words
 
 
 def test_a_machine_in_order_has_no_first_step() -> None:
-    assert plan({"kfd.openable": True}).steps == ()
+    assert plan({"kfd.openable": True}).elsewhere == ()

@@ -25,7 +25,8 @@ from rocm_doctor.cli.common import (
     say_when_old,
 )
 from rocm_doctor.cli.gate import judge, target_options, targets
-from rocm_doctor.model import Artifact, ReportKind
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Report, ReportKind
 from rocm_doctor.sources.declared import Target
 
 
@@ -186,6 +187,14 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
 
         artifacts += run_smoke(python, framework=framework, on_progress=lambda line: click.echo(line, err=True))
     return artifacts
+
+
+def examined(python: str | None, matrix: Matrix) -> Report:
+    """The report on this machine without a smoke test: plan, fix, env and fit start from what `check` says. Ctrl-C ends the command."""
+    artifacts = live(python, None, (), smoke=False)
+    if was_interrupted(artifacts):
+        raise KeyboardInterrupt
+    return pipeline.judge(artifacts, matrix)
 
 
 def was_interrupted(artifacts: list[Artifact]) -> bool:

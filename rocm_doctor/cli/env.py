@@ -10,30 +10,60 @@ from typing import Any
 
 import click
 
+from rocm_doctor.cli.common import interpreter
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.commands import SHELLS
-from rocm_doctor.plan.text import variables_text
+from rocm_doctor.model import Finding
+from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.judging import sets_variable
+from rocm_doctor.plan.text import headline, variables_text
+from rocm_doctor.plan.variables import Variable, of_findings
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
 @plan_options
 @click.option("--shell", type=click.Choice(SHELLS), help="Spelling of the lines. [default: powershell for Windows, else bash]")
 def command(shell: str | None, **asked: Any) -> None:
-    """Print the variables to set and to unset for the torch installed in the environment of --python (the current one by default),
-    each with its reason and source. Without a ROCm build of torch: for the first stack of `plan`.
+    """Print the variables to set and to unset for the torch installed in the environment of --python (the active one by default), each
+    with its reason and source. Without a ROCm build of torch: for the first stack of `plan`.
 
-    Prints nothing if nothing is needed, and never a variable that no program reads. Standard error names the stack.
+    Prints nothing if nothing is needed, and never a variable that no program reads. Standard error names the stack, and what no
+    variable mends; exit code 1 if that is an error of `check`.
     """
-    torch = "" if asked["index"] or (asked["system"] and not asked["python"]) else installed_torch(asked["python"])
+    elsewhere = asked["index"] or (asked["system"] and not asked["python"])
+    torch = installed_torch(asked["python"]) if asked["gpu"] and not elsewhere else ""
     plan = planned(**{**asked, "index": torch or asked["index"]})
-    if plan.best is None:
-        what = f"the installed torch {torch}" if torch else "nothing"
-        click.echo(f"{what} is {'not ' if torch else ''}known to work for {plan.machine.words()}: see rocm-doctor plan", err=True)
+    found, left = _answer(plan)
+    torch = torch or ("" if not plan.report or asked["upgrade"] else _rocm(plan))
+    if plan.best is None and not torch:
+        click.echo(f"{headline(plan)} See rocm-doctor plan", err=True)
         sys.exit(1)
-    words = variables_text(plan.variables, shell or ("powershell" if plan.machine.system == "windows" else "bash"))
-    of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan"
-    click.echo(f"for {of}{'' if words else ': nothing to set'}", err=True)
-    click.echo(words, nl=False)
+    if plan.best is None and not plan.report:
+        click.echo(f"the installed torch {torch} is not known to work for {plan.machine.words()}: see rocm-doctor plan", err=True)
+        sys.exit(1)
+    of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan" if plan.best else ""
+    click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
+    for one in left:
+        click.echo(f"no variable mends this: {one.title} (see rocm-doctor check)", err=True)
+    click.echo(variables_text(found, shell or ("powershell" if plan.machine.system == "windows" else "bash")), nl=False)
+    sys.exit(1 if any(one.severity == "error" for one in left) else 0)
+
+
+def _rocm(plan: Plan) -> str:
+    """The installed ROCm build of torch; empty without one."""
+    return plan.machine.torch if plan.machine.base.get("torch.build").value == "rocm" else ""
+
+
+def _answer(plan: Plan) -> tuple[tuple[Variable, ...], list[Finding]]:
+    """The variables for what is installed, and what `check` finds that none of them mends; for a declared machine those of the plan."""
+    if plan.report is None or not _rocm(plan):
+        return plan.variables, []
+    serious = [one for one in plan.report.findings if one.severity != "note" and one.leads and not sets_variable(one)]
+    if plan.done and plan.best:
+        return plan.variables, serious
+    from rocm_doctor.matrix import load
+
+    return of_findings(plan.report.findings, plan.machine, load()), serious
 
 
 def installed_torch(python: str | None) -> str:
@@ -44,6 +74,6 @@ def installed_torch(python: str | None) -> str:
 
     if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
         return ""
-    facts = read_facts(python_files(python, Path("/"), os.environ), load())
+    facts = read_facts(python_files(interpreter(python), Path("/"), os.environ), load())
     version = facts.get("torch.version").value
     return version if isinstance(version, str) and facts.get("torch.build").value == "rocm" else ""

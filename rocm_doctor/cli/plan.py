@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
-from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, this_system, write_file
+from rocm_doctor.cli.check import examined
+from rocm_doctor.cli.common import InputError, completes, interpreter, load_matrix, named_gpu, this_system, write_file
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Report
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Training, known
+from rocm_doctor.plan.catalog import Catalog, Training, known
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
 from rocm_doctor.plan.packages import unknown_names, wished
@@ -26,7 +28,9 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option(
         "--gpu", shell_complete=completes("targets"), help="Plan for this target (gfx1100) instead of this machine's GPU."
     ),
-    click.option("--python", help="Python version to plan for (3.12), or an interpreter of this machine to plan around."),
+    click.option(
+        "--python", help="Interpreter or environment to plan around; with --gpu also a version (3.12). [default: the active one]"
+    ),
     click.option(
         "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"
     ),
@@ -38,14 +42,16 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option(
         "--with",
         "packages",
+        multiple=True,
         metavar="NAMES",
         shell_complete=completes("packages"),
-        help="Packages besides torch, separated by commas (bitsandbytes,flash-attn).",
+        help="Packages besides torch (bitsandbytes,flash-attn); repeatable.",
     ),
     click.option("--train", type=click.Choice(get_args(Training)), help="Add the packages of this kind of fine-tuning."),
     click.option(
         "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
     ),
+    click.option("--upgrade", is_flag=True, help="Plan for the newest, also where what is installed works."),
     click.option("--matrix", "matrix_path", type=_OVERLAY, help="Use this matrix instead of the packaged one."),
     click.option("--overlay", "overlays", multiple=True, type=_OVERLAY, help="Add or override rows."),
 )
@@ -74,22 +80,32 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
     """
     plan = planned(**asked)
     try:
-        if form == "text" or (not plan.best and form != "json"):
+        if form == "text" or (not plan.best and form not in ("json", "html")):
             words = text(plan, verbose=verbose, tool=tool)
         else:
             words = FORMATS[form](plan)
     except UnknownFormat as exc:
         raise InputError(f"--format {form}: {exc}") from exc
-    if output and (plan.best or form == "json"):
+    if output and (plan.best or form in ("json", "html")):
         write_file(output, words.encode())
     else:
         click.echo(words, nl=False)
-    sys.exit(0 if plan.best else 1)
+    sys.exit(0 if plan.best or plan.works else 1)
+
+
+class NoTarget(InputError):
+    """A machine whose GPU has no known target. It is no wrong usage: `check` prints `plan` as the next command."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        """Print the message as it is."""
+        click.echo(self.message, file=file)
 
 
 def planned(
     *, gpu: str | None, python: str | None, system: str | None, driver: str | None, kernel: str | None,
-    packages: str | None, train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path],
+    packages: Sequence[str], train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path], upgrade: bool,
     installed: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
     """The plan for the options. Raises InputError if they cannot be planned.
@@ -98,15 +114,40 @@ def planned(
     """
     matrix = load_matrix(matrix_path, overlays)
     known_of = known(matrix)
-    names = [name.strip() for name in (packages or "").split(",") if name.strip()]
+    names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
     if strange := unknown_names(names, known_of):
         raise InputError(f"--with {','.join(strange)}: unknown package; known are {', '.join(known_of.packages)}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
-    machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
-    machine = having(machine, installed) if gpu and installed else machine
-    return answer(machine, known_of, wished(names, train or "", known_of), index)
+    wish = wished(names, train or "", known_of)
+    if gpu:
+        machine = _declared(gpu, python, system, driver, kernel, matrix)
+        return answer(having(machine, installed) if installed else machine, known_of, wish, index, upgrade=upgrade)
+    report = here(python, matrix)
+    machine = probed(report.snapshot)
+    if machine is None:
+        raise NoTarget("\n".join(_unknown(report, known_of)))
+    return answer(machine, known_of, wish, index, report, upgrade)
+
+
+def here(python: str | None, matrix: Matrix) -> Report:
+    """What `check` says of this machine and the examined environment, without a smoke test."""
+    if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
+        raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")
+    return examined(interpreter(python), matrix)
+
+
+def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
+    """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
+    yield f"No plan yet: this machine's GPU is not known. check says: {report.summary}"
+    yield from (f"  {command.text}" for one in report.findings if one.leads for command in one.commands if one.severity != "note")
+    system = this_system()
+    for step in known_of.steps if system == "wsl" else ():
+        if system in step.systems and step.commands:
+            yield f"- {step.words} ({step.sources[0]})"
+            yield from (f"    {command}" for command in step.commands)
+    yield "To plan all the same, name the GPU as its box or the Device Manager does: --gpu 'RX 7900 XTX'"
 
 
 def _declared(
@@ -132,25 +173,3 @@ def _version_of(python: str) -> str:
         return environment(python).version
     except EnvironmentProblem as exc:
         raise InputError(f"--python {python}: {exc}") from exc
-
-
-def _here(python: str | None, matrix: Matrix) -> Machine:
-    """This machine, with the requested interpreter."""
-    from rocm_doctor.cli.check import said_when_slow, was_interrupted
-    from rocm_doctor.facts.enrich import enrich
-    from rocm_doctor.pipeline import read_facts
-    from rocm_doctor.sources.live import collect
-
-    if python and re.fullmatch(r"3\.\d+", python):
-        raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")
-    with said_when_slow("still reading this machine: waiting for a tool"):
-        artifacts = collect(python=python)
-        if was_interrupted(artifacts):
-            raise KeyboardInterrupt
-        machine = probed(enrich(read_facts(artifacts, matrix), matrix))
-    if machine is None:
-        raise InputError(
-            "no AMD GPU with a known target found; name one: "
-            f"{click.get_current_context().command_path} --gpu gfx1100 (see rocm-doctor check)"
-        )
-    return machine

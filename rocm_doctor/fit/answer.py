@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from rocm_doctor.fit import advice, runner
@@ -32,18 +30,6 @@ class Answer(msgspec.Struct, frozen=True):
     enough: tuple[Enough, ...] = ()
     sizes: tuple[tuple[int, Verdict], ...] = ()
     """The verdict for each size that the product comes with, where its size is not known."""
-
-    def _repr_html_(self) -> str:
-        """The answer in a notebook."""
-        from rocm_doctor.fit.html import part
-
-        return part(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The answer in IPython's terminal."""
-        from rocm_doctor.fit.text import page
-
-        printer.text(page(self, None))
 
 
 def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:

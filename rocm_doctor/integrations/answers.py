@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,7 +13,7 @@ from rocm_doctor.matrix import Matrix, load
 
 if TYPE_CHECKING:
     from rocm_doctor.fit.answer import Answer
-    from rocm_doctor.model import Snapshot
+    from rocm_doctor.model import Report
     from rocm_doctor.plan.answer import Plan
     from rocm_doctor.plan.catalog import System
     from rocm_doctor.plan.machine import Machine
@@ -36,10 +36,12 @@ def plan_for(
 
     Raises ValueError for an unknown GPU or package, or if this machine has no AMD GPU with a known target.
     """
-    from rocm_doctor.plan.answer import answer
+    from rocm_doctor.plan.answer import Plan, answer
     from rocm_doctor.plan.catalog import Training, known
+    from rocm_doctor.plan.html import part
     from rocm_doctor.plan.machine import declared
     from rocm_doctor.plan.packages import unknown_names, wished
+    from rocm_doctor.plan.text import text
 
     matrix = load()
     catalog = known(matrix)
@@ -48,8 +50,12 @@ def plan_for(
         raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(catalog.packages)}, and {', '.join(ways)}")
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     here: System = "windows" if sys.platform == "win32" else "linux"
-    machine = declared(_target(gpu, matrix), version, matrix, system or here, driver, kernel) if gpu else _this_machine(matrix)
-    return answer(machine, catalog, wished(list(packages), train, catalog))
+    _shown_by(Plan, part, text)
+    wish = wished(list(packages), train, catalog)
+    if gpu:
+        return answer(declared(_target(gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish)
+    report = _report(matrix)
+    return answer(_this_machine(report), catalog, wish, report=report)
 
 
 def fit_for(
@@ -65,8 +71,12 @@ def fit_for(
     """
     from rocm_doctor.fit import answer as answers
     from rocm_doctor.fit import card as cards
+    from rocm_doctor.fit.html import part
     from rocm_doctor.fit.job import Job
     from rocm_doctor.fit.resolve import Request, resolve
+    from rocm_doctor.fit.text import page
+
+    _shown_by(answers.Answer, part, lambda found: page(found, None))
 
     if strange := options.keys() - set(Job.__struct_fields__):
         raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(Job.__struct_fields__)}")
@@ -74,7 +84,7 @@ def fit_for(
     if gpu:
         card = cards.declared(_target(gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
-        card = next(iter(cards.present(_snapshot(matrix), matrix)), None) or cards.declared("", vram, matrix)
+        card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declared("", vram, matrix)
     run = resolve(Request({"model": str(model), **options}), card.gfx, None, matrix)
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
 
@@ -90,18 +100,27 @@ def _target(gpu: str, matrix: Matrix) -> str:
     return found
 
 
-def _this_machine(matrix: Matrix) -> Machine:
+def _shown_by(kind: type, html: Callable[[Any], str], text: Callable[[Any], str]) -> None:
+    """Give a type the methods that IPython asks for: it is below its renderers and cannot import them."""
+
+    def pretty(answer: Any, printer: Any, cycle: bool) -> None:
+        printer.text(text(answer))
+
+    kind._repr_html_, kind._repr_pretty_ = html, pretty  # type: ignore[attr-defined]
+
+
+def _this_machine(report: Report) -> Machine:
     from rocm_doctor.plan.machine import probed
 
-    machine = probed(_snapshot(matrix))
+    machine = probed(report.snapshot)
     if machine is None:
         raise ValueError("no AMD GPU with a known target found; name one: plan_for('gfx1100')")
     return machine
 
 
-def _snapshot(matrix: Matrix) -> Snapshot:
-    from rocm_doctor.facts.enrich import enrich
-    from rocm_doctor.pipeline import read_facts
+def _report(matrix: Matrix) -> Report:
+    """What `check` says of this machine, from files alone."""
+    from rocm_doctor.pipeline import judge
     from rocm_doctor.sources.live import collect
 
-    return enrich(read_facts(collect(tools=False), matrix), matrix)
+    return judge(collect(tools=False), matrix)

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 
 from rocm_doctor.commands import distributions_of, fitting
-from rocm_doctor.model import Command
+from rocm_doctor.model import Finding, Report
+from rocm_doctor.plan.blocked import Blocked, Freed, freed
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
+from rocm_doctor.plan.commands import install
+from rocm_doctor.plan.judging import StackJudge, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.newer import Newer, next_newer
-from rocm_doctor.plan.stacks import Resolver, Stack
+from rocm_doctor.plan.stacks import Resolver, Stack, remaining
 from rocm_doctor.plan.steps import steps
-from rocm_doctor.plan.variables import Variable, variables
+from rocm_doctor.plan.variables import Variable, of_findings, variables
+from rocm_doctor.rules import RULES
 from rocm_doctor.rules.driver_range import driver_release
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that."""
+    """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that.
+
+    `works`: `check` calls the machine ready, with all that was wished for. `keeps`: nothing is to be installed for the first stack.
+    `blocked`: installed packages that the plan replaces or removes. `elsewhere`: what `check` finds and no package mends. `report`: what
+    it says of the machine, if that was read.
+    """
 
     machine: Machine
     wish: tuple[str, ...]
@@ -33,23 +43,26 @@ class Plan(msgspec.Struct, frozen=True):
     matrix_version: str = ""
     steps: tuple[Step, ...] = ()
     newer: Newer | None = None
+    works: bool = False
+    keeps: bool = False
+    blocked: tuple[Blocked, ...] = ()
+    elsewhere: tuple[Finding, ...] = ()
+    report: Report | None = None
 
     @property
     def best(self) -> Stack | None:
         """The first stack; None if nothing is known to work."""
         return self.stacks[0] if self.stacks else None
 
-    def _repr_html_(self) -> str:
-        """The plan in a notebook."""
-        from rocm_doctor.plan.html import part
+    @property
+    def done(self) -> bool:
+        """True if there is nothing to install."""
+        return self.works or self.keeps
 
-        return part(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The plan in IPython's terminal."""
-        from rocm_doctor.plan.text import text
-
-        printer.text(text(self))
+    @property
+    def drop(self) -> tuple[str, ...]:
+        """The installed packages that go, as no stack works beside them."""
+        return tuple(one.name for one in self.blocked if one.goes)
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
         """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
@@ -73,43 +86,74 @@ def _kind(stack: Stack) -> tuple[str, str]:
     return stack.candidate.build.rocm, stack.candidate.index.url
 
 
-def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: str = "") -> Plan:
-    """The plan for a machine and a wish. `index`: only stacks whose index or build holds this text."""
-    resolver = Resolver(machine, known, [name for name in wish if not known.packages[name].elsewhere])
-    stacks = tuple(s for s in resolver.stacks() if index in s.candidate.index.url or index in s.candidate.build.local)
+def answer(
+    machine: Machine,
+    known: Catalog,
+    wish: Sequence[str] = (),
+    index: str = "",
+    report: Report | None = None,
+    upgrade: bool = False,
+) -> Plan:
+    """The plan for a machine and a wish. What is installed stays where it works, except to `upgrade`.
+
+    `index`: only stacks whose index or build holds this text. `report`: what `check` says of a machine that was read.
+    """
+    wanted = [name for name in wish if not known.packages[name].elsewhere]
+    resolver, found, blocked = _resolved(machine, known, wanted, upgrade)
+    found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
+    here = next((s for s in found if _is_installed(s, machine)), None)
+    stacks = tuple(found) if upgrade or here is None else (here, *(s for s in found if s is not here))
     rejected = tuple(resolver.rejected)
+    best = stacks[0] if stacks else None
+    ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
         machine,
         tuple(wish),
         stacks,
         rejected,
-        variables(stacks[0], resolver.stack_judge) if stacks else (),
-        () if stacks else nearest(resolver),
+        variables(best, resolver.stack_judge) if best else of_findings(report.findings, machine, known.matrix) if report else (),
+        () if stacks or ready else nearest(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
-        (*_first(resolver), *(() if machine.probed else steps(stacks[0].candidate.build, machine, known))) if stacks else (),
+        tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
         None if index else next_newer(stacks, rejected, resolver),
+        ready and not upgrade,
+        best is not None and machine.probed and not blocked and not install(best, machine),
+        blocked,
+        tuple(_elsewhere(best, resolver.stack_judge, machine, report)) if best else (),
+        report,
     )
 
 
-_SYSTEM = ("access.", "version.kernel", "version.firmware", "version.driver", "platform.")
-"""Beginnings of the diagnoses that no package of Python mends."""
+def _resolved(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool) -> Freed:
+    """All stacks. The installed torch stays if other packages alone can be replaced or removed for it."""
+    if machine.probed and machine.torch and not upgrade:
+        kept, found, blocked = freed(Resolver(machine, known, wanted, only=machine.torch))
+        if found and not found[0].candidate.override:
+            wide = kept.widened()
+            return wide, list(wide.stacks()), blocked
+    return freed(Resolver(machine, known, wanted, upgrade))
 
 
-def _first(resolver: Resolver) -> Iterator[Step]:
-    """What is wrong with the machine itself, as `check` has it: each before anything is installed."""
-    judge = resolver.stack_judge
-    for one in judge.of_machine:
-        if one.severity != "note" and not one.follows_from and one.id.startswith(_SYSTEM):
-            words = f"{one.title}: {one.advice}" if one.advice else one.title
-            commands = _fitting(one.commands, judge.machine)
-            checked = judge.known.matrix.diagnoses[one.id].checked
-            yield Step(one.row or one.id, (judge.machine.system,), words, one.sources, one.grade, checked, commands=commands)
+def _is_installed(stack: Stack, machine: Machine) -> bool:
+    return machine.probed and machine.torch == stack.candidate.build.local != ""
 
 
-def _fitting(commands: Sequence[Command], machine: Machine) -> tuple[str, ...]:
-    """The commands for the machine's system. A step has no remark `on Ubuntu`: those of a distribution need its name to be known."""
+def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: Report | None) -> Iterator[Finding]:
+    """What `check` finds now and would still find with the stack installed; and what only a log shows, which no plan can judge. Of a
+    declared machine what is known of its kernel."""
+    after = remaining(best, stack_judge) if machine.probed else stack_judge.of_machine
+    before = judge(machine.base, Logs(()), stack_judge.known.matrix, RULES)[0] if report else after
+    cured = {f.fingerprint for f in before} - {f.fingerprint for f in after}
+    for one in report.findings if report else after:
+        if one.severity != "note" and one.leads and one.fingerprint not in cured and not sets_variable(one):
+            yield one if report else _fitting(one, machine)
+
+
+def _fitting(one: Finding, machine: Machine) -> Finding:
+    """The finding with the commands for the machine's system. Those of a distribution need its name to be known."""
     os_name = str(machine.base.get("os").value or "") if machine.base.get("os").known else ""
     system = "windows" if machine.system == "windows" else "linux"
     known = distributions_of(os_name, machine.kernel)
-    return tuple(c.text for c in fitting(commands, system, os_name, machine.kernel) if known or not c.distributions)
+    commands = tuple(c for c in fitting(one.commands, system, os_name, machine.kernel) if known or not c.distributions)
+    return msgspec.structs.replace(one, commands=commands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Container, Iterable
 from typing import Literal
 
 from rocm_doctor.plan.candidates import Candidate
@@ -29,29 +30,45 @@ def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
     return f"{name}{extra}=={version}" + (".*" if one.index.nightly else "")
 
 
-def package_requirements(stack: Stack, *, built: bool) -> list[str]:
-    """The packages of the wish; with `built` those that are compiled on the machine, else the others."""
-    return [f"{name}=={one.version}" for name, one in stack.packages.items() if one.built is built]
+def package_requirements(stack: Stack, *, built: bool, names: Container[str] | None = None) -> list[str]:
+    """The packages of the wish, or those of `names`; with `built` those that are compiled on the machine, else the others."""
+    wanted = ((name, one) for name, one in stack.packages.items() if names is None or name in names)
+    return [f"{name}=={one.version}" for name, one in wanted if one.built is built]
 
 
-def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "") -> list[Argv]:
-    """What to run, in this order. The pin of torch goes into every command, so that none of them can replace it.
+def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "", drop: Iterable[str] = ()) -> list[Argv]:
+    """What to run, in this order; what is installed already is left out. The pin of torch goes into every command, so that none of
+    them can replace it.
 
-    `python`: the interpreter to install for; empty for the one of the shell.
+    `python`: the interpreter to install for; empty for the one of the shell. `drop`: installed packages that go.
     """
     one = stack.candidate
-    torch = torch_requirements(one, machine)
+    here = machine.installed if machine.probed else _nothing
+    same = bool(one.build.local) and machine.probed and machine.torch == one.build.local
+    torch = [r for r in torch_requirements(one, machine) if not same or _differs(r, here)]
     add, remove = _verbs(tool, python)
-    gone = [name for name in TORCH if machine.probed and machine.installed(name)]
-    commands: list[Argv] = [(*remove, *gone)] if gone and not _there(stack, machine) else []
-    commands.append((*add, *torch, "--index-url", one.index.url))
+    gone = [*(name for name in TORCH if here(name) and not same), *drop]
+    commands: list[Argv] = [(*remove, *gone)] if gone else []
+    commands += [(*add, *torch, "--index-url", one.index.url)] if torch else []
     pin = _pin("torch", "", one.build.local or one.build.torch, one)
-    plain, built = package_requirements(stack, built=False), package_requirements(stack, built=True)
+    wanted = {name: release for name, release in stack.packages.items() if here(name) != release.version}
+    plain, built = (package_requirements(stack, built=b, names=wanted) for b in (False, True))
     commands += [(*add, pin, *plain)] if plain else []
-    with_ = dict.fromkeys(name for one in stack.packages.values() for name in one.build_with)
+    with_ = dict.fromkeys(name for one in wanted.values() for name in one.build_with)
     commands += [(*add, *with_)] if with_ else []
     commands += [(*add, "--no-build-isolation", pin, *built)] if built else []
     return commands
+
+
+def _nothing(_: str) -> str:
+    return ""
+
+
+def _differs(requirement: str, here: Callable[[str], str]) -> bool:
+    """True if another version of a companion of torch is installed."""
+    name, _, version = requirement.partition("==")
+    mine = here(name.partition("[")[0])
+    return bool(mine) and mine != version and name.partition("[")[0] != "torch"
 
 
 def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
@@ -60,11 +77,6 @@ def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
         return ("uv", "pip", "install", *at), ("uv", "pip", "uninstall", *at)
     pip = (python, "-m", "pip") if python else ("pip",)
     return (*pip, "install"), (*pip, "uninstall", "-y")
-
-
-def _there(stack: Stack, machine: Machine) -> bool:
-    """True if this build of torch is already installed."""
-    return bool(stack.candidate.build.local) and machine.installed("torch") == stack.candidate.build.local
 
 
 def replaces(stack: Stack, machine: Machine) -> list[str]:

@@ -33,6 +33,10 @@ def as_json(plan: Plan) -> str:
         "replaces": replaces(plan.stacks[0], plan.machine) if plan.stacks else [],
         "rejected": [{"build": r.build.key, "why": r.why, "source": r.source} for r in plan.rejected],
         "nearest": plan.nearest,
+        "works": plan.works,
+        "keeps": plan.keeps,
+        "blocked": [{"package": b.name, "version": b.version, "id": b.finding.id, "removed": b.goes} for b in plan.blocked],
+        "elsewhere": [{"id": f.id, "title": f.title, "subject": f.subject} for f in plan.elsewhere],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -50,7 +54,7 @@ def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
         "env": stack.env,
         "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.said],
         "notes": [{"id": n.id, "row": n.row, "title": n.title, "sources": n.sources} for n in stack.notes],
-        "commands": [shlex.join(command) for command in install(stack, plan.machine)],
+        "commands": [shlex.join(command) for command in install(stack, plan.machine, drop=plan.drop)],
     }
 
 
@@ -155,7 +159,7 @@ def dockerfile(plan: Plan) -> str:
 def shell(plan: Plan) -> str:
     """Variables and installation as a script for sh (PowerShell on Windows)."""
     kind = "powershell" if plan.machine.system == "windows" else "bash"
-    commands = [shlex.join(command) for command in install(plan.stacks[0], plan.machine)]
+    commands = [shlex.join(command) for command in install(plan.stacks[0], plan.machine, drop=plan.drop)]
     return "\n".join([*_heading(plan), *lines(plan.variables, kind), *commands, ""])
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.stacks import Stack
-from rocm_doctor.plan.text import REASONS, commands
+from rocm_doctor.plan.text import REASONS, commands, headline, in_the_way
 from rocm_doctor.reports.html import embedded, escape, prose, source
 
 
 def part(plan: Plan) -> str:
     """What to install, why, and what else works; or what would have to change."""
-    return embedded("\n".join(_found(plan, plan.best) if plan.best else _nothing(plan)))
+    body = _found(plan, plan.best) if plan.best and not plan.done else _without_commands(plan)
+    return embedded("\n".join([*body, *_elsewhere(plan)]))
 
 
 def _found(plan: Plan, stack: Stack) -> Iterator[str]:
-    yield from _header(
-        "ready", "Plan", f"{stack.name} for {plan.machine.words()}", f"{stack.grade} · matrix {plan.matrix_version}"
-    )
+    yield from _header("ready", "Plan", headline(plan), f"matrix {plan.matrix_version}")
+    yield _list("In the way", map(prose, in_the_way(plan)))
     if plan.steps:
         yield "<section><h2>First, on the system</h2>"
         yield from (f"<p>{prose(step.words)} ({source(step.sources[0])})</p>{_block(step.commands)}" for step in plan.steps)
@@ -39,11 +39,15 @@ def _first(stack: Stack) -> str:
     return f"{prose(said.words)} ({source(said.source)})"
 
 
-def _nothing(plan: Plan) -> Iterator[str]:
-    yield from _header(
-        "problems", "Plan", f"Nothing is known to work for {plan.machine.words()}", f"matrix {plan.matrix_version}"
-    )
+def _without_commands(plan: Plan) -> Iterator[str]:
+    """Nothing is to be installed, or nothing is known to work."""
+    yield from _header("ready" if plan.done else "problems", "Plan", headline(plan), f"matrix {plan.matrix_version}")
     yield _list("What would change that", [f"{prose(f'{one.what}: {one.then}')}{_block(one.commands)}" for one in plan.nearest])
+
+
+def _elsewhere(plan: Plan) -> Iterator[str]:
+    items = [f"{prose(one.title)}{_block(command.text for command in one.commands)}" for one in plan.elsewhere]
+    yield _list("Not a matter of packages", items)
 
 
 def _header(kind: str, mark: str, title: str, below: str) -> Iterator[str]:

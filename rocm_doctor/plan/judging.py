@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 import msgspec
@@ -11,14 +12,14 @@ from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.catalog import Catalog, Release
+from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import Machine, with_stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.code import extensions_without_code
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.versions import release
+from rocm_doctor.versions import release, sort_key
 
 _NO_LOGS = Logs(())
 _STATED = (
@@ -49,6 +50,10 @@ class StackJudge(msgspec.Struct, frozen=True):
     among: dict[frozenset[str], Matrix] = {}
     of_machine: tuple[Finding, ...] = ()
     """The findings behind `before`."""
+    present: dict[str, Release] = {}
+    """The installed packages with GPU code: what was read of it is of the library that goes with the torch of today."""
+    upgrade: bool = False
+    """True: the newest releases are wanted; False: what is installed stays where it works."""
 
     def judge(
         self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
@@ -57,14 +62,22 @@ class StackJudge(msgspec.Struct, frozen=True):
 
         With `about`, only what it says of that package: rows that name it, and its code for the GPU.
         """
-        facts = stack_facts(candidate, self.machine, chosen, env, self.known)
-        snapshot = with_stack(self.machine, facts, chosen)
+        snapshot = self.installed(candidate, chosen, env)
         if about:
             rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
         else:
             found, _ = judge(snapshot, _NO_LOGS, self._among(snapshot), RULES)
-        return [f for f in found if f.fingerprint not in self.before]
+        return [f for f in found if f.fingerprint not in self.before and not self._unset_here(f)]
+
+    def _unset_here(self, finding: Finding) -> bool:
+        """True if a command of the finding unsets a variable that is set in this shell: that cures it, whatever is installed."""
+        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) for name in unset(finding))
+
+    def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
+        """The machine with this stack installed and these variables set."""
+        beside = {**self.present, **chosen}
+        return with_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
     def _among(self, snapshot: Snapshot) -> Matrix:
         have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
@@ -80,13 +93,22 @@ def _asks_for(row: Row) -> set[str]:
     }
 
 
-def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
+def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
     matrix = known.matrix.with_rows(tuple(row for row in known.matrix.rows if not _settled(row, machine)))
     about = {name: matrix.with_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found = _of_machine(machine, known, matrix)
-    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found))
+    present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
+    coded = {name: one for name, one in present.items() if one.code or one.code_windows}
+    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found), coded, upgrade)
+
+
+def installed_release(package: Package, machine: Machine) -> Release | None:
+    """The installed release of a package; None without one. One that the catalog does not know takes what the newest one before it takes."""
+    mine = machine.installed(package.name)
+    older = next((one for one in package.releases if mine and sort_key(one.version) <= sort_key(mine)), None)
+    return msgspec.structs.replace(older, version=mine) if older else None
 
 
 def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
@@ -184,3 +206,21 @@ def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[
     same = sorted((release(m) or (), targets) for m, targets in tables.items() if (release(m) or (0,))[:1] == hip[:1])
     below = [targets for minor, targets in same if minor <= hip]
     return below[-1] if below else same[0][1] if same else ()
+
+
+def exports(finding: Finding) -> tuple[tuple[str, str], ...]:
+    """Variables with their values that a finding's commands set."""
+    settings = [c.text for c in finding.commands if c.shell == "sh" and c.text.startswith("export ")]
+    words = [word for text in settings for word in shlex.split(text)[1:]]
+    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
+
+
+def unset(finding: Finding) -> tuple[str, ...]:
+    """Variables that a finding's commands unset."""
+    texts = [c.text for c in finding.commands if c.text.startswith("unset ")]
+    return tuple(name for text in texts for name in text.split()[1:])
+
+
+def sets_variable(finding: Finding) -> bool:
+    """True if a command of the finding sets or unsets a variable."""
+    return bool(exports(finding) or unset(finding))

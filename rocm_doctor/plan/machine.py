@@ -42,6 +42,11 @@ class Machine(msgspec.Struct, frozen=True):
         return _text(self.base, f"pkg.{name}")
 
     @property
+    def torch(self) -> str:
+        """The installed torch as it names itself (2.9.1+rocm6.3); empty without one."""
+        return _text(self.base, "torch.version") or self.installed("torch")
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The targets of all GPUs that a run would use, the planned one first."""
         others = (gpu.get("gfx").value for _, gpu in to_train_on(self.base))
@@ -107,6 +112,27 @@ def having(machine: Machine, installed: Mapping[str, str]) -> Machine:
     return msgspec.structs.replace(machine, base=base, probed=True)
 
 
+def without(machine: Machine, names: Container[str]) -> Machine:
+    """The machine without these installed packages."""
+    kept = {name: fact for name, fact in machine.base.facts.items() if _package(name) not in names}
+    return msgspec.structs.replace(machine, base=msgspec.structs.replace(machine.base, facts=kept))
+
+
+def altered(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
+    """The machine with another gfx, python, system, driver or kernel, declared anew; its packages beside torch stay installed."""
+    fields = {name: getattr(machine, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")} | changes
+    made = declared(matrix=matrix, **fields)
+    kept = {n: f for n, f in machine.base.facts.items() if (name := _package(n)) and name not in TORCH}
+    base = msgspec.structs.replace(made.base, facts={**made.base.facts, **kept})
+    return msgspec.structs.replace(made, base=base, probed=machine.probed)
+
+
+def _package(fact: str) -> str:
+    """The package that a fact is about; empty for other facts."""
+    family, _, rest = fact.partition(".")
+    return rest.removesuffix(".ids") if family in ("pkg", "code", "soname") else ""
+
+
 def _text(snapshot: Snapshot, name: str) -> str:
     value = snapshot.get(name).value
     return value if isinstance(value, str) else ""
@@ -123,6 +149,5 @@ def with_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str
 
 
 def _gone(name: str, replaced: Container[str]) -> bool:
-    family, _, rest = name.partition(".")
-    package = rest.removesuffix(".ids")
-    return name.startswith(_OF_TORCH) or (family in ("pkg", "code", "soname") and (package in TORCH or package in replaced))
+    package = _package(name)
+    return name.startswith(_OF_TORCH) or (bool(package) and (package in TORCH or package in replaced))

@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.catalog import Catalog
-from rocm_doctor.plan.machine import INBOX, Machine, declared
+from rocm_doctor.plan.machine import INBOX, Machine, altered
 from rocm_doctor.plan.stacks import Resolver, Stack, best
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
@@ -68,7 +68,7 @@ def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Itera
 def _other_python(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     for python in PYTHONS:
         if python != machine.python:
-            found = list(_led(f"with Python {python}", best(_altered(machine, known, python=python), known, wish)))
+            found = list(_led(f"with Python {python}", best(altered(machine, known.matrix, python=python), known, wish)))
             if found:
                 yield found[0]
                 return
@@ -77,15 +77,15 @@ def _other_python(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iter
 def _other_driver(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system == "linux" and machine.driver not in ("", INBOX):
         newest = max((m.module for m in known.matrix.driver.modules), key=sort_key, default="")
-        yield from _led("with the driver of the kernel itself", best(_altered(machine, known, driver=INBOX), known, wish))
-        yield from _led(f"with the driver module {newest}", best(_altered(machine, known, driver=newest), known, wish))
+        yield from _led("with the driver of the kernel itself", best(altered(machine, known.matrix, driver=INBOX), known, wish))
+        yield from _led(f"with the driver module {newest}", best(altered(machine, known.matrix, driver=newest), known, wish))
     if machine.kernel:
-        yield from _led("with another kernel", best(_altered(machine, known, kernel=""), known, wish))
+        yield from _led("with another kernel", best(altered(machine, known.matrix, kernel=""), known, wish))
 
 
 def _other_system(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system != "linux":
-        other = declared(machine.gfx, machine.python, known.matrix)
+        other = altered(machine, known.matrix, system="linux", driver="", kernel="")
         yield from _led("on Linux", best(other, known, wish))
 
 
@@ -94,7 +94,7 @@ def _other_gpu(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterato
     mine = known.matrix.gfx[machine.gfx]
     others = (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx and t.family == mine.family)
     for target in sorted(others, key=lambda t: t.kind != mine.kind):
-        stack = best(_altered(machine, known, gfx=target.gfx), known, wish)
+        stack = best(altered(machine, known.matrix, gfx=target.gfx), known, wish)
         if stack:
             yield from _led(f"with a {target.gfx} GPU ({', '.join(target.names[:2])})", stack)
             return
@@ -105,18 +105,3 @@ def _community(machine: Machine, known: Catalog) -> Iterator[Change]:
     for fact in known.matrix.facts:
         if fact.subject == "community wheels" and machine.gfx in fact.gfx:
             yield Change("community wheels, which neither AMD nor PyTorch builds or tests", fact.words, fact.sources[0])
-
-
-def _altered(
-    machine: Machine, known: Catalog, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None
-) -> Machine:
-    """The same machine with one thing changed, declared anew."""
-    return declared(
-        gfx or machine.gfx,
-        python or machine.python,
-        known.matrix,
-        machine.system,
-        machine.driver if driver is None else driver,
-        machine.kernel if kernel is None else kernel,
-        machine.glibc,
-    )

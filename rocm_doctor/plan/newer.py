@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
@@ -32,7 +31,8 @@ class Newer(NamedTuple):
 
 
 def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolver: Resolver) -> Newer | None:
-    """The next release by torch, then ROCm, that this machine could fetch; None when the first stack is the newest."""
+    """The next release by torch, then ROCm, that this machine could fetch; None when the first stack is the newest, and when nothing speaks
+    against the other."""
     if not stacks:
         return None
     first = stacks[0]
@@ -44,8 +44,8 @@ def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolv
     if not later:
         return None
     build, reasons = min(later, key=lambda one: _age(one[0]))
-    both = [_merits(s, first) for s in works.values() if s.candidate.build is build]
-    return Newer(build, _strongest((*reasons, *_doubts(build, first, resolver), *chain.from_iterable(both))))
+    found = _strongest((*reasons, *_doubts(build, first, resolver)))
+    return Newer(build, found) if found else None
 
 
 def _strongest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
@@ -72,15 +72,6 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
         yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source
     if unseen(one.candidate.build) and not unseen(first.candidate.build):
         yield "its wheel was not seen in a listing", one.candidate.build.sources[0]
-
-
-def _merits(one: Stack, first: Stack) -> Iterator[Reason]:
-    """What the first stack has and a newer one that works lacks: a reported run, or being the main build of its release."""
-    run = next((said for said in first.candidate.said if said.known_good), None)
-    if run and not one.candidate.known_good:
-        yield f"works too, but a run of the first plan is reported: {run.words}", run.source
-    if first.candidate.build.primary and not one.candidate.build.primary:
-        yield "works too, but the first plan is the main build of its release", first.candidate.build.sources[0]
 
 
 def _source_of(found: Sequence[Finding], otherwise: str) -> str:

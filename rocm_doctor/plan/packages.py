@@ -8,8 +8,8 @@ from itertools import islice
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
-from rocm_doctor.plan.judging import StackJudge, companions
-from rocm_doctor.versions import contains
+from rocm_doctor.plan.judging import StackJudge, companions, installed_release
+from rocm_doctor.versions import contains, sort_key
 
 _TRIES = 64
 """Sets of releases that are judged before the search gives up."""
@@ -69,7 +69,8 @@ def _found_against(who: str, finding: Finding) -> Unsatisfied:
 
 
 class _Viable:
-    """The releases of one package that work beside a torch on a GPU, newest first, each judged when it is reached.
+    """The releases of one package that work beside a torch on a GPU, the installed one first, then newest first, each judged when it
+    is reached.
 
     `why`: the reasons against the others.
     """
@@ -77,7 +78,7 @@ class _Viable:
     def __init__(self, package: Package, candidate: Candidate, stack_judge: StackJudge, env: dict[str, str]) -> None:
         self.package, self.candidate, self.stack_judge, self.env = package, candidate, stack_judge, env
         self.known: list[Release] = []
-        self.rest = iter(package.releases)
+        self.rest = _releases(package, stack_judge)
         self.why: Unsatisfied | None = None
 
     def releases(self) -> Iterator[Release]:
@@ -100,6 +101,15 @@ class _Viable:
             # A finding about the GPU is more specific than a range of versions.
             self.why = _found_against(f"{name} {one.version}: ", serious[0])
         return not serious
+
+
+def _releases(package: Package, stack_judge: StackJudge) -> Iterator[Release]:
+    """The installed release before the others; to upgrade, only if it is newer than all that the catalog knows."""
+    here = installed_release(package, stack_judge.machine)
+    if here and stack_judge.upgrade and sort_key(here.version) <= sort_key(package.releases[0].version):
+        here = None
+    yield from (here,) if here else ()
+    yield from (one for one in package.releases if one != here)
 
 
 def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from copy import copy
 
@@ -11,9 +10,12 @@ import msgspec
 from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
 from rocm_doctor.plan.catalog import Catalog, Release
-from rocm_doctor.plan.judging import StackJudge, stack_judge
+from rocm_doctor.plan.judging import StackJudge, exports, stack_judge
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
 
 READ = ("yes", "deprecated", "old")
 """`exists` of a variable that something reads."""
@@ -43,10 +45,12 @@ class Stack(msgspec.Struct, frozen=True):
 class Resolver:
     """Candidates of one machine, judged for one wish when they are asked for."""
 
-    def __init__(self, machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> None:
-        self.wish = tuple(wish)
-        self.stack_judge: StackJudge = stack_judge(machine, known)
-        self.candidates, self.rejected = candidates(machine, known)
+    def __init__(self, machine: Machine, known: Catalog, wish: Sequence[str] = (), upgrade: bool = False, only: str = "") -> None:
+        """`only`: the one build of torch to look at, as it names itself."""
+        self.wish, self.only = tuple(wish), only
+        self.stack_judge: StackJudge = stack_judge(machine, known, upgrade)
+        found, self.rejected = candidates(machine, known)
+        self.candidates = [one for one in found if only in ("", one.build.local)]
         self._alone: dict[tuple[object, ...], list[Finding]] = {}
 
     def wishing(self, wish: Sequence[str]) -> Resolver:
@@ -54,6 +58,14 @@ class Resolver:
         other = copy(self)
         other.wish, other.rejected = tuple(wish), list(self.rejected)
         return other
+
+    def on(self, machine: Machine, wish: Sequence[str]) -> Resolver:
+        """The same question for another machine and wish."""
+        return Resolver(machine, self.stack_judge.known, wish, self.stack_judge.upgrade, self.only)
+
+    def widened(self) -> Resolver:
+        """The same question for every build of torch."""
+        return Resolver(self.stack_judge.machine, self.stack_judge.known, self.wish, self.stack_judge.upgrade)
 
     def stacks(self) -> Iterator[Stack]:
         """Those that work, best first, and behind them those that a variable makes work. One with a note of wrong results comes
@@ -103,15 +115,14 @@ class Resolver:
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
 
 
+def remaining(stack: Stack, stack_judge: StackJudge) -> list[Finding]:
+    """All that `check` would find with the stack installed and its variables set, without a log."""
+    snapshot = stack_judge.installed(stack.candidate, stack.packages, stack.env)
+    return judge(snapshot, Logs(()), stack_judge.known.matrix, RULES)[0]
+
+
 def _rank(one: Candidate) -> tuple[bool, Grade]:
     return one.index.nightly, one.grade
-
-
-def exports(finding: Finding) -> tuple[tuple[str, str], ...]:
-    """Variables with their values that a finding's commands set."""
-    settings = [c.text for c in finding.commands if c.shell == "sh" and c.text.startswith("export ")]
-    words = [word for text in settings for word in shlex.split(text)[1:]]
-    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
 def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 from rocm_doctor.model import GRADES
@@ -10,6 +11,7 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import environment, install, interpreter, joined, replaces, verify
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
+from rocm_doctor.versions import release
 
 WIDTH = 100
 REASONS = 2
@@ -18,13 +20,59 @@ REASONS = 2
 
 def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
     """The plan as text; with `verbose` also why each other build is ruled out."""
-    body = _found(plan, tool, verbose) if plan.best else _nothing(plan)
-    return "\n".join([*body, *(_why_not(plan) if verbose or not plan.best else ())]) + "\n"
+    body = _done(plan) if plan.done else _found(plan, tool, verbose) if plan.best else _nothing(plan)
+    return "\n".join([*body, *(_why_not(plan) if verbose else ())]) + "\n"
+
+
+def headline(plan: Plan) -> str:
+    """The answer in one sentence."""
+    machine = plan.machine
+    if plan.works:
+        return f"What you have works: torch {machine.torch} for {machine.gfx}. Nothing to do."
+    if plan.keeps:
+        return f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it. There is nothing to install."
+    if plan.best:
+        return f"{plan.best.name} for {machine.words()} ({plan.best.grade})"
+    wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
+    return f"Nothing is known to work for {machine.words()}{wish}."
+
+
+def in_the_way(plan: Plan) -> Iterator[str]:
+    """A sentence for each installed package that no stack goes with."""
+    for one in plan.blocked:
+        instead = "the plan is without it" if one.goes else "the plan replaces it"
+        yield f"{one.name} {one.version} is in the way: {one.finding.title}; {instead}"
+
+
+def upgrade(plan: Plan) -> str:
+    """How to get a newer stack than the one that stays; empty where there is none."""
+    other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
+    if other is None or (release(other.candidate.build.torch) or ()) <= (release(plan.machine.torch) or ()):
+        return ""
+    return f"Newer: {other.name} ({other.grade}). rocm-doctor plan --upgrade has the commands."
+
+
+def _done(plan: Plan) -> Iterator[str]:
+    yield from _wrap(headline(plan), "", "  ")
+    yield from _elsewhere(plan)
+    settings = lines(plan.variables, "powershell" if plan.machine.system == "windows" else "bash")
+    yield from ("", *(f"  {line}" for line in settings)) if settings else ()
+    yield from (f"  {line}" for line in _wrap(upgrade(plan), "", "  "))
+
+
+def _elsewhere(plan: Plan) -> Iterator[str]:
+    if plan.elsewhere:
+        yield ""
+        yield "Not a matter of packages (rocm-doctor check shows why):"
+    for one in plan.elsewhere:
+        yield from _wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
+        yield from (f"      {command.text}" for command in one.commands)
 
 
 def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
-    yield from _wrap(f"{stack.name} for {plan.machine.words()} ({stack.grade})", "", "  ")
+    yield from (line for words in in_the_way(plan) for line in _wrap(words, "", "  "))
+    yield from _wrap(headline(plan), "", "  ")
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
     ]:
@@ -43,6 +91,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     if plan.newer:
         why = "; ".join(reason for reason, _ in plan.newer.reasons)
         yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
+    yield from _elsewhere(plan)
     yield ""
     if plan.steps:
         yield "First, on the system:"
@@ -67,8 +116,23 @@ def commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
     python = interpreter(plan.machine)
     yield from (joined(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
-    yield from (joined(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python))
+    yield from (
+        joined(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python, plan.drop)
+    )
+    yield from pinned(stack, shell)
     yield from (joined(command, shell) for command in verify(plan.machine))
+
+
+def pinned(stack: Stack, shell: str) -> Iterator[str]:
+    """Lines that keep pip from replacing this torch in this shell; none for a nightly, which has no number."""
+    build = stack.candidate.build
+    if build.local and not stack.candidate.index.nightly:
+        yield "# keep it: pip installs no other torch while this constraint is set"
+        pin = f"torch=={build.local}"
+        if shell == "powershell":
+            yield f"Set-Content rocm-pins.txt '{pin}'; $env:PIP_CONSTRAINT = \"$PWD\\rocm-pins.txt\""
+        else:
+            yield f'echo "{pin}" > rocm-pins.txt; export PIP_CONSTRAINT="$PWD/rocm-pins.txt"'
 
 
 def _alternative(stack: Stack) -> Iterator[str]:
@@ -78,14 +142,26 @@ def _alternative(stack: Stack) -> Iterator[str]:
 
 
 def _nothing(plan: Plan) -> Iterator[str]:
-    wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
-    yield from _wrap(f"Nothing is known to work for {plan.machine.words()}{wish}.", "", "  ")
+    yield from _wrap(headline(plan), "", "  ")
+    for why, source in against(plan)[:REASONS]:
+        yield from _wrap(f"{why} ({source})", "  because ", "          ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
         yield from _wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
         yield from (f"      {command}" for command in change.commands)
     yield ""
+    yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
+
+
+def against(plan: Plan) -> list[tuple[str, str]]:
+    """The reasons against builds that have a wheel for this machine, each with its source: first those that a judgement of the whole
+    stack found, then those against most builds."""
+    found = [one for one in plan.rejected if not one.absent]
+    sources = {one.why: one.source for one in found}
+    judged = {one.why for one in found if one.finding}
+    often = [why for why, _ in Counter(one.why for one in found).most_common()]
+    return [(why, sources[why]) for why in sorted(often, key=lambda why: why not in judged)]
 
 
 def _why_not(plan: Plan) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -12,9 +12,9 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.types import Override
 from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan.catalog import Catalog
-from rocm_doctor.plan.judging import StackJudge, stack_facts
-from rocm_doctor.plan.machine import with_stack
-from rocm_doctor.plan.stacks import READ, Stack, exports
+from rocm_doctor.plan.judging import StackJudge, exports, stack_facts, unset
+from rocm_doctor.plan.machine import Machine, with_stack
+from rocm_doctor.plan.stacks import READ, Stack, remaining
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
@@ -34,6 +34,8 @@ def variables(stack: Stack, stack_judge: StackJudge) -> tuple[Variable, ...]:
     """What to set for this stack, then what to unset. A name that nothing reads is never set."""
     known = stack_judge.known
     found = [*_needed(stack, known), *_advised(stack.notes, known.matrix), *_to_unset(stack, stack_judge)]
+    if stack_judge.machine.probed:
+        found += of_findings(remaining(stack, stack_judge), stack_judge.machine, known.matrix)
     return tuple({v.name: v for v in reversed(found)}.values())[::-1]
 
 
@@ -57,6 +59,18 @@ def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
             entry = matrix.env.get(name)
             if entry and entry.exists in READ:
                 yield Variable(name, value, note.title, next(iter(note.sources), ""))
+
+
+def of_findings(findings: Iterable[Finding], machine: Machine, matrix: Matrix) -> tuple[Variable, ...]:
+    """What findings say to set and to unset, where the catalog knows a reader and it is not so already. A guess counts for nothing."""
+    here = machine.base
+    sure = [one for one in findings if one.leads and one.confidence != "low"]
+    found = [v for one in sure for v in (*_advised((one,), matrix), *_unsets(one))]
+    return tuple(v for v in found if here.get(f"env.{v.name}").value != v.value)
+
+
+def _unsets(one: Finding) -> Iterator[Variable]:
+    yield from (Variable(name, None, one.title, next(iter(one.sources), "")) for name in unset(one))
 
 
 def _to_unset(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
@@ -83,11 +97,7 @@ def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
     here = {name: fact for name, fact in machine.base.facts.items() if name.startswith("env.") and isinstance(fact.value, str)}
     facts: dict[str, Fact] = {**here, **stack_facts(stack.candidate, machine, stack.packages, stack.env, stack_judge.known)}
     found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), matrix, RULES)
-    for one in found:
-        for command in one.commands:
-            name = command.text.removeprefix("unset ")
-            if command.text.startswith("unset ") and f"env.{name}" in here and name not in stack.env:
-                yield Variable(name, None, one.title, next(iter(one.sources), ""))
+    yield from (v for one in found for v in _unsets(one) if f"env.{v.name}" in here and v.name not in stack.env)
     for name in (n.removeprefix("env.") for n in here):
         entry = matrix.env.get(name)
         if entry and entry.exists == "no":
