@@ -53,6 +53,6 @@ def test_an_interpreter_that_was_called_by_name_is_meant(venv: Path) -> None:
 def test_a_plan_made_inside_wsl_is_for_wsl(monkeypatch: pytest.MonkeyPatch) -> None:
     from rocm_doctor.cli.common import this_system
 
-    release = os.uname()[:2] + ("6.6.87.2-microsoft-standard-WSL2",) + os.uname()[3:]
+    release = (*os.uname()[:2], "6.6.87.2-microsoft-standard-WSL2", *os.uname()[3:])
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(release))
     assert this_system() == "wsl"

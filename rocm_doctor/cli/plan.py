@@ -99,8 +99,8 @@ class NoTarget(InputError):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        """Print the message as it is."""
-        click.echo(self.message, file=file)
+        """Print the message as it is, where no shell takes it for commands (`eval "$(rocm-doctor env)"`)."""
+        click.echo(self.message, file=file, err=True)
 
 
 def planned(
@@ -122,8 +122,8 @@ def planned(
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
     wish = wished(names, train or "", known_of)
     if gpu:
-        machine = _declared(gpu, python, system, driver, kernel, matrix)
-        return answer(having(machine, installed) if installed else machine, known_of, wish, index, upgrade=upgrade)
+        target = _declared(gpu, python, system, driver, kernel, matrix)
+        return answer(having(target, installed) if installed else target, known_of, wish, index, upgrade=upgrade)
     report = here(python, matrix)
     machine = probed(report.snapshot)
     if machine is None:
@@ -140,14 +140,14 @@ def here(python: str | None, matrix: Matrix) -> Report:
 
 def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
-    yield f"No plan yet: this machine's GPU is not known. check says: {report.summary}"
+    yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
     yield from (f"  {command.text}" for one in report.findings if one.leads for command in one.commands if one.severity != "note")
     system = this_system()
     for step in known_of.steps if system == "wsl" else ():
         if system in step.systems and step.commands:
             yield f"- {step.words} ({step.sources[0]})"
             yield from (f"    {command}" for command in step.commands)
-    yield "To plan all the same, name the GPU as its box or the Device Manager does: --gpu 'RX 7900 XTX'"
+    yield "To plan all the same, name the GPU as its box or the Device Manager does: --gpu gfx1100, --gpu 'RX 7900 XTX'"
 
 
 def _declared(
