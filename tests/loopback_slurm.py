@@ -43,10 +43,12 @@ SchedulerParameters=sched_interval=1
 Prolog={prolog}
 HealthCheckProgram={prolog}
 HealthCheckInterval={interval}
-NodeName=n[1-7] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{before_last}] CPUs=2 RealMemory=100 Gres=gpu:8
-NodeName=n8 NodeHostname={host} NodeAddr=127.0.0.1 Port={last} CPUs=2 RealMemory=100
-PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP
+NodeName=n[1-{gpus}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{before_last}] CPUs=2 RealMemory=100 Gres=gpu:8
+NodeName=n{count} NodeHostname={host} NodeAddr=127.0.0.1 Port={last} CPUs=2 RealMemory=100
+{partitions}
 """
+
+ONE = "PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP"
 
 
 class Cluster(NamedTuple):
@@ -84,25 +86,25 @@ def _path() -> str:
 
 
 @contextmanager
-def cluster(root: Path, prolog: Path, interval: int, **env: str) -> Iterator[Cluster]:
-    """A cluster of the nodes n1 to n8, of which n8 has no GPU, while the block runs. `prolog` is the health check, too."""
-    ports = _free_ports(9)
+def cluster(root: Path, prolog: Path, interval: int, count: int = 8, partitions: str = ONE, **env: str) -> Iterator[Cluster]:
+    """A cluster of the nodes n1 to n`count`, of which the last has no GPU, while the block runs. `prolog` is the health check, too."""
+    ports = _free_ports(count + 1)
     (root / "state").mkdir()
     (root / "slurm.conf").write_text(
         CONF.format(
             host=gethostname(), root=root, prolog=prolog, interval=interval, port=ports[0], first=ports[1],
-            before_last=ports[1] + 6, last=ports[1] + 7,
+            before_last=ports[1] + count - 2, last=ports[1] + count - 1, gpus=count - 1, count=count, partitions=partitions,
         )
     )  # fmt: skip
     for number in range(8):
         (root / f"gpu{number}").touch()
-    (root / "gres.conf").write_text(f"NodeName=n[1-7] Name=gpu File={root}/gpu[0-7]\n")
+    (root / "gres.conf").write_text(f"NodeName=n[1-{count - 1}] Name=gpu File={root}/gpu[0-7]\n")
     (root / "munge.key").write_bytes(os.urandom(1024))
     (root / "munge.key").chmod(0o600)
     environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(root / "slurm.conf"), **env}
     munge = [f"--key-file={root}/munge.key", f"--socket={root}/munge.socket", f"--pid-file={root}/munged.pid", "--num-threads=2"]
     munge += [f"--log-file={root}/munged.log", f"--seed-file={root}/munge.seed"]
-    nodes = [["slurmd", "-D", "-N", f"n{n}"] for n in range(1, 9)]
+    nodes = [["slurmd", "-D", "-N", f"n{n}"] for n in range(1, count + 1)]
     started: list[subprocess.Popen[bytes]] = []
     try:
         for argv in (["munged", "--foreground", "--force", *munge], ["slurmctld", "-D", "-i"], *nodes):
@@ -111,7 +113,7 @@ def cluster(root: Path, prolog: Path, interval: int, **env: str) -> Iterator[Clu
             if argv[0] == "munged":
                 _appears(root / "munge.socket")
         made = Cluster(environment, root)
-        made.wait({f"n{n}": "" for n in range(1, 9)})
+        made.wait({f"n{n}": "" for n in range(1, count + 1)})
         yield made
     finally:
         for process in reversed(started):

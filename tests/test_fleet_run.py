@@ -20,7 +20,7 @@ from fleet_nodes import nodes
 from rocm_doctor.fleet.engines import EngineError, Request, plan
 from rocm_doctor.fleet.engines.k8s import manifest
 from rocm_doctor.fleet.files import NAMES, text
-from rocm_doctor.fleet.node import COMMANDS
+from rocm_doctor.fleet.node import COMMANDS, first_lines
 
 PACKAGE = Path(__file__).parents[1]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="sysfs, shell scripts")
@@ -65,7 +65,7 @@ def test_bad_nodes_are_named_and_the_rest_is_judged(root: Path, faults: dict[str
     }
     for name, fault in faults.items():
         (root / f"{name}.fault").write_text(fault)
-    ran = run(root, "--nodes", "n[1-6]", "--limit", "3", "--strict")
+    ran = run(root, "--nodes", "n[1-6]", "--limit", "3")
     assert ran.returncode == 3, ran.stderr
     said = {host: line.get("error", "") for host, line in lines(ran).items()}
     assert said["n1"] == said["n2"] == ""
@@ -128,57 +128,181 @@ def test_a_host_name_is_not_an_option() -> None:
     for engine in ("ssh", "mpi"):
         with pytest.raises(EngineError, match="needs --nodes"):
             plan(engine, Request([], ["check"], 60))
-    (launch,) = plan("ssh", Request(["n1"], ["check", "--log", "a b; rm -rf x"], 60)).launches
-    assert list(launch.argv[-3:-1]) == ["--", "n1"]
+    (launch,) = plan("ssh", Request(["n1", "n2"], ["check", "--log", "a b; rm -rf x"], 60)).launches
+    assert list(launch.argv[3:5]) == ["-w", "n[1-2]"]
     assert launch.argv[-1].endswith("-- check --log 'a b; rm -rf x'")
-    (launch,) = plan("mpi", Request(["n1", "n2"], ["check"], 60, extra=["--allow-run-as-root"])).launches
-    assert launch.argv[:5] == ["mpirun", "--host", "n1,n2", "-np", "2"]
+    one, two = plan("mpi", Request(["n1", "127.0.0.1"], ["check"], 60, extra=["--allow-run-as-root"])).launches
+    assert [list(each.argv[:5]) for each in (one, two)] == [
+        ["mpirun", "--host", host, "-np", "1"] for host in ("n1", "127.0.0.1")
+    ]
+    assert "--as 127.0.0.1" in " ".join(two.argv)
 
 
 def test_the_manifest_is_a_job_of_kubernetes() -> None:
     with pytest.raises(EngineError, match="--image is needed"):
         manifest(Request([], ["check"], 60), ["gpu-1"])
     made = manifest(Request([], ["check", "--no-smoke"], 60, image="registry.lan/train:7"), ["gpu-1", "gpu-2"])
-    assert made["spec"]["completions"] == made["spec"]["parallelism"] == 2
-    assert made["spec"]["template"]["spec"]["containers"][0]["command"][-2:] == ["check", "--no-smoke"]
+    first, second = made["items"]
+    assert first["metadata"]["name"] != second["metadata"]["name"]
+    pod = second["spec"]["template"]["spec"]
+    assert pod["containers"][0]["command"][-2:] == ["check", "--no-smoke"]
+    (term,) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["gpu-2"]}]
     validate = pytest.importorskip("kubernetes_validate")
-    validate.validate(made, "1.29", strict=True)
-    made["spec"]["completion"] = 3
+    for version in ("1.29", "1.31", "1.33"):
+        for one in made["items"]:
+            validate.validate(one, version, strict=True)
+    first["spec"]["completion"] = 3
     with pytest.raises(validate.ValidationError):
-        validate.validate(made, "1.29", strict=True)
+        validate.validate(first, "1.29", strict=True)
+
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}], "capacity": {"amd.com/gpu": "8", "cpu": "64"}}
+LOST = {"conditions": [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]}
+NODES = [
+    {"metadata": {"name": "head"}, "spec": {"taints": []}, "status": {**READY, "capacity": {"cpu": "8"}}},
+    {
+        "metadata": {"name": "n1"},
+        "spec": {"taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]},
+        "status": READY,
+    },
+    {"metadata": {"name": "n2"}, "spec": {"unschedulable": True}, "status": READY},
+    {"metadata": {"name": "n3"}, "spec": {}, "status": READY},
+    {"metadata": {"name": "n4", "labels": {"amd.com/gpu.family": "AI"}}, "spec": {}, "status": LOST},
+    {"metadata": {"name": "n5"}, "spec": {}, "status": READY},
+    {"metadata": {"name": "n6"}, "spec": {}, "status": READY},
+]
+
+
+def _pod(node: str, phase: str, state: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    if state:
+        status["containerStatuses"] = [{"name": "rocm-doctor", "state": state}]
+    return {"metadata": {"annotations": {"rocm-doctor/node": node}}, "status": {"phase": phase, **status}}
+
+
+PODS = [
+    _pod("n1", "Succeeded", {"terminated": {"reason": "Completed", "exitCode": 0}}),
+    _pod("n2", "Succeeded", {"terminated": {"reason": "Completed", "exitCode": 0}}),
+    _pod(
+        "n3", "Pending", {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry.lan/train:7"'}}
+    ),
+    _pod("n5", "Failed", {"terminated": {"reason": "StartError", "exitCode": 128, "message": "exec: rocm-doctor: not found"}}),
+    _pod("n6", "Failed", reason="UnexpectedAdmissionError", message="Pod was rejected: no more devices"),
+]
 
 
 @pytest.mark.slow
 @linux
 def test_kubernetes_through_its_own_commands(root: Path, tmp_path: Path) -> None:
-    """kubectl is played by a script: what is checked is which commands are given and what becomes of their output."""
-    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    lost = {"conditions": [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]}
-    nodes = [
-        {"metadata": {"name": "n1"}, "spec": {}, "status": ready},
-        {"metadata": {"name": "n2"}, "spec": {}, "status": ready},
-        {"metadata": {"name": "n3"}, "spec": {"unschedulable": True}, "status": ready},
-        {"metadata": {"name": "n4"}, "spec": {}, "status": lost},
-    ]
-    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    """kubectl is played by a script: what is checked is which commands are given and what becomes of their output. A node that is tainted or
+    cordoned is asked; one without GPUs is not; a pod that fails speaks for itself."""
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": NODES}))
+    (tmp_path / "pods.json").write_text(json.dumps({"items": PODS}))
     script = tmp_path / "kubectl"
     script.write_text(
         f"""#!/bin/sh
-echo "$@" >> {tmp_path}/asked
-case $1 in
-get) cat {tmp_path}/nodes.json ;;
-apply) cp "$3" {tmp_path}/job.json ;;
-logs) for n in n1 n2; do {root}/doctor fleet node --as $n -- check --no-smoke; done ;;
+printf "%s\\\\n" "$*" >> {tmp_path}/asked
+case $1-$2-$* in
+get-nodes-*) cat {tmp_path}/nodes.json ;;
+get-pods-*jsonpath*) printf 'Succeeded:\\nSucceeded:\\nPending:ImagePullBackOff\\nFailed:\\nFailed:\\n' ;;
+get-pods-*) cat {tmp_path}/pods.json ;;
+apply-*) cp "$3" {tmp_path}/jobs.json ;;
+logs-*) for n in n1 n2; do {root}/doctor fleet node --as $n -- check --no-smoke; done ;;
 esac
 """
     )
     script.chmod(0o755)
     ran = run(root, "--engine", "k8s", "--image", "registry.lan/train:7", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert ran.returncode == 3, ran.stderr
     said = {host: line.get("error", line.get("verdict")) for host, line in lines(ran).items()}
-    assert said == {"n1": "ready", "n2": "problems", "n3": "cordoned", "n4": "not ready: Kubelet stopped posting node status."}
+    assert said == {
+        "n1": "ready",
+        "n2": "problems",
+        "n3": 'ImagePullBackOff: Back-off pulling image "registry.lan/train:7"',
+        "n4": "not ready: Kubelet stopped posting node status.",
+        "n5": "StartError: exec: rocm-doctor: not found",
+        "n6": "UnexpectedAdmissionError: Pod was rejected: no more devices",
+    }
     asked = (tmp_path / "asked").read_text().splitlines()
-    assert [line.split()[0] for line in asked] == ["get", "apply", "wait", "logs", "delete"]
-    assert json.loads((tmp_path / "job.json").read_text())["spec"]["completions"] == 2
+    assert [" ".join(line.split()[:2]) for line in asked] == [
+        "get nodes", "apply -f", "get pods", "logs -l", "get pods", "delete jobs",
+    ]  # fmt: skip
+    assert len(json.loads((tmp_path / "jobs.json").read_text())["items"]) == 5
+
+
+@linux
+def test_a_run_without_a_report_is_no_success(root: Path, tmp_path: Path) -> None:
+    """An old file stays as it is, and the exit code tells."""
+    out = tmp_path / "night.jsonl"
+    out.write_text("an earlier night\n")
+    for fail_on, code in ((), 3), (("--fail-on", "silent"), 1), (("--fail-on", "never"), 0):
+        ran = fleet(root, "run", "--doctor", "/nowhere/rocm-doctor", "--nodes", "n1", "-o", str(out), *fail_on, "--", "check")
+        assert ran.returncode == code, ran.stderr
+        assert "left as it was" in ran.stderr
+    assert out.read_text() == "an earlier night\n"
+    (tmp_path / "empty").touch()
+    for fail_on, code in ((), 3), (("--fail-on", "never"), 3):
+        assert fleet(root, "judge", str(tmp_path / "empty"), *fail_on).returncode == code
+
+
+@linux
+def test_a_full_disk_is_named(root: Path) -> None:
+    ran = fleet(root, "run", "--doctor", "/nowhere/rocm-doctor", "--nodes", "n1", "-o", "/dev/full", "--", "check")
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, "Error: /dev/full: No space left on device")
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@linux
+def test_a_run_goes_on_where_it_ended(tmp_path: Path) -> None:
+    """Only nodes without a report are asked again, and judge takes what each said last."""
+    doctor = script(
+        tmp_path / "doctor",
+        f"""echo $4 >> {tmp_path}/asked
+[ -e {tmp_path}/up ] || [ $4 != n2 ] || {{ echo 'no route' >&2; exit 5; }}
+echo '{{"kind":"bench","schema_version":1,"figures":[{{"name":"x","value":1}}],"host":"'$4'"}}' |
+python3 -c 'import sys, gzip, base64; print("@rocm-doctor '$4' 0123abcd 1/1 " + base64.b64encode(gzip.compress(sys.stdin.buffer.read())).decode())'""",
+    )
+    out = tmp_path / "night.jsonl"
+    words = ("run", "--doctor", str(doctor), "--nodes", "n[1-3]", "-o", str(out), "--resume", "--", "bench")
+    assert fleet(tmp_path, *words).returncode == 3
+    kept = {line["host"]: line.get("error", "") for line in map(json.loads, out.read_text().splitlines())}
+    assert kept == {"n1": "", "n2": "no route", "n3": ""}
+    (tmp_path / "up").touch()
+    (tmp_path / "asked").unlink()
+    ran = fleet(tmp_path, *words)
+    assert (ran.returncode, ran.stderr) == (0, "1/1 n2: reported\n")
+    assert (tmp_path / "asked").read_text() == "n2\n"
+    judged = fleet(tmp_path, "judge", str(out), "--format", "pass", "--format", "fail")
+    assert (judged.returncode, judged.stdout.split()) == (0, ["n1", "n2", "n3"])
+    assert fleet(tmp_path, *words).returncode == 0  # nobody is left to ask
+
+
+@linux
+def test_a_report_that_was_cut_is_asked_for_again(root: Path, faults: dict[str, str]) -> None:
+    """srun drops output where other tasks of its job fail."""
+    once = f"Path({str(root)!r}, 'n1.fault').unlink(); print('@rocm-doctor n1 0123abcd 1/3 H4sI'); sys.exit(0)"
+    (root / "n1.fault").write_text(once)
+    ran = run(root, "--nodes", "n1")
+    assert (ran.returncode, lines(ran)["n1"]["verdict"]) == (0, "ready")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("-----\nmpirun was unable to find the executable.\n\nNode:  vm\nExecutable: x\n-----\n", "mpirun was unable to find the executable."),
+        ("slurmstepd: error: execve(): rocm-doctor: No such file or directory\n\nsrun: error: n3: task 0: Exited with exit code 2\n",
+         "slurmstepd: error: execve(): rocm-doctor: No such file or directory"),
+        ("Traceback (most recent call last):\n  File x\nImportError: no module\n", "ImportError: no module"),
+        ("---\n***\n", ""),
+    ],
+)  # fmt: skip
+def test_a_reason_is_the_first_thing_that_was_said(said: str, why: str) -> None:
+    assert first_lines(said) == why
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ def command() -> None:
 )
 @click.option("--like", type=click.Path(exists=True, path_type=Path), help="Compare with this report instead of the majority.")
 @click.option("--since", type=click.Path(exists=True, path_type=Path), help="Show what changed since these earlier reports.")
-@click.option("--expect", metavar="8xgfx942", help="GPUs that every node must have.")
+@click.option("--expect", metavar="8xgfx942", help="GPUs that every node must have: number and target, or the number alone.")
 @click.option("--nodes", metavar="NODESET", help="Nodes that must report: mi300x-[001-120].")
 @click.option(
     "--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Demands, YAML or TOML."
@@ -46,9 +45,13 @@ def command() -> None:
     help="For --format nodeset: nodes in this state; repeatable. [default: problems]",
 )
 @click.option(
-    "--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."
+    "--fail-on",
+    type=click.Choice(("silent", *FAIL_ON)),
+    default="error",
+    show_default=True,
+    help="Exit with 1 from this severity on; silent: also for a node without a report, which else is 3.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or did not report.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
 def judge(
     reports: tuple[Path, ...],
     formats: tuple[str, ...],
@@ -64,7 +67,7 @@ def judge(
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
     """
-    from rocm_doctor.fleet.formats import render
+    from rocm_doctor.fleet.formats import LISTS, listed, render
     from rocm_doctor.fleet.judge import exit_code, filled, judged
     from rocm_doctor.fleet.table import Table
 
@@ -79,7 +82,7 @@ def judge(
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
     for number, name in enumerate(names):
-        text = _nodes(found.rows, selected or ("problems",)) if name == "nodeset" else render(name, found)
+        text = listed(name, found, selected or ("problems",)) if name in LISTS else render(name, found)
         if number < len(outputs) and str(outputs[number]) != "-":
             write_file(outputs[number], text.encode())
         else:
@@ -91,12 +94,6 @@ def _documents(paths: tuple[Path, ...]) -> Any:
     from rocm_doctor.fleet.documents import documents
 
     return documents(paths, sys.stdin.buffer)
-
-
-def _nodes(rows: Any, states: tuple[str, ...]) -> str:
-    from rocm_doctor.fleet.nodeset import fold
-
-    return fold(row.host for row in rows if row.state in states) + "\n"
 
 
 def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> Any:
@@ -135,11 +132,13 @@ def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
 
 
 @command.command(
-    epilog="Example:  rocm-doctor fleet run --engine slurm --partition mi300x -- check --no-smoke | rocm-doctor fleet judge -"
+    epilog="Example:  rocm-doctor fleet run --engine slurm -o night.jsonl --resume -- check --no-smoke; rocm-doctor fleet judge night.jsonl"
 )
 @click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="What starts it on the nodes.")
-@click.option("--nodes", metavar="NODESET", help="mi300x-[001-120]; for Slurm, Ray and Kubernetes the default is all.")
+@click.option(
+    "--nodes", metavar="NODESET", help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm, Ray and Kubernetes the default is all."
+)
 @click.option("--hostfile", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with a host on each line.")
 @click.option("--partition", default="", help="Slurm partition.")
 @click.option(
@@ -147,36 +146,52 @@ def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
 )
 @click.option("--doctor", default="rocm-doctor", show_default=True, help="Command that starts the doctor on a node.")
 @click.option(
-    "--engine-arg", "extra", multiple=True, help="Option for srun, ssh or mpirun; repeatable. Ray: the Python that has it."
+    "--engine-arg",
+    "extra",
+    multiple=True,
+    help="Option for srun, clush, mpirun or kubectl get nodes; repeatable. Ray: the Python that has it.",
 )
 @click.option("--image", default="", help="Kubernetes: container image that has the doctor.")
 @click.option("--manifest", is_flag=True, help="Kubernetes: print the Job for --nodes and stop.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the lines. [default: standard output]")
-@click.option("--strict", is_flag=True, help="Exit with 3 if a node did not answer.")
+@click.option("--fanout", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes at a time.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the lines. [default: standard output]"
+)
+@click.option("--resume", is_flag=True, help="Ask only nodes that have no report in the output file, and add to it.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(("silent", "never")),
+    help="silent: exit with 1 if a node did not report; never: with 0. [default: 3]",
+)
 def run(
     asked: tuple[str, ...],
     engine: str,
     nodes: str | None,
     hostfile: Path | None,
     output: Path | None,
-    strict: bool,
+    resume: bool,
+    fail_on: str | None,
     doctor: str,
     manifest: bool,
     **options: Any,
 ) -> None:
     """Run a command of the doctor on every node; one JSON line for each: its report, or why there is none.
 
-    Ctrl-C ends what was started, keeps the lines that came, and exits with 130.
+    Ctrl-C ends what was started, keeps the lines that came, and exits with 130. Exit code 3 if a node did not report.
     """
     import shlex
 
     from rocm_doctor.fleet.engines import EngineError, Request, plan
     from rocm_doctor.fleet.node import COMMANDS
+    from rocm_doctor.fleet.run import run as answers
 
     if asked[0] not in COMMANDS:
         raise InputError(f"`{asked[0]}`: nodes can run {', '.join(COMMANDS)}")
+    if resume and not output:
+        raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
-        request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), **options)
+        skip = _reported(output) if resume and output else set()
+        request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), skip=skip, **options)
         if manifest:
             click.echo(_manifest(request))
             return
@@ -186,40 +201,85 @@ def run(
     except Unreadable as exc:
         raise InputError(str(exc)) from exc
     try:
-        with output.open("w", encoding="utf-8") if output else nullcontext() as file:
-            silent = _collected(planned, request.limit, file)
+        with Lines(output, resume) as lines:
+            silent = _collected(
+                planned.nodes(),
+                answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost))),
+                lines,
+            )
     except OSError as exc:
-        raise InputError(f"{exc.filename}: {exc.strerror}") from exc
-    sys.exit(3 if strict and silent else 0)
+        raise InputError(f"{exc.filename or output or 'standard output'}: {exc.strerror}") from exc
+    sys.exit(0 if not silent or fail_on == "never" else 1 if fail_on else 3)
 
 
 def _manifest(request: Any) -> str:
     import msgspec
 
-    from rocm_doctor.fleet.engines import named
+    from rocm_doctor.fleet.engines import required_nodes
     from rocm_doctor.fleet.engines.k8s import manifest
 
-    return msgspec.json.format(msgspec.json.encode(manifest(request, named(request, "k8s"))), indent=1).decode()
+    return msgspec.json.format(msgspec.json.encode(manifest(request, required_nodes(request, "k8s"))), indent=1).decode()
 
 
-def _collected(planned: Any, limit: float, file: Any) -> int:
-    """Print the lines as they come; the number of nodes without a report."""
+def _reported(path: Path) -> set[str]:
+    """Nodes with a report in an earlier output."""
+    from rocm_doctor.fleet.judge import filled
+    from rocm_doctor.fleet.table import Table
+
+    table = Table()
+    if path.exists():
+        filled(_documents((path,)), table)
+    return {node.host for node in table.nodes}
+
+
+class Lines:
+    """Lines to a file or to standard output. An existing file is replaced by the first report, not by the failure of all nodes."""
+
+    def __init__(self, path: Path | None, resume: bool) -> None:
+        self.path, self.mode, self.file = path, "ab" if resume else "wb", None if path else sys.stdout.buffer
+        self.waiting: list[bytes] = []
+
+    def add(self, line: bytes, report: bool) -> None:
+        """Write a line."""
+        self.waiting.append(line + b"\n")
+        if report or self.file:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits."""
+        self.file = self.file or (self.path.open(self.mode) if self.path else sys.stdout.buffer)
+        self.file.write(b"".join(self.waiting))
+        self.file.flush()
+        self.waiting.clear()
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.waiting and self.path and self.path.exists() and self.path.stat().st_size and self.mode == "wb":
+            click.echo(f"{self.path} is left as it was: no node reported", err=True)
+        elif self.waiting:
+            self.write()
+        if self.path and self.file:
+            self.file.close()
+
+
+def _collected(nodes: list[str], answers: Any, lines: Lines) -> int:
+    """Write the lines as they come; the number of nodes without a report."""
     from rocm_doctor.fleet.node import silent
-    from rocm_doctor.fleet.run import expected, run
 
-    owed = dict.fromkeys(expected(planned))
-    count, missing = len(owed), 0
-    answers = run(planned, limit)
+    owed = dict.fromkeys(nodes)
+    missing = 0
     try:
         for answer in answers:
-            del owed[answer.host]
+            owed.pop(answer.host, None)
             missing += bool(answer.why)
-            click.echo(answer.line, file=file)
-            click.echo(f"{count - len(owed)}/{count} {answer.host}: {answer.why or 'reported'}", err=True)
+            lines.add(answer.line, not answer.why)
+            click.echo(f"{len(nodes) - len(owed)}/{len(nodes)} {answer.host}: {answer.why or 'reported'}", err=True)
     except BaseException:
         answers.close()
         for host in owed:
-            click.echo(silent(host, "interrupted"), file=file)
+            lines.add(silent(host, "interrupted"), False)
         raise
     return missing
 

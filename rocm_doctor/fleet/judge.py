@@ -17,6 +17,8 @@ from rocm_doctor.fleet.table import Node, Table
 from rocm_doctor.fleet.types import Changed, Deviant, Folded, Gpus, Group, Judgement, Slow, Unmet
 
 SEVERITIES = ("error", "warning", "note")
+DRIFT = 5.0
+"""Seconds of difference between two clocks that are taken for the time a report was on its way."""
 
 
 class Row(NamedTuple):
@@ -44,6 +46,7 @@ def filled(read: Iterable[Read], table: Table) -> list[Refused]:
                 refused.append(line)
             else:
                 table.add(line)
+    table.settle()
     return refused
 
 
@@ -55,6 +58,7 @@ def judged(
     unmet = broken(policy, table)
     slow = stragglers(table.figures.values(), policy.straggler_z, policy.straggler_worse)
     compared = compare(table, golden)
+    compared.deviations.extend(_clocks(table))
     sick = {n for n, node in enumerate(table.nodes) if "problems" in node.verdicts}
     sick |= {one.node for one in slow} | {n for one in unmet for n in one.nodes}
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
@@ -87,11 +91,22 @@ def judged(
 
 
 def exit_code(judged: Judged, fail_on: str, strict: bool) -> int:
-    """0 nothing at or above `fail_on`, 1 findings, 3 undetermined under `strict`: a verdict, a silent node, a refused document."""
-    if fail_on != "never" and any(s in judged.severities for s in SEVERITIES[: SEVERITIES.index(fail_on) + 1]):
+    """0 all is well. 1 findings at or above `fail_on` (`silent`: errors and silent nodes). 3 nothing was judged, or nodes are silent,
+    or, under `strict`, a verdict is undetermined or a document was refused."""
+    silent = any(row.state == "silent" for row in judged.rows)
+    worst = "error" if fail_on == "silent" else fail_on
+    if fail_on != "never" and any(s in judged.severities for s in SEVERITIES[: SEVERITIES.index(worst) + 1]):
         return 1
-    unsure = judged.summary.refused or any(row.state in ("undetermined", "silent") for row in judged.rows)
-    return 3 if strict and unsure else 0
+    if fail_on == "silent" and silent:
+        return 1
+    unsure = judged.summary.refused or any(row.state == "undetermined" for row in judged.rows)
+    return 3 if not judged.summary.nodes or (silent and fail_on != "never") or (strict and (silent or unsure)) else 0
+
+
+def _clocks(table: Table) -> list[Deviation]:
+    """Clocks that are wrong by more than the reports can have been on their way."""
+    wrong = {n: ahead for n, ahead in table.clocks().items() if abs(ahead) > DRIFT}
+    return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
 def _silent(table: Table, refused: Sequence[Refused], policy: Policy) -> dict[str, str]:

@@ -24,7 +24,7 @@ LONGEST = 300
 """Characters of a value that is compared; a longer one is told by its beginning."""
 
 
-class LeanFact(msgspec.Struct):
+class LeanFact(msgspec.Struct, gc=False):
     """A fact without its readings."""
 
     value: Value = None
@@ -85,6 +85,8 @@ class Line(msgspec.Struct):
     figures: list[Figure] = []
     gpus: list[Device] = []
     error: str = ""
+    at: float = 0.0
+    received: float = 0.0
     machines: list[msgspec.Raw] = []
 
 

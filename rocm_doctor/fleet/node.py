@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -41,15 +42,15 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
         "interrupted": "interrupted",
     }.get(done.state, "")
     try:
-        return _named(host, done.stdout.encode()) if not why else silent(host, why)
+        return named(host, done.stdout.encode(), at=time.time()) if not why else silent(host, why)
     except (Unreadable, msgspec.DecodeError) as exc:
         return silent(host, last_line(done.stderr) or f"exit code {done.returncode}: {exc}")
 
 
-def _named(host: str, body: bytes) -> bytes:
-    """The JSON object with this host, on one line."""
+def named(host: str, body: bytes, **more: float) -> bytes:
+    """The JSON object with this host, on one line; `more`: `at`, seconds of the node's clock, `received`, of the collector's."""
     held = jsons.decode(msgspec.json.format(body, indent=-1), dict[str, msgspec.Raw])
-    return msgspec.json.encode({**held, "host": host})
+    return msgspec.json.encode({**held, "host": host, **more})
 
 
 def silent(host: str, why: str) -> bytes:
@@ -60,3 +61,13 @@ def silent(host: str, why: str) -> bytes:
 def last_line(text: str) -> str:
     """The last line that says something, at most 200 characters of it."""
     return next((line.strip()[:200] for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def first_lines(text: str) -> str:
+    """The first paragraph that has letters, on one line, at most 200 characters of it; of a Python traceback its last line."""
+    if "Traceback (most recent call last)" in text:
+        return last_line(text)
+    lines = text.splitlines()
+    start = next((n for n, line in enumerate(lines) if any(map(str.isalpha, line))), len(lines))
+    end = next((n for n, line in enumerate(lines[start:], start) if not line.strip()), len(lines))
+    return " ".join(" ".join(lines[start:end]).split())[:200]

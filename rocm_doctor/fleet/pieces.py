@@ -52,12 +52,12 @@ class Joiner:
         self._totals: dict[tuple[str, str], int] = {}
         self._held = 0
 
-    def take(self, line: bytes) -> Taken | None:
-        """The result of this line; None if it is not a piece."""
+    def take(self, line: bytes, host: str = "") -> Taken | None:
+        """The result of this line; None if it is not a piece. `host`: what a launcher calls the node that calls itself otherwise."""
         found = _PIECE.search(line) if b"@rocm-doctor " in line else None
         if not found:
             return None
-        host = found[1].decode()
+        host = host or found[1].decode()
         key, number, total = (host, found[2].decode()), int(found[3]), int(found[4])
         if not 1 <= number <= total <= MOST or self._totals.setdefault(key, total) != total:
             return Taken(host, refused="pieces that do not fit together")

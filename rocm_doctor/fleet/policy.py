@@ -18,14 +18,14 @@ from rocm_doctor.fleet.table import Table
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
-_EXPECTED = regex(r"(\d{1,4})\s*[x×*]\s*(gfx[0-9a-f]{3,6})")
+_EXPECTED = regex(r"(\d{1,4})(?:\s*[x×*]\s*(gfx[0-9a-f]{3,6}))?")
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """`--policy FILE`, in YAML or TOML."""
 
     expect: str = ""
-    """GPUs of every node: 8xgfx942."""
+    """GPUs of every node: 8xgfx942, or 8 of whichever target."""
     nodes: str = ""
     """Nodes that must report: mi300x-[001-120]."""
     require: dict[str, str] = {}
@@ -59,7 +59,7 @@ def read(path: Path) -> Policy:
 def checked(policy: Policy) -> Policy:
     """The policy itself. Raises Unreadable for a demand that cannot be judged."""
     if policy.expect and not _EXPECTED.fullmatch(policy.expect):
-        raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942")
+        raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942, or 8")
     nodeset.expand(policy.nodes)
     for name, condition in policy.require.items():
         found = coord(name)
@@ -83,11 +83,11 @@ def _expected(expect: str, table: Table) -> Iterator[Broken]:
     groups: dict[str, set[int]] = {}
     for number in table.compared():
         gpus = table.nodes[number].gpus
-        if gpus != [wanted[2]] * int(wanted[1]):
+        if len(gpus) != int(wanted[1]) or (wanted[2] and {*gpus} - {wanted[2]}):
             said = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(Counter(gpus).items())) or "no GPU"
             groups.setdefault(said, set()).add(number)
     for said, numbers in sorted(groups.items()):
-        yield Broken(f"{wanted[1]} × {wanted[2]}", said, frozenset(numbers))
+        yield Broken(f"{wanted[1]} × {wanted[2] or 'GPU'}", said, frozenset(numbers))
 
 
 def _required(name: str, condition: str, table: Table) -> Iterator[Broken]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fleet.engines import Launch, Plan
-from rocm_doctor.fleet.node import last_line, silent
-from rocm_doctor.fleet.pieces import Joiner, Taken
+from rocm_doctor.fleet.node import first_lines, named, silent
+from rocm_doctor.fleet.pieces import Joiner
 from rocm_doctor.workers import process
 
-AT_ONCE = 64
-"""Launches at a time: each is a process on this machine."""
-GRACE = 30.0
+GRACE = 15.0
 """Seconds beyond the time limit of a node for the engine itself."""
+LONGEST = 2000
+"""Characters of what a node says in place of a report that are kept."""
 
 
 class Answer(NamedTuple):
@@ -26,24 +29,39 @@ class Answer(NamedTuple):
     why: str = ""
 
 
+class _Said(msgspec.Struct):
+    """What a node says in place of a report."""
+
+    error: str = ""
+
+
 class Running:
     """One launch that was started, and the nodes that it still owes."""
 
     def __init__(self, launch: Launch, limit: float) -> None:
         self.launch, self.limit = launch, limit
-        self.owes = dict.fromkeys(launch.nodes)
-        self.noise = ""
+        self.owes = dict.fromkeys(launch.nodes, "")
+        """What each node said in place of a report."""
+        self.joiner = Joiner()
         self.child = process.start(process.ChildSpec(launch.argv, limit=limit, env=launch.env, cap=8 * process.MIB, keep="tail"))
 
-    def answers(self, joiner: Joiner) -> Iterator[Answer]:
+    def answers(self) -> Iterator[Answer]:
         """Reports that are whole now."""
         for line in self._lines():
-            taken = joiner.take(line)
-            if taken is None:
-                self.noise = last_line(line[-1000:].decode(errors="replace")) or self.noise
-            elif taken.host in self.owes and (taken.whole or taken.refused):
+            label = self._label(line.decode(errors="replace"))
+            taken = self.joiner.take(line, label)
+            if taken is None and label:
+                self.owes[label] = (self.owes[label] + "\n" + line.decode(errors="replace"))[-LONGEST:]
+            elif taken and taken.host in self.owes and (taken.whole or taken.refused):
                 del self.owes[taken.host]
-                yield _answer(taken)
+                yield _answer(taken.host, taken.whole, taken.refused)
+
+    def _label(self, line: str) -> str:
+        """The node that a line is of: the only one, or the one that the launcher wrote in front."""
+        if len(self.launch.nodes) == 1:
+            return self.launch.nodes[0] if self.owes else ""
+        label = line.partition(": ")[0]
+        return label if label in self.owes else ""
 
     def _lines(self) -> list[bytes]:
         out = self.child.out
@@ -52,77 +70,81 @@ class Running:
         del out[:end]
         return taken.splitlines()
 
-    def unanswered(self, joiner: Joiner) -> Iterator[Answer]:
-        """The nodes that are still owed, with why."""
+    def unanswered(self) -> Iterator[tuple[str, str, bool]]:
+        """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
         done = process.done(self.child)
-        halves = dict(joiner.unfinished())
-        for host in self.owes:
-            half = f"only {halves[host]} came" if host in halves else ""
-            why = half if half and done.state == "finished" else self._why(host, done)
-            yield Answer(host, silent(host, why), why)
-        self.owes.clear()
+        errors = self._errors(done.stderr)
+        halves = dict(self.joiner.unfinished())
+        for host, said in self.owes.items():
+            cut = host in halves and done.state == "finished"
+            own = errors.get(host, "" if errors.keys() & set(self.launch.nodes) else errors.get("", ""))
+            yield host, f"only {halves[host]} came" if cut else self._why(first_lines(own) or first_lines(said), done), cut
 
-    def _why(self, host: str, done: process.ChildResult) -> str:
-        if done.state in ("timeout", "abandoned"):
-            return f"no answer in {self.limit:g} s"
+    def _errors(self, text: str) -> dict[str, str]:
+        """What was said on standard error of each node, `NODE: text` or `PROGRAM: NODE: text`, and of none under an empty name."""
+        if len(self.launch.nodes) == 1:
+            return {self.launch.nodes[0]: text}
+        found: dict[str, str] = {}
+        for line in text.splitlines():
+            words = line.split(": ", 2)
+            host = next((one for one in words[:2] if one in self.owes), "")
+            found.setdefault(host, line.partition(f"{host}: ")[2] if host else line)
+        return found
+
+    def _why(self, said: str, done: process.ChildResult) -> str:
         if done.state == "not-found":
             return f"{self.launch.argv[0]}: command not found"
-        own = [line for line in done.stderr.splitlines() if host in line.replace(":", " ").replace(",", " ").split()]
-        said = last_line("\n".join(own)) or last_line(done.stderr) or self.noise
-        return said or (f"exit code {done.returncode}" if done.returncode else "ended without a report")
+        if done.state in ("timeout", "abandoned"):
+            return said or f"no answer in {self.limit:g} s"
+        code = f"exit code {done.returncode}" if done.returncode and len(self.launch.nodes) == 1 else ""
+        return said or code or "ended without a report"
 
 
-def _answer(taken: Taken) -> Answer:
+def _answer(host: str, body: bytes, refused: str) -> Answer:
     """The line of a node; a short one may be the node's own word for why there is no report."""
-    if taken.refused:
-        return Answer(taken.host, silent(taken.host, taken.refused), taken.refused)
-    why = ""
-    if len(taken.whole) < 1000:
-        with contextlib.suppress(Unreadable):
-            why = str(jsons.decode(taken.whole, dict[str, Any]).get("error", ""))
-    return Answer(taken.host, taken.whole, why)
+    try:
+        why = refused or (jsons.decode(body, _Said).error if len(body) < LONGEST else "")
+        return Answer(host, silent(host, why) if why else named(host, body, received=time.time()), why)
+    except Unreadable as exc:
+        return Answer(host, silent(host, f"not a report: {exc}"), f"not a report: {exc}")
 
 
-def run(plan: Plan, limit: float) -> Generator[Answer, None, None]:
-    """An answer for each node of the plan. Ended early (closed, or by Ctrl-C), everything that was started is ended, too."""
+Again = Callable[[Sequence[str]], Plan]
+
+
+def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Generator[Answer, None, None]:
+    """An answer for each node of the plan. Nodes whose report lost a part on the way are asked once more, by the plan of `again`.
+
+    Ended early (closed, or by Ctrl-C), everything that was started is ended, too.
+    """
     yield from (Answer(host, silent(host, why), why) for host, why in plan.silent.items())
     waiting = list(reversed(plan.launches))
     running: list[Running] = []
-    owed: list[Answer] = []
-    joiner = Joiner()
-    whole = False
+    owed: dict[str, str] = {}
+    cut: list[str] = []
     try:
         while waiting or running:
-            while waiting and len(running) < AT_ONCE:
+            while waiting and len(running) < fanout:
                 running.append(Running(waiting.pop(), limit + GRACE + plan.start_limit))
             process.pump([one.child for one in running], timeout=0.5)
             for one in running:
-                yield from one.answers(joiner)
-                owed += one.unanswered(joiner) if one.child.ended is not None else ()
+                yield from one.answers()
+                for host, why, lost in one.unanswered() if one.child.ended is not None else ():
+                    if lost and again:
+                        cut.append(host)
+                    elif plan.explain:
+                        owed[host] = why
+                    else:
+                        yield Answer(host, silent(host, why), why)
             running = [one for one in running if one.child.ended is None]
-            if not plan.again:
-                yield from owed
-                owed = []
-        whole = True
+        if owed and plan.explain:
+            with contextlib.suppress(Unreadable):
+                owed |= {host: why for host, why in plan.explain(list(owed)).items() if why and host in owed}
     finally:
         for one in running:
             process.stop(one.child)
-        for argv in () if whole and not plan.always_cancel else plan.cancel:
+        for argv in plan.cancel:
             process.run(argv, limit=20)
-    if owed and plan.again:
-        yield from _again(plan.again, owed, limit)
-
-
-def _again(again: Callable[[Sequence[str]], Plan], owed: Sequence[Answer], limit: float) -> Iterator[Answer]:
-    """Answers of a second run. Where that says nothing better, the first reason stays."""
-    first = {answer.host: answer for answer in owed}
-    plan = again(list(first))
-    if plan.silent or any(len(launch.nodes) < len(owed) for launch in plan.launches):
-        yield from run(plan, limit)
-    else:
-        yield from first.values()
-
-
-def expected(plan: Plan) -> list[str]:
-    """All nodes of the plan."""
-    return [*plan.silent, *(node for launch in plan.launches for node in launch.nodes)]
+    yield from (Answer(host, silent(host, why), why) for host, why in owed.items())
+    if again and cut:
+        yield from run(again(cut), limit, fanout)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from statistics import median
 from typing import Any
 
 import msgspec
 
-from rocm_doctor.fleet.lean import Cause, Figure, LeanGpu, Line, key_of
+from rocm_doctor.fleet.lean import Figure, LeanGpu, Line, key_of
 from rocm_doctor.model import NOT_ASKED, Unknown
 
 NOT_PROBED = Unknown("not-asked")
@@ -17,12 +18,12 @@ MOST_VALUES = 3_000_000
 """Different values of all facts together. Beyond it no new value is taken in, which `Table.full` says."""
 IGNORED = (
     "host.*", "gpu.uuid", "gpu.vram_used_*", "smoke.*", "said.*", "log", "log.*", "driver.events", "driver.error", "tool.*",
-    "env.SLURM_*", "env.OMPI_*", "env.PMI*", "env.RANK", "env.LOCAL_RANK", "env.MASTER_*",
+    "gpu.ras.*", "gpu.processes", "env.SLURM*", "env.OMPI_*", "env.PMI*", "env.RAY_*", "env.RANK", "env.LOCAL_RANK", "env.MASTER_*",
     "cmdline.BOOT_IMAGE", "cmdline.root", "cmdline.ip", "cmdline.hostname",
 )  # fmt: skip
 """Facts that name a machine, a job or a moment, and those that the verdict already speaks of."""
-WITH_FACTS = {"machine", "smoke", "capture"}
-"""Kinds of reports that hold the facts of a machine; those of a node's first one are compared."""
+WITH_FACTS = ("machine", "smoke", "capture")
+"""Kinds of reports that hold the facts of a machine; those of one of them are compared."""
 FAMILIES = ("pkg.", "env.")
 """Listed whole: a member that a report lacks is absent on that machine, not unknown."""
 
@@ -38,21 +39,24 @@ class Figures(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """What is kept of a node besides its facts."""
+    """What is kept of a node, or of one report of it, besides its facts."""
 
     host: str
+    kind: str = ""
+    received: float = 0.0
     verdicts: set[str] = set()
     causes: set[tuple[str, str, str]] = set()
     """Root causes: diagnosis, row, severity."""
     id: str = ""
     gpus: list[str] = []
     """gfx targets."""
-    kinds: set[str] = set()
-    """Kinds of its reports."""
+    clock: float | None = None
+    """Seconds by which its clock is ahead of the collector's."""
+    has_facts: bool = False
 
 
 class Table:
-    """Nodes by number, and for each fact and value the numbers of the nodes that have it."""
+    """Nodes by number, and for each fact and value the numbers of the nodes that have it. Valid after `settle`."""
 
     def __init__(self, ignore: Iterable[str] = ()) -> None:
         self.nodes: list[Node] = []
@@ -62,90 +66,122 @@ class Table:
         self.silent: dict[str, str] = {}
         self.twice: dict[str, str] = {}
         self.full = False
-        self._numbers: dict[str, int] = {}
+        self._reports: list[Node] = []
+        self._newest: dict[tuple[str, str], int] = {}
         self._ignored = (*IGNORED, *ignore)
         self._unused: set[str] = set()
         self._count = 0
 
-    def number(self, host: str) -> int:
-        """The number of a node, which is given on first sight."""
-        found = self._numbers.get(host)
-        if found is None:
-            found = self._numbers[host] = len(self.nodes)
-            self.nodes.append(Node(host))
-        return found
-
     def add(self, line: Line) -> None:
-        """Take in what a node sent. A second report of one kind is named and not counted."""
+        """Take in what a node sent. Of two reports of one kind the newer counts: by the collector's clock, else the later one."""
         if line.error:
             self.silent[line.host] = line.error
             return
-        self.silent.pop(line.host, None)
-        number = self.number(line.host)
-        node = self.nodes[number]
-        kind = line.kind or "figures"
-        if kind in node.kinds:
-            self.twice[line.host] = _twice(node, line)
-            return
+        key = (line.host, line.kind or "figures")
+        report = Node(*key, received=line.received, clock=line.at - line.received if line.at and line.received else None)
         if line.snapshot is not None:
-            self._judged(node, line)
-            if not node.kinds & WITH_FACTS:
-                self._facts(number, line)
-        node.kinds.add(kind)
+            report.verdicts, report.has_facts = {line.verdict}, key[1] in WITH_FACTS
+            id_ = line.snapshot.facts.get("host.id")
+            report.id = id_.value if id_ and isinstance(id_.value, str) else ""
+        before = self._newest.get(key)
+        if before is not None:
+            older = self._reports[before]
+            other = report.id and older.id and report.id != older.id
+            self.twice[line.host] = (
+                "two machines have this name; the newer report is judged" if other else "reported twice; the newer is judged"
+            )
+            if report.received < older.received:
+                return
+        number = self._newest[key] = len(self._reports)
+        self._reports.append(report)
+        for cause in line.findings:
+            if not cause.follows_from:
+                found = (cause.id, cause.row, cause.severity)
+                report.causes.add(found)
+                self.titles.setdefault(found, cause.title[:200] or cause.id)
+        if report.has_facts:
+            self._facts(number, line)
         devices = {one.index: one.gfx or one.name for one in line.gpus}
         for one in line.figures:
             self._figure(number, one, devices.get(one.gpu, ""))
 
+    def settle(self) -> None:
+        """From numbers of reports to numbers of nodes, without reports that a newer one replaced."""
+        alive = sorted(self._newest.values())
+        numbers: dict[str, int] = {}
+        facts, figures = {}, {}
+        for report, own in ((one, self._reports[one]) for one in alive):
+            if own.host not in numbers:
+                numbers[own.host] = len(self.nodes)
+                self.nodes.append(Node(own.host))
+            number = figures[report] = numbers[own.host]
+            node = self.nodes[number]
+            node.verdicts |= own.verdicts
+            node.causes |= own.causes
+            node.clock = own.clock if node.clock is None else node.clock
+            if own.has_facts and not node.has_facts:
+                node.has_facts, node.gpus, node.id = True, own.gpus, own.id
+                facts[report] = number
+            self.silent.pop(own.host, None)
+        if len(alive) == len(self._reports) == len(self.nodes):
+            return
+        self.columns = {name: column for name, found in self.columns.items() if (column := _renumbered(found, facts))}
+        for held in self.figures.values():
+            kept = [(value, (figures[n], gpu)) for value, (n, gpu) in zip(held.values, held.places) if n in figures]
+            held.values, held.places = array("d", (value for value, _ in kept)), [place for _, place in kept]
+
     def compared(self) -> list[int]:
         """Numbers of the nodes whose facts are known."""
-        return [n for n, node in enumerate(self.nodes) if node.kinds & WITH_FACTS]
+        return [n for n, node in enumerate(self.nodes) if node.has_facts]
 
-    def _judged(self, node: Node, line: Line) -> None:
-        node.verdicts.add(line.verdict)
-        for cause in line.findings:
-            if not cause.follows_from:
-                key = (cause.id, cause.row, cause.severity)
-                node.causes.add(key)
-                self.titles.setdefault(key, _title(cause))
+    def clocks(self) -> dict[int, float]:
+        """Seconds by which a node's clock is ahead of the usual one, by number."""
+        known = {n: node.clock for n, node in enumerate(self.nodes) if node.clock is not None}
+        usual = median(known.values()) if known else 0.0
+        return {n: clock - usual for n, clock in known.items()}
 
     def _facts(self, number: int, line: Line) -> None:
         snapshot = line.snapshot
         assert snapshot is not None
-        node = self.nodes[number]
-        node.gpus = [str(key_of(gpu.facts["gfx"].value)) if "gfx" in gpu.facts else "?" for gpu in snapshot.gpus]
-        if (id_ := snapshot.facts.get("host.id")) and isinstance(id_.value, str):
-            node.id = id_.value
+        gpus = [gpu.facts for gpu in snapshot.gpus]
+        self._reports[number].gpus = [str(key_of(facts["gfx"].value)) if "gfx" in facts else "?" for facts in gpus]
+        hold, columns = self._hold, self.columns
         for name, fact in snapshot.facts.items():
-            if name == "cmdline" and isinstance(fact.value, str):
-                for word in dict.fromkeys(fact.value.split()):
-                    key, _, value = word.partition("=")
-                    self._hold(f"cmdline.{key}", value or "set", number)
-            else:
-                self._hold(name, fact.value, number)
-        self._hold("gpus", len(snapshot.gpus), number)
-        self._hold("doctor.version", line.tool_version, number)
-        self._hold("doctor.matrix", line.matrix_version, number)
+            try:  # most values are known already
+                columns[name][fact.value].append(number)
+            except (KeyError, TypeError):
+                hold(name, fact.value, number)
+        if (cmdline := snapshot.facts.get("cmdline")) and isinstance(cmdline.value, str):
+            for word in dict.fromkeys(cmdline.value.split()):
+                key, _, value = word.partition("=")
+                hold(f"cmdline.{key}", value or "set", number)
+        hold("gpus", len(gpus), number)
+        hold("doctor.version", line.tool_version, number)
+        hold("doctor.matrix", line.matrix_version, number)
         for name, values in _vectors(snapshot.gpus).items():
-            self._hold(name, values, number)
+            try:
+                columns[name][values].append(number)
+            except (KeyError, TypeError):
+                hold(name, tuple(map(key_of, values)), number, key=tuple)
 
-    def _hold(self, name: str, value: Any, number: int) -> None:
+    def _hold(self, name: str, value: Any, number: int, key: Any = key_of) -> None:
         column = self.columns.get(name)
         if column is None:
             if name in self._unused or not self._wanted(name):
                 return
             column = self.columns[name] = {}
-        key = value if type(value) is bool else _vector(value) if type(value) is _Gpus else key_of(value)
-        held = column.get(key)
+        value = key(value)
+        held = column.get(value)
         if held is None:
             if self._count >= MOST_VALUES:
                 self.full = True
                 return
             self._count += 1
-            held = column[key] = array("I")
+            held = column[value] = array("I")
         held.append(number)
 
     def _wanted(self, name: str) -> bool:
-        if name in FAMILIES or any(fnmatchcase(name, pattern) for pattern in self._ignored):
+        if name in (*FAMILIES, "cmdline") or any(fnmatchcase(name, pattern) for pattern in self._ignored):
             if len(self._unused) < MOST_VALUES:
                 self._unused.add(name)
             return False
@@ -154,38 +190,25 @@ class Table:
     def _figure(self, number: int, one: Figure, device: str) -> None:
         if not abs(one.value) < 1e300 or not -1 <= one.gpu < 1 << 16:
             return
-        key = (one.name, one.unit, device)
-        figures = self.figures.get(key)
-        if figures is None:
-            if self._count >= MOST_VALUES:
-                self.full = True
-                return
-            figures = self.figures[key] = Figures(one.name, one.unit, one.better)
+        if self._count >= MOST_VALUES:
+            self.full = True
+            return
         self._count += 1
+        figures = self.figures.setdefault((one.name, one.unit, device), Figures(one.name, one.unit, one.better))
         figures.values.append(one.value)
         figures.places.append((number, one.gpu))
 
 
-class _Gpus(tuple[Any, ...]):
-    """The values of one fact on all GPUs of a node, in order."""
+def _renumbered(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) -> dict[Any, array[int]]:
+    made = {value: array("I", [numbers[n] for n in found if n in numbers]) for value, found in column.items()}
+    return {value: found for value, found in made.items() if found}
 
 
-def _vector(values: _Gpus) -> tuple[Any, ...]:
-    return tuple(key_of(value) for value in values)
-
-
-def _vectors(gpus: list[LeanGpu]) -> dict[str, _Gpus]:
-    names = dict.fromkeys(name for gpu in gpus for name in gpu.facts)
-    missing = NOT_ASKED
-    return {f"gpu.{name}": _Gpus(gpu.facts.get(name, missing).value for gpu in gpus) for name in names}
-
-
-def _title(cause: Cause) -> str:
-    return cause.title[:200] or cause.id
-
-
-def _twice(node: Node, line: Line) -> str:
-    id_ = line.snapshot.facts.get("host.id") if line.snapshot else None
-    if node.id and id_ and isinstance(id_.value, str) and id_.value != node.id:
-        return "two machines have this name; the first is judged"
-    return "reported twice; the first report is judged"
+def _vectors(gpus: list[LeanGpu]) -> dict[str, tuple[Any, ...]]:
+    """The values of each fact on all GPUs of a node, in order."""
+    rows = [gpu.facts for gpu in gpus]
+    names = dict.fromkeys(name for row in rows for name in row)
+    try:
+        return {f"gpu.{name}": tuple([row[name].value for row in rows]) for name in names}
+    except KeyError:
+        return {f"gpu.{name}": tuple([row[name].value if name in row else NOT_ASKED for row in rows]) for name in names}

@@ -1,9 +1,9 @@
-"""Launchers that fleets already run. Each module has `plan(request) -> Plan`: what to start, and which nodes cannot be reached."""
+"""Launchers that fleets already run. Each module has `plan(request) -> Plan`: what to start, and which nodes cannot be asked."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.bounded import Unreadable
@@ -21,10 +21,17 @@ class Request(NamedTuple):
     partition: str = ""
     extra: Sequence[str] = ()
     image: str = ""
+    fanout: int = 64
+    skip: Collection[str] = ()
+    """Nodes that have reported already."""
+
+    def wanted(self, known: Iterable[str]) -> list[str]:
+        """The nodes to ask: those that are named, else all that the engine knows."""
+        return [name for name in self.nodes or known if name not in self.skip]
 
 
 class Launch(NamedTuple):
-    """One process to start here, and the nodes whose reports it will print."""
+    """One process to start here, and the nodes whose reports it prints: of one node, or of several, labelled `NODE: ` or with names."""
 
     argv: Sequence[str]
     nodes: Sequence[str]
@@ -37,12 +44,14 @@ class Plan(NamedTuple):
     launches: Sequence[Launch]
     silent: Mapping[str, str] = {}
     cancel: Sequence[Sequence[str]] = ()
-    always_cancel: bool = False
-    """Whether `cancel` is run after a whole run, too."""
-    again: Callable[[Sequence[str]], Plan] | None = None
-    """A second plan for nodes that gave no answer, where the engine can say more about them by then."""
+    explain: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    """What the engine knows, after the run, about nodes that gave no report."""
     start_limit: float = 0.0
     """Seconds that the engine may take until the doctor starts, beyond what every engine has."""
+
+    def nodes(self) -> list[str]:
+        """All nodes of the plan."""
+        return [*self.silent, *(node for launch in self.launches for node in launch.nodes)]
 
 
 class EngineError(Unreadable):
@@ -51,21 +60,20 @@ class EngineError(Unreadable):
 
 def plan(engine: str, request: Request) -> Plan:
     """The plan of an engine. Raises EngineError."""
-    module = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}")
-    made: Plan = module.plan(request)
-    if not made.launches and not made.silent:
+    made: Plan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
+    if not made.launches and not made.silent and not request.skip:
         raise EngineError("no nodes")
     return made
 
 
-def asked(request: Request, host: str = "") -> list[str]:
-    """The command for one node, or for any node that knows its name."""
+def node_command(request: Request, host: str = "") -> list[str]:
+    """The command for one node; without `host`, for a node that knows its name."""
     named = ["--as", host] if host else []
     return [*request.doctor, "fleet", "node", *named, "--limit", f"{request.limit:g}", "--", *request.asked]
 
 
-def named(request: Request, engine: str) -> Sequence[str]:
+def required_nodes(request: Request, engine: str) -> Sequence[str]:
     """The nodes of the request. Raises EngineError if it names none."""
     if not request.nodes:
         raise EngineError(f"--engine {engine} needs --nodes or --hostfile")
-    return request.nodes
+    return request.wanted(())

@@ -1,10 +1,10 @@
-"""Kubernetes: a Job with one pod on each node, and the logs of its pods. Nothing is executed inside a running container."""
+"""Kubernetes: a Job for each node, and the logs of their pods. Nothing is executed inside a running container."""
 
 from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,92 +12,135 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, asked
-from rocm_doctor.fleet.node import last_line
+from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
+from rocm_doctor.fleet.node import first_lines
 from rocm_doctor.workers import process
 
 PULLING = 300
 """Seconds for the image to be pulled."""
-_SCRIPT = (
-    'kubectl apply -f "$1" >&2 && { kubectl wait --for=condition=complete "job/$2" --timeout="$3s" >&2; '
-    'kubectl logs -l "job-name=$2" --tail=-1 --max-log-requests="$4" --ignore-errors; }'
-)
+GPU = ("amd.com/gpu", "beta.amd.com/gpu", "feature.node.kubernetes.io/amd-gpu")
+"""How names of resources and labels begin that AMD's device plugin, node labeller and GPU operator give to nodes with GPUs."""
+NODE = "rocm-doctor/node"
+"""Annotation of a pod: the node that it is for, also while it is on none."""
+# Arguments: the manifest, the label of the pods, seconds, the number of pods. An image that cannot be pulled will not come.
+_SCRIPT = """
+kubectl apply -f "$1" >&2 || exit
+end=$(($(date +%s) + $3))
+each='{range .items[*]}{.status.phase}:{.status.containerStatuses[0].state.waiting.reason}{"\\n"}{end}'
+while [ "$(date +%s)" -lt "$end" ]; do
+    ended=$(kubectl get pods -l "$2" -o "jsonpath=$each" | grep -cE '^(Succeeded|Failed):|:(ErrImage|ImagePull|InvalidImage|CreateContainer.*Error)')
+    [ "$ended" -lt "$4" ] || break
+    sleep 2
+done
+kubectl logs -l "$2" --tail=-1 --ignore-errors
+"""
 
 
 def plan(request: Request) -> Plan:
-    """A Job on the nodes that are ready. The others are silent, with their state."""
-    states = _states()
-    wanted = request.nodes or list(states)
+    """A Job on each node that is ready. The others are silent, with their state. `extra`: options for `kubectl get nodes`."""
+    states = _states(request)
+    wanted = request.wanted(states)
     silent = {name: states.get(name, "not a node of this cluster") for name in wanted if states.get(name) != ""}
     up = [name for name in wanted if name not in silent]
     if not up:
         return Plan([], silent)
-    name = f"rocm-doctor-{uuid.uuid4().hex[:8]}"
+    run = uuid.uuid4().hex[:8]
+    label = f"app.kubernetes.io/instance=rocm-doctor-{run}"
     folder = tempfile.mkdtemp(prefix="rocm-doctor-")
-    path = Path(folder) / "job.json"
-    path.write_bytes(msgspec.json.encode(manifest(request, up, name)))
-    until = str(int(request.limit) + PULLING)
-    launch = Launch(["sh", "-c", _SCRIPT, "sh", str(path), name, until, str(len(up))], up)
-    return Plan(
-        [launch], silent, [["kubectl", "delete", "job", name, "--wait=false"], ["rm", "-rf", folder]], True, start_limit=PULLING
-    )
+    path = Path(folder) / "jobs.json"
+    path.write_bytes(msgspec.json.encode(manifest(request, up, run)))
+    launch = Launch(["sh", "-c", _SCRIPT, "sh", str(path), label, str(int(request.limit) + PULLING), str(len(up))], up)
+    cancel = [["kubectl", "delete", "jobs", "-l", label, "--wait=false"], ["rm", "-rf", folder]]
+    return Plan([launch], silent, cancel, explain=lambda nodes: _reasons(label), start_limit=PULLING)
 
 
-def manifest(request: Request, nodes: Sequence[str], name: str = "rocm-doctor") -> dict[str, Any]:
-    """The Job. The pods read /dev/kfd, /dev/dri and sysfs of the host and take no GPU away from a running job.
+def manifest(request: Request, nodes: Sequence[str], run: str = "run") -> dict[str, Any]:
+    """The Jobs. Their pods read /dev/kfd, /dev/dri and sysfs of the host and take no GPU away from a running job.
 
+    As those of a DaemonSet, they tolerate every taint and name their node, so that each has a state and a reason of its own.
     Raises EngineError without an image.
     """
     if not request.image:
         raise EngineError("--image is needed: a container image that has rocm-doctor")
-    labels = {"app.kubernetes.io/name": "rocm-doctor", "job-name": name}
-    host = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [
-        {"key": "kubernetes.io/hostname", "operator": "In", "values": list(nodes)}]}]}}  # fmt: skip
-    alone = {"requiredDuringSchedulingIgnoredDuringExecution": [
-        {"labelSelector": {"matchLabels": {"job-name": name}}, "topologyKey": "kubernetes.io/hostname"}]}  # fmt: skip
+    return {"apiVersion": "v1", "kind": "List", "items": [_job(request, name, run, n) for n, name in enumerate(nodes)]}
+
+
+def _job(request: Request, node: str, run: str, number: int) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/name": "rocm-doctor", "app.kubernetes.io/instance": f"rocm-doctor-{run}"}
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
     devices = {"kfd": "/dev/kfd", "dri": "/dev/dri"}
     container = {
         "name": "rocm-doctor",
         "image": request.image,
-        "command": asked(request),
-        "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "command": node_command(request, node),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {"privileged": True},
         "volumeMounts": [{"name": key, "mountPath": path} for key, path in devices.items()],
     }
     pod = {
         "restartPolicy": "Never",
-        "affinity": {"nodeAffinity": host, "podAntiAffinity": alone},
-        "tolerations": [{"key": "amd.com/gpu", "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
+        "tolerations": [{"operator": "Exists"}],
         "containers": [container],
         "volumes": [{"name": key, "hostPath": {"path": path}} for key, path in devices.items()],
     }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": f"rocm-doctor-{run}-{number}", "labels": labels},
         "spec": {
-            "completions": len(nodes), "parallelism": len(nodes), "completionMode": "Indexed", "backoffLimit": 0,
-            "activeDeadlineSeconds": int(request.limit) + PULLING, "ttlSecondsAfterFinished": 600,
-            "template": {"metadata": {"labels": labels}, "spec": pod},
+            "backoffLimit": 0, "activeDeadlineSeconds": int(request.limit) + PULLING, "ttlSecondsAfterFinished": 600,
+            "template": {"metadata": {"labels": labels, "annotations": {NODE: node}}, "spec": pod},
         },
     }  # fmt: skip
 
 
-def _states() -> dict[str, str]:
-    """Why each node cannot run a pod; empty for one that can."""
-    done = process.run(["kubectl", "get", "nodes", "-o", "json"], limit=30, cap=64 * process.MIB)
+def _items(*words: str) -> list[dict[str, Any]]:
+    """What `kubectl get` lists. Raises EngineError."""
+    done = process.run(["kubectl", "get", *words, "-o", "json"], limit=30, cap=64 * process.MIB)
     if done.state != "finished" or done.returncode:
-        raise EngineError(f"kubectl get nodes: {last_line(done.stderr) or done.state}")
+        raise EngineError(f"kubectl get {words[0]}: {first_lines(done.stderr) or done.state}")
     try:
-        items = jsons.decode(done.stdout, dict[str, Any])["items"]
-        found = {str(one["metadata"]["name"]): _state(one) for one in items}
-    except (Unreadable, KeyError, TypeError) as exc:
-        raise EngineError(f"kubectl get nodes: {exc}") from exc
-    return {name: state for name, state in found.items() if nodeset.valid(name)}
+        found: list[dict[str, Any]] = jsons.decode(done.stdout, dict[str, Any])["items"]
+    except (Unreadable, KeyError) as exc:
+        raise EngineError(f"kubectl get {words[0]}: {exc}") from exc
+    return found
 
 
-def _state(node: dict[str, Any]) -> str:
-    ready: dict[str, Any] = next((one for one in node["status"]["conditions"] if one["type"] == "Ready"), {})
-    if node.get("spec", {}).get("unschedulable"):
-        return "cordoned"
-    return "" if ready.get("status") == "True" else f"not ready: {ready.get('message', '')}"[:200]
+def _states(request: Request) -> dict[str, str]:
+    """Why each node cannot run a pod, empty for one that can; of nodes with GPUs, unless nodes are named or selected."""
+    nodes = {str(one["metadata"]["name"]): one for one in _items("nodes", *request.extra)}
+    if not request.nodes and not request.extra:
+        nodes = {name: one for name, one in nodes.items() if _has_gpus(one)}
+        if not nodes:
+            raise EngineError("no node has amd.com/gpu among its resources or labels: name nodes with --nodes")
+    return {name: _state(one) for name, one in nodes.items() if nodeset.valid(name)}
+
+
+def _has_gpus(node: Mapping[str, Any]) -> bool:
+    named = (*node["status"].get("capacity", ()), *node["metadata"].get("labels", ()))
+    return any(name.startswith(GPU) for name in named)
+
+
+def _state(node: Mapping[str, Any]) -> str:
+    ready: dict[str, Any] = next((one for one in node["status"].get("conditions", ()) if one["type"] == "Ready"), {})
+    return "" if ready.get("status") == "True" else f"not ready: {ready.get('message', 'no kubelet')}"[:200]
+
+
+def _reasons(label: str) -> dict[str, str]:
+    """Why the pod for each node printed no report."""
+    return {
+        one["metadata"].get("annotations", {}).get(NODE, ""): _reason(one["status"])[:200] for one in _items("pods", "-l", label)
+    }
+
+
+def _reason(status: Mapping[str, Any]) -> str:
+    state: dict[str, Any] = next((one["state"] for one in status.get("containerStatuses", ()) if one.get("state")), {})
+    for found in (state.get("waiting"), state.get("terminated")):
+        if found and found.get("reason") != "Completed":
+            code = f"exit code {found['exitCode']}" if "exitCode" in found else ""
+            return ": ".join(filter(None, (found.get("reason", ""), " ".join(found.get("message", "").split()) or code)))
+    unmet: dict[str, Any] = next((one for one in status.get("conditions", ()) if one["status"] == "False" and one.get("message")), {})
+    return ": ".join(
+        filter(None, (unmet.get("reason") or status.get("reason", ""), unmet.get("message") or status.get("message", "")))
+    )

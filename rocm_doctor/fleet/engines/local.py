@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rocm_doctor.fleet import node
-from rocm_doctor.fleet.engines import Launch, Plan, Request, asked
+from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command
 
 
 def plan(request: Request) -> Plan:
     """One process for each name."""
-    return Plan([Launch([*asked(request, name)], [name]) for name in request.nodes or [node.name()]])
+    return Plan([Launch(node_command(request, name), [name]) for name in request.wanted([node.name()])])

@@ -1,22 +1,13 @@
-"""Open MPI: one mpirun with a rank on each host."""
+"""Open MPI: an mpirun of one rank for each host, so that a host that fails or calls itself otherwise concerns no other."""
 
 from __future__ import annotations
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, asked, named
+from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, required_nodes
 
 
 def plan(request: Request) -> Plan:
-    """One mpirun for all hosts; each names itself by its host name."""
-    hosts = named(request, "mpi")
-    argv = [
-        "mpirun",
-        "--host",
-        ",".join(hosts),
-        "-np",
-        str(len(hosts)),
-        "--map-by",
-        "ppr:1:node",
-        *request.extra,
-        *asked(request),
-    ]
-    return Plan([Launch(argv, hosts)])
+    """One mpirun for each host."""
+    return Plan([
+        Launch(["mpirun", "--host", host, "-np", "1", *request.extra, *node_command(request, host)], [host])
+        for host in required_nodes(request, "mpi")
+    ])  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, asked
-from rocm_doctor.fleet.node import last_line
+from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
+from rocm_doctor.fleet.node import first_lines
 from rocm_doctor.workers import START, process
 
 
@@ -16,11 +16,11 @@ def plan(request: Request) -> Plan:
     done = process.run([python, START, "ray", "nodes"], limit=60)
     rows = [line.split("|") for line in done.stdout.splitlines() if line.count("|") == 2]
     if not rows:
-        raise EngineError(last_line(done.stderr) or "the cluster has no nodes")
+        raise EngineError(first_lines(done.stderr) or "the cluster has no nodes")
     known = {name: (id_, state) for name, id_, state in rows if nodeset.valid(name)}
-    wanted = request.nodes or list(known)
+    wanted = request.wanted(known)
     silent = {name: known.get(name, ("", "not a node of this cluster"))[1] for name in wanted}
     up = [name for name in wanted if silent[name] == "alive"]
     pairs = [f"{name}={known[name][0]}" for name in up]
-    argv = [python, START, "ray", "run", str(request.limit), ",".join(pairs), *asked(request)]
+    argv = [python, START, "ray", "run", str(request.limit), ",".join(pairs), *node_command(request)]
     return Plan([Launch(argv, up)] if up else [], {name: why for name, why in silent.items() if name not in up})

@@ -1,63 +1,96 @@
-"""Slurm: one srun with a task on each node, in this job's allocation or in one of its own."""
+"""Slurm: an srun of one task for each node, in this job's allocation or in an allocation of its own.
+
+A node that is busy, hangs or fails then concerns no other, and what srun says is about that node. An allocation of one node for a minute
+starts at once where a larger job waits for its turn: Slurm's backfill lets it go first if it ends before.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, asked
+from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
 from rocm_doctor.fleet.node import last_line
 from rocm_doctor.workers import process
 
-USABLE = ("idle", "mixed", "allocated", "completing")
-"""States in which a task may start: at once, or when a job ends."""
+USABLE = ("idle", "mixed", "allocated", "completing", "planned", "blocked")
+"""States of sinfo in which a task may start: at once, or when something ends."""
+RESERVED = ("reserved", "maint")
+"""States in which a task may start with --reservation."""
+UNREACHABLE = "*~#!%^"
+"""Signs behind a state: does not respond, is powered off, powering up or down, or reboots."""
+WAIT = 45
+"""Seconds for a node to become free: the backfill scheduler looks every 30 s by default."""
 
 
-TRIES = 3
-"""Runs at most. Where the prolog fails on one node, Slurm ends the job on all: the others are run again without that node."""
+class State(NamedTuple):
+    """What sinfo says of a node."""
+
+    name: str
+    reason: str
+    partition: str
 
 
-def plan(request: Request, tries: int = TRIES) -> Plan:
-    """An srun for the nodes that are up. The rest is silent, with Slurm's state and reason."""
-    inside = os.environ.get("SLURM_JOB_NODELIST", "") if not request.nodes and not request.partition else ""
-    wanted = nodeset.expand(inside) if inside else request.nodes
-    states = _states(wanted, request.partition)
-    silent = {name: "not a node of this cluster" for name in wanted if name not in states}
-    silent |= {name: f"{state}: {reason}" for name, (state, reason) in states.items() if _base(state) not in USABLE}
-    up = [name for name in states if name not in silent]
-    if not up:
-        return Plan([], silent)
+def plan(request: Request) -> Plan:
+    """An srun for each node that is up. The rest is silent, with Slurm's state and reason."""
+    own = nodeset.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
+    inside = bool(own) and not request.partition and set(request.nodes) <= set(own)
+    named = request.nodes or (own if inside else [])
+    reserved = any(one.startswith("--reservation") for one in request.extra)
+
+    def reasons(nodes: Sequence[str]) -> dict[str, str]:
+        states = _states(nodes, request.partition)
+        return {name: _why_not(states.get(name), reserved or inside) for name in nodes}
+
+    states = _states(named, request.partition)
+    wanted = request.wanted(named or states)
+    silent = {name: why for name in wanted if (why := _why_not(states.get(name), reserved or inside))}
     job = f"rocm-doctor-{uuid.uuid4().hex[:12]}"
-    launch = Launch(_srun(request, up, job, bool(inside)), up)
-    cancel = [] if inside else [["scancel", f"--name={job}"]]
-    again = None if inside or tries == 1 else lambda nodes: plan(request._replace(nodes=nodes), tries - 1)
-    return Plan([launch], silent, cancel, again=again)
+    launches = [_launch(request, name, states[name], job, inside) for name in wanted if name not in silent]
+    cancel = [] if inside or not launches else [["scancel", "--quiet", f"--name={job}"]]
+    return Plan(launches, silent, cancel, explain=reasons, start_limit=0 if inside else WAIT)
 
 
-def _srun(request: Request, up: Sequence[str], job: str, inside: bool) -> list[str]:
-    """The command. Without labels, srun mixes what the tasks print in the middle of a line."""
-    minutes = int(request.limit // 60) + 2
-    own = ["--overlap"] if inside else [f"--time={minutes}", *([f"--partition={request.partition}"] if request.partition else [])]
-    return [
-        "srun", f"--nodelist={nodeset.fold(up)}", f"--nodes={len(up)}", f"--ntasks={len(up)}", "--ntasks-per-node=1",
-        f"--job-name={job}", "--kill-on-bad-exit=0", "--wait=0", "--label", "--input=none", *own, *request.extra,
-        *asked(request),
+def _why_not(state: State | None, reserved: bool) -> str:
+    """Why no task can start on a node in that state; empty if one can."""
+    if state is None:
+        return "not a node of this cluster"
+    base = state.name.rstrip(UNREACHABLE + "$@+-")
+    if base in RESERVED and not reserved:
+        return f"{state.name}: --engine-arg=--reservation=NAME runs there"
+    usable = base in (*USABLE, *RESERVED) and not set(state.name) & set(UNREACHABLE)
+    return "" if usable else f"{state.name}: {state.reason}"
+
+
+def _launch(request: Request, name: str, state: State, job: str, inside: bool) -> Launch:
+    """srun on one node."""
+    minutes = math.ceil((request.limit + 5) / 60)
+    alone = ["--overlap"] if inside else [f"--immediate={WAIT}", f"--time={minutes}", f"--partition={state.partition}"]
+    argv = [
+        "srun", "--quiet", f"--nodelist={name}", "--nodes=1", "--ntasks=1", f"--job-name={job}", "--input=none", *alone, *request.extra,
+        *node_command(request, name),
     ]  # fmt: skip
+    outside = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_JOB", "SLURM_STEP", "SLURM_N"))}
+    return Launch(argv, [name], None if inside else outside)
 
 
-def _states(wanted: Sequence[str], partition: str) -> dict[str, tuple[str, str]]:
-    """State and reason of each node."""
-    argv = ["sinfo", "--noheader", "--Node", "--format=%N|%T|%E"]
+def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
+    """The state of each node, with the first partition that is up and has it."""
+    argv = ["sinfo", "--noheader", "--Node", "--format=%N|%T|%a|%R|%E"]
     argv += [f"--nodes={nodeset.fold(wanted)}"] if wanted else []
     argv += [f"--partition={partition}"] if partition else []
     done = process.run(argv, limit=30)
     if done.state != "finished" or done.returncode:
         raise EngineError(f"sinfo: {last_line(done.stderr) or done.state}")
-    rows = [line.split("|", 2) for line in done.stdout.splitlines() if line.count("|") >= 2]
-    return {name: (state, reason) for name, state, reason in rows if nodeset.valid(name)}
-
-
-def _base(state: str) -> str:
-    return state.rstrip("*~#!%$@^-+")
+    rows = [line.split("|", 4) for line in done.stdout.splitlines() if line.count("|") >= 4]
+    found: dict[str, State] = {}
+    for name, state, up, within, reason in sorted(rows, key=lambda row: row[2] != "up"):
+        if nodeset.valid(name):
+            found.setdefault(
+                name, State(state, reason, within) if up == "up" else State("partition down", f"{within} is {up}", within)
+            )
+    return found
