@@ -39,7 +39,7 @@ KillWait=1
 UnkillableStepTimeout=10
 MessageTimeout=10
 GresTypes=gpu
-SchedulerParameters=sched_interval=1
+SchedulerParameters=sched_interval=1,bf_interval=3,nohold_on_prolog_fail
 Prolog={prolog}
 HealthCheckProgram={prolog}
 HealthCheckInterval={interval}

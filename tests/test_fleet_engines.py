@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
+import gzip
 import importlib.util
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
-import threading
+import time
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return nodes(tmp_path_factory.mktemp("nodes"), 3)
 
 
-def run(root: Path, *words: str, **env: str) -> dict[str, dict[str, Any]]:
+def run(root: Path, *words: str, code: int = 0, **env: str) -> dict[str, dict[str, Any]]:
     argv = [
         sys.executable,
         "-m",
@@ -46,7 +48,7 @@ def run(root: Path, *words: str, **env: str) -> dict[str, dict[str, Any]]:
     ]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE), **env}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return {line["host"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
@@ -66,7 +68,7 @@ def test_ray_with_several_raylets(root: Path) -> None:
             _name(node.node_id): "problems" if number == 1 else "ready" for number, node in enumerate(cluster.list_all_nodes())
         }
         named = next(iter(found))
-        again = run(root, "--engine", "ray", "--nodes", f"{named},n9", RAY_ADDRESS=cluster.address)
+        again = run(root, "--engine", "ray", "--nodes", f"{named},n9", code=3, RAY_ADDRESS=cluster.address)
         assert again[named]["verdict"]
         assert again["n9"]["error"] == "not a node of this cluster"
     finally:
@@ -79,67 +81,98 @@ def _name(node: str) -> str:
     return f"{gethostname()}-{node[:8]}"
 
 
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[int]:
-    """An ssh server on loopback that runs what it is told; its port."""
-    asyncssh = pytest.importorskip("asyncssh")
-    user = asyncssh.generate_private_key("ssh-ed25519")
-    user.write_private_key(str(tmp_path / "id"))
-    (tmp_path / "id").chmod(0o600)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    async def handle(process: Any) -> None:
-        child = await asyncio.create_subprocess_shell(process.command, stdout=asyncio.subprocess.PIPE)
-        out, _ = await child.communicate()
-        process.stdout.write(out.decode())
-        process.exit(child.returncode or 0)
-
-    keys = asyncssh.import_authorized_keys(user.export_public_key().decode())
-
-    async def listening() -> Any:
-        own = asyncssh.generate_private_key("ssh-ed25519")
-        return await asyncssh.listen("127.0.0.1", 0, server_host_keys=[own], authorized_client_keys=keys, process_factory=handle)
-
-    found = asyncio.run_coroutine_threadsafe(listening(), loop).result(20)
-    yield found.get_port()
-
-    async def closed() -> None:
-        found.close()
-        await found.wait_closed()
-        await asyncio.sleep(0.2)
-
-    asyncio.run_coroutine_threadsafe(closed(), loop).result(20)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
-
-
-@installed("asyncssh")
-@pytest.mark.skipif(not shutil.which("ssh"), reason="ssh is not installed")
-def test_ssh_to_a_server_on_loopback(root: Path, server: int, tmp_path: Path) -> None:
-    (tmp_path / "config").write_text(
-        f"Host n1 n2\n HostName 127.0.0.1\n Port {server}\n IdentityFile {tmp_path}/id\n UserKnownHostsFile /dev/null\n"
-        "StrictHostKeyChecking no\nHost n3\n HostName 127.0.0.1\n Port 9\n"
+def config(tmp_path: Path) -> Iterator[Path]:
+    """The client's configuration for a real sshd on loopback under many names, and for hosts that are down, silent or want a password."""
+    sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
+    if not sshd or not shutil.which("ssh") or os.geteuid():
+        pytest.skip("openssh-server is not installed, or not root")
+    for key in ("host", "id"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / key)], check=True, timeout=30)
+    Path("/run/sshd").mkdir(exist_ok=True)
+    port, silent = free_port(), socket.create_server(("127.0.0.1", 0), backlog=64)
+    (tmp_path / "sshd.conf").write_text(
+        f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/id.pub\nStrictModes no\n"
+        f"PidFile none\nUsePAM no\nMaxStartups 500\n"
     )
-    found = run(root, "--engine", "ssh", "--nodes", "n[1-3]", f"--engine-arg=-F{tmp_path}/config", "--limit", "30")
-    assert {host: line.get("verdict", line.get("error")) for host, line in found.items()} == {
-        "n1": "ready",
-        "n2": "problems",
-        "n3": "ssh: connect to host 127.0.0.1 port 9: Connection refused",
-    }
+    made = tmp_path / "config"
+    made.write_text(
+        "Host down\n Port 9\nHost nowhere\n HostName nowhere.invalid\n"
+        f"Host silent*\n Port {silent.getsockname()[1]}\n"
+        f"Host a*\n IdentityFile {tmp_path}/id\nHost password\n IdentitiesOnly yes\n IdentityFile /nowhere\n"
+        f"Host *\n HostName 127.0.0.1\n Port {port}\n UserKnownHostsFile /dev/null\n StrictHostKeyChecking no\n"
+    )
+    log = tmp_path / "sshd.log"
+    argv = [sshd, "-D", "-E", str(log), "-f", str(tmp_path / "sshd.conf")]
+    log.touch()
+    with subprocess.Popen(argv) as server:
+        try:
+            until = time.monotonic() + 10
+            while "Server listening" not in log.read_text():
+                assert time.monotonic() < until, log.read_text()
+                time.sleep(0.05)
+            yield made
+        finally:
+            server.terminate()
+            silent.close()
 
 
-@pytest.mark.skipif(not shutil.which("mpirun", path=str(Path(sys.executable).parent)), reason="mpirun is not installed")
-def test_open_mpi_on_this_host(root: Path) -> None:
-    from socket import gethostname
+def test_ssh_to_a_server_on_loopback(root: Path, config: Path) -> None:
+    """One machine under two names is two nodes; each that fails has its own reason."""
+    words = ("--engine", "ssh", "--nodes", "a[1-2],down,nowhere,silent,password", f"--engine-arg=-o-F {config}", "--limit", "20")
+    found = {host: line.get("verdict", line.get("error")) for host, line in run(root, *words, code=3).items()}
+    assert found["a1"] == found["a2"] == "ready"
+    assert found["down"] == "ssh: connect to host 127.0.0.1 port 9: Connection refused"
+    assert found["nowhere"].startswith("ssh: Could not resolve hostname")
+    assert "Permission denied" in found["password"]
+    assert "timed out" in found["silent"]
 
-    host = gethostname()
-    well(root, host)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+def test_ssh_names_a_missing_program(config: Path) -> None:
+    words = ("--engine", "ssh", "--nodes", "a1", f"--engine-arg=-o-F {config}", "--doctor", "/nowhere/rocm-doctor")
+    assert "/nowhere/rocm-doctor" in run(Path("/"), *words, code=3)["a1"]["error"]
+
+
+def test_hosts_that_hang_hold_up_no_other(config: Path, tmp_path: Path) -> None:
+    line = b64encode(gzip.compress(b'{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}]}')).decode()
+    doctor = tmp_path / "doctor"
+    doctor.write_text(f"#!/bin/sh\necho @rocm-doctor me $(printf %08x $$) 1/1 {line}\n")
+    doctor.chmod(0o755)
+    names = ",".join([*(f"a{n}" for n in range(1, 31)), *(f"silent{n}" for n in range(10))])
+    words = (
+        "--engine",
+        "ssh",
+        "--nodes",
+        names,
+        f"--engine-arg=-o-F {config}",
+        "--limit",
+        "20",
+        "--fanout",
+        "16",
+        "--doctor",
+        str(doctor),
+    )
+    found = run(Path("/"), *words, code=3)
+    assert sum("error" not in line for line in found.values()) == 30
+    assert {found[f"silent{n}"]["error"] for n in range(10)} == {"Connection timed out during banner exchange"}
+
+
+def test_open_mpi_by_addresses_and_names(root: Path) -> None:
+    """What a node calls itself does not matter, and a host that cannot be resolved concerns no other."""
+    if not shutil.which("mpirun"):
+        pytest.skip("openmpi-bin is not installed")
+    hosts = {"127.0.0.1": "ready", "localhost": "ready", "nowhere.invalid": ""}
+    for host in hosts:
+        well(root, host)
     extra = ["--engine-arg=--allow-run-as-root", "--engine-arg=--oversubscribe"]
-    script = root / "doctor"
-    found = run(root, "--engine", "mpi", "--nodes", host, *extra, PATH=path, NODE_NAME=host)
-    assert script.exists()
-    assert {name: line.get("verdict", line.get("error")) for name, line in found.items()} == {host: "ready"}
+    found = run(root, "--engine", "mpi", "--nodes", ",".join(hosts), *extra, code=3)
+    assert {name: line.get("verdict", "") for name, line in found.items()} == hosts
+    assert found["nowhere.invalid"]["error"]
+    missing = run(root, "--engine", "mpi", "--nodes", "localhost", *extra, "--doctor", "/nowhere/rocm-doctor", code=3)
+    assert "executable" in missing["localhost"]["error"]

@@ -64,10 +64,9 @@ def last_line(text: str) -> str:
 
 
 def first_lines(text: str) -> str:
-    """The first paragraph that has letters, on one line, at most 200 characters of it; of a Python traceback its last line."""
-    if "Traceback (most recent call last)" in text:
-        return last_line(text)
-    lines = text.splitlines()
+    """The first paragraph that has letters, on one line, at most 200 characters of it; of a Python traceback the line after it."""
+    _, trace, after = text.partition("Traceback (most recent call last):")
+    lines = text.splitlines() if not trace else [line for line in after.splitlines()[1:] if not line.startswith(" ")]
     start = next((n for n, line in enumerate(lines) if any(map(str.isalpha, line))), len(lines))
     end = next((n for n, line in enumerate(lines[start:], start) if not line.strip()), len(lines))
     return " ".join(" ".join(lines[start:end]).split())[:200]

@@ -51,16 +51,14 @@ class Running:
             label = self._label(line.decode(errors="replace"))
             taken = self.joiner.take(line, label)
             if taken is None and label:
-                self.owes[label] = (self.owes[label] + "\n" + line.decode(errors="replace"))[-LONGEST:]
+                self.owes[label] = (self.owes[label] + "\n" + line.decode(errors="replace").removeprefix(f"{label}: "))[-LONGEST:]
             elif taken and taken.host in self.owes and (taken.whole or taken.refused):
                 del self.owes[taken.host]
                 yield _answer(taken.host, taken.whole, taken.refused)
 
     def _label(self, line: str) -> str:
-        """The node that a line is of: the only one, or the one that the launcher wrote in front."""
-        if len(self.launch.nodes) == 1:
-            return self.launch.nodes[0] if self.owes else ""
-        label = line.partition(": ")[0]
+        """The node that a line is of, where that can be told: the only one, or the one that the launcher wrote in front."""
+        label = line.partition(": ")[0] if self.launch.labelled else self.launch.nodes[0] if len(self.launch.nodes) == 1 else ""
         return label if label in self.owes else ""
 
     def _lines(self) -> list[bytes]:
@@ -82,12 +80,11 @@ class Running:
 
     def _errors(self, text: str) -> dict[str, str]:
         """What was said on standard error of each node, `NODE: text` or `PROGRAM: NODE: text`, and of none under an empty name."""
-        if len(self.launch.nodes) == 1:
-            return {self.launch.nodes[0]: text}
+        if not self.launch.labelled:
+            return {self.launch.nodes[0] if len(self.launch.nodes) == 1 else "": text}
         found: dict[str, str] = {}
         for line in text.splitlines():
-            words = line.split(": ", 2)
-            host = next((one for one in words[:2] if one in self.owes), "")
+            host = next((one for one in line.split(": ", 2)[:2] if one in self.owes), "")
             found.setdefault(host, line.partition(f"{host}: ")[2] if host else line)
         return found
 

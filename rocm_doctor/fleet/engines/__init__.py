@@ -31,11 +31,13 @@ class Request(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """One process to start here, and the nodes whose reports it prints: of one node, or of several, labelled `NODE: ` or with names."""
+    """One process to start here, and the nodes whose reports it prints."""
 
     argv: Sequence[str]
     nodes: Sequence[str]
     env: Mapping[str, str] | None = None
+    labelled: bool = False
+    """Whether it puts `NODE: ` in front of what a node prints or of why it failed."""
 
 
 class Plan(NamedTuple):

@@ -140,7 +140,9 @@ def _reason(status: Mapping[str, Any]) -> str:
         if found and found.get("reason") != "Completed":
             code = f"exit code {found['exitCode']}" if "exitCode" in found else ""
             return ": ".join(filter(None, (found.get("reason", ""), " ".join(found.get("message", "").split()) or code)))
-    unmet: dict[str, Any] = next((one for one in status.get("conditions", ()) if one["status"] == "False" and one.get("message")), {})
+    unmet: dict[str, Any] = next(
+        (one for one in status.get("conditions", ()) if one["status"] == "False" and one.get("message")), {}
+    )
     return ": ".join(
         filter(None, (unmet.get("reason") or status.get("reason", ""), unmet.get("message") or status.get("message", "")))
     )

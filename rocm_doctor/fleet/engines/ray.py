@@ -23,4 +23,4 @@ def plan(request: Request) -> Plan:
     up = [name for name in wanted if silent[name] == "alive"]
     pairs = [f"{name}={known[name][0]}" for name in up]
     argv = [python, START, "ray", "run", str(request.limit), ",".join(pairs), *node_command(request)]
-    return Plan([Launch(argv, up)] if up else [], {name: why for name, why in silent.items() if name not in up})
+    return Plan([Launch(argv, up, labelled=True)] if up else [], {name: why for name, why in silent.items() if name not in up})

@@ -25,10 +25,10 @@ def plan(request: Request) -> Plan:
     each = request.limit + CONNECTING + GRACE
     argv = [
         sys.executable, "-m", "ClusterShell.CLI.Clush", "-w", fold(hosts), "--nostdin", "--color=never", f"--fanout={request.fanout}",
-        f"--connect_timeout={CONNECTING}", f"--command_timeout={each:g}", "--option=ssh_options=-oLogLevel=ERROR -oServerAliveInterval=15",
+        f"--connect_timeout={CONNECTING}", f"--command_timeout={each:g}", "--option=ssh_path=ssh -oLogLevel=ERROR -oServerAliveInterval=15",
         *request.extra, shlex.join(node_command(request)),
     ]  # fmt: skip
     if not hosts:
         return Plan([])
     waves = math.ceil(len(hosts) / request.fanout)
-    return Plan([Launch(argv, hosts)], start_limit=waves * each - request.limit)
+    return Plan([Launch(argv, hosts, labelled=True)], start_limit=waves * each - request.limit)
