@@ -126,7 +126,7 @@ def config(tmp_path: Path) -> Iterator[Path]:
 def test_ssh_to_a_server_on_loopback(root: Path, config: Path) -> None:
     """One machine under two names is two nodes; each that fails has its own reason."""
     words = ("--engine", "ssh", "--nodes", "a[1-2],down,nowhere,silent,password", f"--engine-arg=-o-F {config}", "--limit", "20")
-    found = {host: line.get("verdict", line.get("error")) for host, line in run(root, *words, code=3).items()}
+    found = {host: str(line.get("verdict", line.get("error"))) for host, line in run(root, *words, code=3).items()}
     assert found["a1"] == found["a2"] == "ready"
     assert found["down"] == "ssh: connect to host 127.0.0.1 port 9: Connection refused"
     assert found["nowhere"].startswith("ssh: Could not resolve hostname")
