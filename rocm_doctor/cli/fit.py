@@ -54,7 +54,13 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option(
     "--model", shell_complete=completes("models"), help="A preset, a hub id of one, a config.json, or a folder that holds one."
 )
-@click.option("--config", "file", type=FILE, help="A TrainingArguments, axolotl or LLaMA-Factory file (YAML or JSON).")
+@click.option(
+    "--config",
+    "files",
+    type=FILE,
+    multiple=True,
+    help="A torchtune, axolotl, LLaMA-Factory, TRL or TrainingArguments file, or a Python script; accelerate's and DeepSpeed's files after it.",
+)
 @click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
 @click.option(
@@ -110,7 +116,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option("--cache", type=click.Choice(FORMATS_OF_CACHE), help="Format of keys and values. [default: 16 bits]")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
-    file: Path | None,
+    files: tuple[Path, ...],
     attention: str | None,
     gpu: str,
     vram: int | None,
@@ -136,7 +142,7 @@ def command(
         served(serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, format_, gpus), options, matrix)
     elif weights or cache:
         raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
-    request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
+    request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
     try:
         measured = measured_step(request, python, matrix) if measure else None
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
@@ -188,7 +194,7 @@ def served(
             machine(target.gpu, target.vram, target.python, matrix) if measured is None else of_measured(measured, matrix)
         )
         wanted = msgspec.structs.replace(wanted, share=serve_answers.share_of(engine, installed.get(engine), matrix))
-        asked = resolve.Request({"model": given["model"]}, None, target.attention, target.torch)
+        asked = resolve.Request({"model": given["model"]}, (), target.attention, target.torch)
         job = resolve.resolve(asked, card.gfx, installed.get("torch"), matrix)
         with said_when_slow("still tracing a generation through the model, on the CPU"):
             found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast, matrix)

@@ -1,7 +1,7 @@
 """What one decoder layer keeps for its backward pass, in bytes, counted operator by operator as transformers' modules run them.
 
 Every term follows from what autograd saves: a norm keeps its input in float32; a projection keeps its input only if its weight
-trains; peft's LoRA casts the input of each target to float32 and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate,
+trains; peft's LoRA casts the input of each target to the adapter's dtype and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate,
 its activation and up. The counts were checked against the simulation (tests/test_fit_closed_form.py), not fitted to
 measurements.
 """
@@ -100,8 +100,9 @@ def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
         return base
     if job.autocast:
         return base + targets * (width + job.rank) * BYTES[job.autocast] + _dropped(job, width, targets)
-    copies = targets if stream_bytes(job) != 4 or job.dropout else 0 if kept else 1
-    return base + copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets)
+    adapter = BYTES[job.adapter_dtype]
+    copies = targets if stream_bytes(job) != adapter or job.dropout else 0 if kept else 1
+    return base + (copies * width + targets * job.rank) * adapter + _dropped(job, width, targets)
 
 
 def _kept_by_8bit(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
@@ -198,8 +199,8 @@ def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
 
 
 def mlp_scratch(shape: Shape, job: Job) -> int:
-    """Gradients of the MLP's product and of gate and up, the former in float32 where an adapter brings it, or those of experts."""
-    width = 4 if job.method != "full" else compute_bytes(job)
+    """Gradients of the MLP's product and of gate and up, the former in an adapter's dtype where that is wider, or those of experts."""
+    width = max(compute_bytes(job), BYTES[job.adapter_dtype] if job.method != "full" else 0)
     return max(job.tokens * shape.inner_of_all * (width + 2 * compute_bytes(job)), expert_scratch(shape, job))
 
 

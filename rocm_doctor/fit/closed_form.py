@@ -60,12 +60,13 @@ def trained_shape(job: Job) -> Shape:
 
 
 def held_of(shape: Shape, job: Job) -> Held:
-    """Weights, adapters, optimizer states and gradients. Adapters and their states are float32, as peft makes them by default."""
+    """Weights, adapters, optimizer states and gradients. Gradients and states have the dtype of the adapters."""
     if job.method == "full":
         dense = shape.parameters * BYTES[job.dtype]
         return Held(dense, 0, _states(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)
     count = shape.layers * job.rank * sum(a + b for a, b in shape.adapted(job.targets).values())
-    return Held(_frozen(shape, job), 4 * count, _states(job, count, 4), 4 * count, count)
+    size = BYTES[job.adapter_dtype]
+    return Held(_frozen(shape, job), size * count, _states(job, count, size), size * count, count)
 
 
 def _frozen(shape: Shape, job: Job) -> int:
@@ -106,7 +107,9 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     logits = job.tokens * shape.vocabulary * (12 + (activations.compute_bytes(job) if shape.softcap else 0))
     if job.fused_loss:
         chunks = -(-shape.vocabulary // shape.hidden)
-        logits = -(-job.tokens // chunks) * shape.vocabulary * BYTES[job.dtype] + job.tokens * shape.hidden * BYTES[job.dtype]
+        chunk = 1 << (-(-job.tokens // chunks) - 1).bit_length()
+        value = BYTES[job.autocast or job.dtype]
+        logits = min(chunk, job.tokens) * shape.vocabulary * (4 + value) + job.tokens * shape.hidden * BYTES[job.dtype]
     return {**_kept(shape, job), "logits and loss": logits, "gradients": _accumulated(job, held)}
 
 

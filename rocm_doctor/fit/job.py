@@ -36,13 +36,14 @@ CUDA = Kernels(flash=True, efficient=True, flash_gqa=True, efficient_gqa=False, 
 class Job(msgspec.Struct, frozen=True):
     """One fine-tuning run. `config` has the fields of a Hugging Face config.json; `dtype` is that of the weights, `autocast`
     that of the matrix products where it differs (Trainer's `bf16=True` over float32 weights); `seq` is in tokens, after
-    padding."""
+    padding; `adapter_dtype` is float32 where peft is left to its default."""
 
     config: Mapping[str, Any]
     method: Method = "lora"
     rank: int = 16
     targets: tuple[str, ...] = SEVEN
     dropout: float = 0.0
+    adapter_dtype: Dtype = "float32"
     dtype: Dtype = "bfloat16"
     autocast: Dtype | None = None
     batch: int = 1

@@ -1,4 +1,4 @@
-"""From options, a configuration file and a GPU to one `Job`: options win over the file, the file over the defaults."""
+"""From options, a configuration and a GPU to one `Job`: options win over the file, the file over the defaults."""
 
 from __future__ import annotations
 
@@ -9,48 +9,84 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.fit import attention, config, presets, quantised
-from rocm_doctor.fit.job import AOTRITON, MATH, Job, Kernels
+from rocm_doctor import training
+from rocm_doctor.fit import attention, presets, quantised
+from rocm_doctor.fit.job import AOTRITON, BYTES, MATH, Job, Kernels
 from rocm_doctor.fit.shape import FUSED
 from rocm_doctor.matrix import Matrix
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a
-    version."""
+    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a version; `files`
+    are a configuration or script, and accelerate or DeepSpeed files of the same run."""
 
     options: Mapping[str, Any]
-    file: Path | None = None
+    files: tuple[Path, ...] = ()
     attention: str | None = None
     torch: str | None = None
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """The run, where its model comes from, what was decided on the way, and what bitsandbytes has for the card."""
+    """The run, where its model comes from, what was decided on the way, what bitsandbytes has for the card, and the configuration
+    (without what the options stand in for)."""
 
     job: Job
     source: str
     notes: tuple[str, ...]
     bitsandbytes: quantised.Wheels = quantised.Wheels()
+    config: training.Run | None = None
 
 
 def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
     """`gfx` may be empty and `installed` (the torch beside the GPU) None.
 
-    Raises ValueError (config.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
+    Raises ValueError (training.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
     """
-    settings = config.read(request.file) if request.file else None
-    model = request.options.get("model") or (settings.model if settings else None)
+    run = _configured(request, matrix)
+    model = request.options.get("model") or (run.value("model") if run else None)
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
     fields, source = presets.config_of(model, matrix)
-    given = {**(settings.fields if settings else {}), **{k: v for k, v in request.options.items() if k != "model"}}
+    given = {**(_fields(run, fields) if run else {}), **{k: v for k, v in request.options.items() if k != "model"}}
     if request.attention == "eager":
         given["implementation"] = "eager"
     kernels, words = _kernels(request, gfx, request.torch or installed, matrix)
     job = msgspec.convert({**_completed(given, fields), "config": fields, "kernels": kernels}, Job)
-    notes = (f"read from {request.file.name} ({settings.framework})",) if settings and request.file else ()
-    return Resolved(job, source, (*notes, words), quantised.wheels(gfx, request.torch or installed, matrix))
+    notes = (f"read from {Path(run.file).name} ({run.framework})", *_assumed(run, given)) if run else ()
+    wheels = quantised.wheels(gfx, request.torch or installed, matrix)
+    return Resolved(job, source, (*notes, words), wheels, run)
+
+
+def _configured(request: Request, matrix: Matrix) -> training.Run | None:
+    """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
+    if not request.files:
+        return None
+    run = training.read(request.files[0], matrix, request.files[1:])
+    left = tuple(one for one in run.unread if request.options.get(one.field) is None)
+    for one in left:
+        if one.field in training.OPTIONS:
+            raise training.ConfigError(f"{run.file}: {one.words}: give {training.OPTIONS[one.field]}")
+    return msgspec.structs.replace(run, unread=left)
+
+
+def _fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `Job` in a configuration."""
+    found = {name: run.value(name) for name in Job.__struct_fields__ if name in run.settings}
+    if run.value("attention"):
+        found["implementation"] = "eager" if run.value("attention") == "eager" else "sdpa"
+    if found.get("dtype") == "checkpoint":
+        stored = str(config.get("dtype") or config.get("torch_dtype"))
+        found["dtype"] = stored if stored in BYTES else "bfloat16"
+    return found
+
+
+def _assumed(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the configuration leaves to the checkpoint."""
+    if run.value("dtype") != "checkpoint":
+        return ()
+    return (
+        f"weights in the checkpoint's type, {given['dtype']}, as transformers 5 loads them (4 loads float32: --dtype float32)",
+    )
 
 
 def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
@@ -74,6 +110,8 @@ def _completed(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
         out["method"] = "qlora"
     if out.get("method") == "qlora":
         out.setdefault("quant_bits", 4)
+    if out.get("method") in ("full", "lora"):
+        out.pop("quant_bits", None)
     fused = FUSED.get(str(fields.get("model_type")))
     if fused and "targets" not in out:
         out["targets"] = fused

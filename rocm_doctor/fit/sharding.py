@@ -38,9 +38,9 @@ def _buffers(breakdown: dict[str, int], job: Job, shape: Shape, strategy: Strate
     """DDP: a second copy of the gradients in buckets. ZeRO: its buckets. FSDP2: two whole layers (one prefetched) and the
     root's own."""
     size = BYTES[job.dtype]
-    trainable = shape.parameters if job.method == "full" else breakdown.get("adapters", 0) // 4
+    trainable = shape.parameters if job.method == "full" else breakdown.get("adapters", 0) // BYTES[job.adapter_dtype]
     if strategy == "ddp":
-        return trainable * (size if job.method == "full" else 4)
+        return trainable * (size if job.method == "full" else BYTES[job.adapter_dtype])
     if strategy == "zero2":
         return 2 * min(ZERO_BUCKET, trainable) * size
     if strategy == "zero3":

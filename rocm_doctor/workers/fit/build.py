@@ -97,7 +97,16 @@ def with_adapters(model: Any, job: dict[str, Any]) -> Any:
     config = LoraConfig(
         r=job["rank"], lora_alpha=2 * job["rank"], lora_dropout=job["dropout"], target_modules=targets(job), task_type="CAUSAL_LM"
     )
-    return get_peft_model(model, config)
+    model = get_peft_model(model, config, autocast_adapter_dtype=False)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.to(adapter_dtype(job))
+    return model
+
+
+def adapter_dtype(job: dict[str, Any]) -> Any:
+    """The dtype of the adapters: float32 is what peft makes of 16 bits unless told otherwise."""
+    return getattr(torch, job["adapter_dtype"])
 
 
 def targets(job: dict[str, Any]) -> str | list[str]:
@@ -115,7 +124,7 @@ def inject(model: Any, job: dict[str, Any]) -> Any:
     for module in list(model.modules()):
         for name, layer in list(module.named_children()):
             if _wanted(name, layer, job["targets"]):
-                setattr(module, name, Lora(layer, job["rank"], job["dropout"]))
+                setattr(module, name, Lora(layer, job["rank"], job["dropout"], adapter_dtype(job)))
     return model
 
 
@@ -126,12 +135,12 @@ def _wanted(name: str, layer: Any, names: list[str]) -> bool:
 
 
 class Lora(nn.Module):
-    """base(x) + B(A(dropout(x))) * 2 with float32 adapters: tensor for tensor what peft's LoRA layer for a linear one makes."""
+    """base(x) + B(A(dropout(x))) * 2 with adapters of their own dtype: tensor for tensor what peft's LoRA layer for a linear one makes."""
 
-    def __init__(self, base: Any, rank: int, dropout: float) -> None:
+    def __init__(self, base: Any, rank: int, dropout: float, dtype: Any) -> None:
         super().__init__()
         self.base = base
-        options = {"bias": False, "device": base.weight.device, "dtype": torch.float32}
+        options = {"bias": False, "device": base.weight.device, "dtype": dtype}
         self.down = nn.Linear(base.in_features, rank, **options)
         self.up = nn.Linear(rank, base.out_features, **options)
         self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()

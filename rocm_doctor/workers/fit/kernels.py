@@ -1,4 +1,4 @@
-"""Stand-ins on the meta device for what a GPU does out of the dispatcher's sight: fused attention, autocast, a fused loss.
+"""Stand-ins on the meta device for what a GPU does out of the dispatcher's sight: fused attention, autocast.
 
 A fused attention kernel keeps only its output and one float32 logsumexp per query for the backward pass. What each takes as
 scratch: CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attention_backward.cu): row sums, a float32 dQ,
@@ -215,25 +215,3 @@ class Autocast(TorchFunctionMode):
 
 def _raise(value: Any) -> Any:
     return value.float() if isinstance(value, torch.Tensor) and value.dtype in HALF else value
-
-
-def fused_loss(tracker: Any) -> Any:
-    """Linear layer and cross entropy in one, by chunks, with the gradients made in the forward pass (as Liger-Kernel's does)."""
-
-    class Loss(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, hidden: Any, weight: Any) -> Any:
-            tokens, width = hidden.shape
-            parts = -(-weight.shape[0] // width)
-            chunk = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
-            grad = torch.empty_like(hidden)
-            wanted = ctx.needs_input_grad[1]
-            tracker.transient([min(chunk, tokens) * weight.shape[0] * hidden.element_size()], "logits and loss")
-            ctx.save_for_backward(grad, torch.empty_like(weight) if wanted else None)
-            return hidden.new_empty((), dtype=torch.float32)
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return ctx.saved_tensors
-
-    return Loss.apply

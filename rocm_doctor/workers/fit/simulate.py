@@ -111,12 +111,11 @@ def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int
     Two micro-batches stand for any number of accumulated ones: the second meets the gradients of the first.
     """
     optimizer = build.optimizer_for(model, job)
-    fused = kernels.fused_loss(tracker) if job["fused_loss"] else None
     with tracker:
         for _ in range(min(2, job["grad_accum"])):
             ids = torch.empty((job["batch"], job["seq"]), dtype=torch.long, device="meta")
             tracker.phase = "activations"
-            loss = loss_of(model, ids, job, fused)
+            loss = loss_of(model, ids, job)
             tracker.phase = "backward scratch"
             loss.backward()
             tracker.relabel([p.grad for p in model.parameters() if p.grad is not None], "gradients")

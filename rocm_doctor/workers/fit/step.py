@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
+from . import loss
 
-def loss_of(model: Any, ids: Any, job: dict[str, Any], fused: Any = None) -> Any:
-    """The loss of one batch; `fused` replaces output head and cross entropy."""
+
+def loss_of(model: Any, ids: Any, job: dict[str, Any]) -> Any:
+    """The loss of one batch."""
+    fused = loss.fused(ids, job)
     with casting(job):
         if fused is None:
             return model(input_ids=ids, labels=ids).loss

@@ -145,11 +145,10 @@ def step(model: Any, optimizer: Any, job: dict[str, Any]) -> None:
     import torch
 
     from ..fit.step import loss_of
-    from .loss import fused
 
     for _ in range(job["grad_accum"]):
         ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
-        loss_of(model, ids, job, fused(ids) if job["fused_loss"] else None).backward()
+        loss_of(model, ids, job).backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     if job["device"] == "cuda":

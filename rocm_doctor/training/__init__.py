@@ -1,0 +1,137 @@
+"""A person's own training configuration, read literally: torchtune, axolotl, LLaMA-Factory, TRL and transformers files, accelerate and
+DeepSpeed files, and Python scripts. Nothing is executed; what is not literal is named with its line.
+
+`read` takes a path, `read_text` a text. catalog/training.yaml holds the keys of each framework and its defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, files
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.training import literals
+from rocm_doctor.training.literals import Call, Leaf
+from rocm_doctor.training.tables import Reading, Table, Tables
+from rocm_doctor.training.types import ConfigError, Run, Setting, Unmodelled, Unread
+
+__all__ = ["OPTIONS", "ConfigError", "Run", "Setting", "Unmodelled", "Unread", "read", "read_text"]
+
+OPTIONS = {"model": "--model", "seq": "--seq", "batch": "--batch"}
+"""Without these there is no prediction; the option stands in."""
+LAUNCHERS = ("accelerate", "DeepSpeed")
+"""Frameworks whose files say how a run is started, not what is trained."""
+SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained, ..."
+
+
+def read(path: Path, matrix: Matrix, beside: tuple[Path, ...] = ()) -> Run:
+    """The run of a configuration or script; `beside` are the accelerate and DeepSpeed files of the same run. Raises ConfigError."""
+    first = read_text(_text(path), str(path), matrix, lambda name: _neighbour(path, name))
+    for other in beside:
+        first = _with_launcher(first, read_text(_text(other), str(other), matrix))
+    return first
+
+
+def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], str | None] = lambda _name: None) -> Run:
+    """The run of a text; a name that ends in .py says that it is a script. `neighbour` gives the text of a file that the configuration
+    names (DeepSpeed's), None where there is none. Raises ConfigError."""
+    tables = Tables(matrix)
+    try:
+        if PurePosixPath(name).suffix == ".py":
+            return _script(text, name, tables)
+        leaves = literals.of_yaml(text)
+    except Unreadable as exc:
+        raise ConfigError(f"{name}{f':{exc.line}' if exc.line else ''}: {exc}") from exc
+    table = tables.by_mark(leaves)
+    if table is None:
+        known = ", ".join(dict.fromkeys(t.framework for t in tables.every.values() if t.marks))
+        raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
+    reading = Reading(tables.words)
+    reading.apply(table, leaves)
+    run = _run(reading, table.framework, name, (table.table,), leaves)
+    for leaf in reading.beside:
+        run = _launched(run, leaf, neighbour, matrix)
+    return run
+
+
+def _text(path: Path) -> str:
+    try:
+        return files.text(path, files.MIB)
+    except OSError as exc:
+        raise ConfigError(f"{path}: {exc.strerror}") from exc
+    except Unreadable as exc:
+        raise ConfigError(f"{path}: {exc}") from exc
+
+
+def _neighbour(path: Path, name: str) -> str | None:
+    """A file that the configuration names, from its own folder or the current one."""
+    found = next((at for at in (path.parent / name, Path(name)) if at.is_file()), None)
+    return _text(found) if found else None
+
+
+def _script(text: str, name: str, tables: Tables) -> Run:
+    """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
+    calls = [(table, call) for call in literals.of_script(text) if (table := tables.by_call(call.name))]
+    if not calls:
+        raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
+    reading, leaves = Reading(tables.words), {}
+    reading.settings["method"] = Setting("full", "", 0)
+    reading.settings["kbit_prepare"] = Setting(False, "", 0)
+    used = [table for table in tables.every.values() if any(table is one for one, _ in calls)]
+    for table in used:
+        own = _merged([call for one, call in calls if one is table], table)
+        reading.apply(table, own)
+        leaves.update({f"{table.table}.{key}": leaf for key, leaf in own.items()})
+    names = [table.framework for table in used]
+    framework = next((one for one in ("Unsloth", "TRL") if one in names), names[0])
+    return _run(reading, framework, name, tuple(table.table for table in used), leaves)
+
+
+def _merged(calls: list[Call], table: Table) -> dict[str, Leaf]:
+    """The arguments of all calls of one kind; one that has several values is none."""
+    found: dict[str, Leaf] = {}
+    for leaf in (leaf for call in calls for leaf in call.leaves):
+        known = found.get(leaf.key)
+        if known is not None and known.value != leaf.value and leaf.key in table.keys:
+            leaf = msgspec.structs.replace(leaf, value=None, why=f"another value on line {known.line}")
+        found[leaf.key] = leaf
+    if not found and calls:
+        found["()"] = Leaf("()", None, calls[0].line)
+    return found
+
+
+def _run(reading: Reading, framework: str, name: str, tables: tuple[str, ...], leaves: Mapping[str, Leaf]) -> Run:
+    settings = dict(reading.settings)
+    if settings.get("method") and settings["method"].value != "qlora":
+        settings.pop("quant_bits", None)
+    unread = [one for one in reading.unread if not (one.field in OPTIONS and one.field in settings)]
+    missing = [field for field in OPTIONS if field not in settings and all(one.field != field for one in unread)]
+    if framework not in LAUNCHERS:
+        unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
+    unmodelled = tuple({one.words: one for one in reversed(reading.unmodelled)}.values())[::-1]
+    return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled, tables, leaves)
+
+
+def _launched(run: Run, leaf: Leaf, neighbour: Callable[[str], str | None], matrix: Matrix) -> Run:
+    """The run with what the DeepSpeed file says that it names."""
+    text = neighbour(str(leaf.value))
+    if text is None:
+        unread = Unread(leaf.key, leaf.line, f"the file {leaf.value} is not there", "strategy")
+        return msgspec.structs.replace(run, unread=(*run.unread, unread))
+    return _with_launcher(run, read_text(text, str(leaf.value), matrix))
+
+
+def _with_launcher(run: Run, launcher: Run) -> Run:
+    """The run with what an accelerate or DeepSpeed file adds; the run's own settings win where its file holds them."""
+    if launcher.framework not in LAUNCHERS:
+        raise ConfigError(f"{launcher.file}: a {launcher.framework} file, not one of accelerate or DeepSpeed")
+    own = {field: one for field, one in run.settings.items() if one.line}
+    return msgspec.structs.replace(
+        run,
+        settings={**run.settings, **launcher.settings, **own},
+        unread=(*run.unread, *launcher.unread),
+        unmodelled=(*run.unmodelled, *launcher.unmodelled),
+    )

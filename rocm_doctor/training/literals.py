@@ -1,0 +1,170 @@
+"""The literal values of a configuration or a script, each with its place in the text. Nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, yamls
+
+CALLS_MOST = 5_000
+"""Calls of a script that are looked at."""
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """One value. `start` and `end` are its offsets in the text, `key_at` that of its key or keyword (-1: it has none); `why` says what
+    it is instead of a literal."""
+
+    key: str
+    value: Any
+    line: int
+    start: int = 0
+    end: int = 0
+    key_at: int = -1
+    why: str = ""
+
+
+class Call(NamedTuple):
+    """A call in a script: its dotted name, the values of its arguments (positional ones by their number), its line."""
+
+    name: str
+    leaves: tuple[Leaf, ...]
+    line: int
+
+
+def of_yaml(text: str) -> dict[str, Leaf]:
+    """The values of a YAML or JSON document by dotted key. Raises Unreadable."""
+    values, roots = yamls.values(text), yamls.documents(text)
+    if not isinstance(values, dict) or len(roots) != 1:
+        raise Unreadable("expected keys and values at the top", 1)
+    starts = _line_starts(text)
+    return {leaf.key: leaf for leaf in _of_node("", values, roots[0], starts)}
+
+
+def _of_node(prefix: str, values: Mapping[Any, Any], node: Any, starts: list[int]) -> Iterator[Leaf]:
+    for key_node, value_node in node.value:
+        key = str(key_node.value)
+        value = next((v for k, v in values.items() if str(k) == key or _plain(k) == key), None)
+        if isinstance(value, dict) and isinstance(value_node.value, list):
+            yield from _of_node(f"{prefix}{key}.", value, value_node, starts)
+        first, last = value_node.start_mark, value_node.end_mark
+        why = "an expression" if isinstance(value, str) and ("${" in value or "{{" in value) else ""
+        start, end = starts[first.line] + first.column, starts[last.line] + last.column
+        key_at = starts[key_node.start_mark.line] + key_node.start_mark.column
+        yield Leaf(prefix + key, value, first.line + 1, start, end, key_at, why)
+
+
+def _plain(key: Any) -> str:
+    """A key as YAML spells it: `true` for True."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _line_starts(text: str) -> list[int]:
+    """The offset of each line, and of the end."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
+def of_script(text: str) -> list[Call]:
+    """The calls of a Python script in their order. Raises Unreadable."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
+        raise Unreadable(f"no Python: {getattr(exc, 'msg', exc)}", getattr(exc, "lineno", 0) or 0) from exc
+    places, constants = _Places(text), _constants(tree)
+    calls = [node for node in _reachable(tree) if isinstance(node, ast.Call)][:CALLS_MOST]
+    found = [Call(_dotted(node.func), tuple(_arguments(node, constants, places)), node.lineno) for node in calls]
+    return sorted((call for call in found if call.name), key=lambda call: call.line)
+
+
+def _reachable(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree without what stands under `if False:`."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+        waiting += node.orelse if dead and isinstance(node, ast.If) else ast.iter_child_nodes(node)
+
+
+class _Places:
+    """Offsets in the text of what `ast` gives as lines and UTF-8 columns."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.starts = _line_starts(text)
+
+    def offset(self, line: int, column: int) -> int:
+        before = self.lines[line - 1].encode()[:column].decode(errors="ignore")
+        return self.starts[line - 1] + len(before)
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """The values of names that the script sets once, wherever it does, and that are no parameter."""
+    stored: list[str] = []
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            stored.append(node.id)
+        elif isinstance(node, ast.arg):
+            stored += [node.arg, node.arg]
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found.update({one.id: node.value for one in targets if isinstance(one, ast.Name)})
+    return {name: value for name, value in found.items() if stored.count(name) == 1}
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c` of an attribute or a name, empty for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    before = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
+
+
+def _arguments(call: ast.Call, constants: Mapping[str, ast.expr], places: _Places) -> Iterator[Leaf]:
+    for number, node in enumerate(call.args):
+        yield _leaf(str(number), node, constants, places, -1)
+    for word in call.keywords:
+        at = places.offset(word.lineno, word.col_offset)
+        if word.arg is None:
+            yield Leaf("**", None, word.lineno, why="keywords that are computed")
+        elif isinstance(word.value, ast.Dict) and all(isinstance(k, ast.Constant) for k in word.value.keys):
+            for key, value in zip(word.value.keys, word.value.values):
+                name = str(key.value) if isinstance(key, ast.Constant) else ""
+                yield _leaf(f"{word.arg}.{name}", value, constants, places, -1)
+        else:
+            yield _leaf(word.arg, word.value, constants, places, at)
+
+
+def _leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr], places: _Places, key_at: int) -> Leaf:
+    """The value of an argument; a constant of the module stands for its own place."""
+    line = node.lineno
+    node = constants.get(node.id, node) if isinstance(node, ast.Name) else node
+    start = places.offset(node.lineno, node.col_offset)
+    end = places.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+    try:
+        return Leaf(key, literal(node, constants), line, start, end, key_at)
+    except ValueError as exc:
+        return Leaf(key, None, line, start, end, key_at, str(exc))
+
+
+def literal(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -> Any:
+    """The value of a literal, of a constant of the module, or of `torch.bfloat16` (its last name). Raises ValueError, which says what the
+    expression is."""
+    if isinstance(node, ast.Name) and node.id in constants and depth:
+        return literal(constants[node.id], constants, depth - 1)
+    if isinstance(node, ast.Attribute) and _dotted(node).startswith("torch."):
+        return node.attr
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [literal(item, constants, depth) for item in node.elts]
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        kind = {"Name": "a variable", "Call": "a call", "Attribute": "an attribute"}.get(type(node).__name__, "an expression")
+        raise ValueError(kind) from None

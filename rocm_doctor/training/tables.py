@@ -1,0 +1,231 @@
+"""From literal values to fields, by the tables of catalog/training.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.training.literals import Leaf
+from rocm_doctor.training.types import Setting, Unmodelled, Unread
+
+WHOLE = frozenset(("batch", "seq", "grad_accum", "rank", "gpus"))
+FLAGS = frozenset(("checkpointing", "packing", "compile", "fused_loss", "double_quant", "kbit_prepare"))
+HEADS = frozenset(("embed_tokens", "lm_head"))
+EMPTY: tuple[Any, ...] = (None, False, "", "none", "None", [], {}, 0)
+Rule = str | Mapping[str, Any]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """One entry of the catalog; catalog/training.yaml says what its fields mean."""
+
+    table: str
+    framework: str = ""
+    marks: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    keys: Mapping[str, Any] = {}
+    defaults: Mapping[str, Any] = {}
+    notes: Mapping[str, str] = {}
+    fields: Mapping[str, Any] = {}
+
+
+class Words(msgspec.Struct, frozen=True):
+    """How frameworks name optimizers, types of numbers and layers, and torchtune's builders of models."""
+
+    optimizers: Mapping[str, str]
+    dtypes: Mapping[str, str]
+    layers: Mapping[str, str]
+    builders: Mapping[str, str]
+
+
+class Tables:
+    """All tables, with what they include."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        entries = matrix.plain("training") or []
+        self.words = msgspec.convert(next(e for e in entries if e["table"] == "words"), Words)
+        self.raw = {e["table"]: msgspec.convert(e, Table) for e in entries if e["table"] != "words"}
+
+    @cached_property
+    def every(self) -> dict[str, Table]:
+        """The tables by name, each with the keys of those that it includes."""
+        return {name: self._whole(table) for name, table in self.raw.items()}
+
+    def _whole(self, table: Table) -> Table:
+        parts = [*(self._whole(self.raw[name]) for name in table.include), table]
+        # A key that is there again keeps the place of its last mention: later keys win.
+        order = [key for part in parts for key in part.keys]
+        keys = {key: next(p.keys[key] for p in reversed(parts) if key in p.keys) for key in _last(order)}
+        merged = {name: {k: v for p in parts for k, v in getattr(p, name).items()} for name in ("defaults", "notes", "fields")}
+        return msgspec.structs.replace(table, keys=keys, **merged)
+
+    def by_mark(self, keys: Mapping[str, Leaf]) -> Table | None:
+        """The table of a file with these keys."""
+        return next((t for t in self.every.values() if any(mark in keys for mark in t.marks)), None)
+
+    def by_call(self, name: str) -> Table | None:
+        """The table of a call: `transformers.TrainingArguments`, `AutoModelForCausalLM.from_pretrained`."""
+        parts = name.split(".")
+        ends = (".".join(parts[-count:]) for count in (2, 1))
+        return next((t for end in ends for t in self.every.values() if any(fnmatchcase(end, p) for p in t.calls)), None)
+
+
+def _last(keys: list[str]) -> list[str]:
+    """Each key once, where it stands last."""
+    return list(reversed(dict.fromkeys(reversed(keys))))
+
+
+class Reading:
+    """Fields as the tables set them, one after the other."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.settings: dict[str, Setting] = {}
+        self.unread: list[Unread] = []
+        self.unmodelled: list[Unmodelled] = []
+        self.beside: list[Leaf] = []
+
+    def apply(self, table: Table, leaves: Mapping[str, Leaf]) -> None:
+        """Set what the table makes of these values and of the framework's defaults."""
+        place = Leaf(table.table, None, min((leaf.line for leaf in leaves.values()), default=0) if table.calls else 0)
+        self._effect(table.fields, place)
+        for key, rule in table.keys.items():
+            leaf = leaves.get(key)
+            if leaf is None or (leaf.value is None and not leaf.why):
+                default = table.defaults.get(key)
+                leaf = None if default is None else Leaf(key, default, 0)
+            if leaf is not None and leaf.why:
+                self.unread.append(Unread(leaf.key, leaf.line, leaf.why, _field(rule)))
+            elif leaf is not None:
+                self._key(leaf, rule)
+        for key, words in table.notes.items():
+            leaf = leaves.get(key)
+            if leaf is not None and (leaf.why or leaf.value not in EMPTY):
+                self.unmodelled.append(Unmodelled(words, key, leaf.line))
+
+    def _key(self, leaf: Leaf, rule: Rule) -> None:
+        if isinstance(rule, str):
+            self._field(leaf, rule)
+            return
+        found = rule.get(spelling(leaf.value), rule.get("*"))
+        if found is None:
+            self.unread.append(Unread(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _field(rule)))
+        elif isinstance(found, str):
+            self._field(leaf, found)
+        else:
+            self._effect(found, leaf)
+
+    def _field(self, leaf: Leaf, field: str) -> None:
+        if field == "beside":
+            self.beside.append(leaf)
+            return
+        if self._decided(field, leaf):
+            return
+        if field == "builder":
+            self._builder(leaf)
+            return
+        try:
+            self.settings[field] = Setting(self._converted(field, leaf), leaf.key, leaf.line)
+        except ValueError as exc:
+            self.unread.append(Unread(leaf.key, leaf.line, str(exc), field))
+
+    def _decided(self, field: str, leaf: Leaf) -> bool:
+        """True if the file says what the field is, and the leaf is only a default."""
+        return not leaf.line and field in self.settings and self.settings[field].line > 0
+
+    def _converted(self, field: str, leaf: Leaf) -> Any:
+        """The value as fit has it. Raises ValueError."""
+        value = leaf.value
+        if field in WHOLE or field == "workers":
+            return _whole(value, 0 if field == "workers" else 1)
+        if field in FLAGS:
+            if not isinstance(value, bool):
+                raise ValueError(f"`{value}` is neither true nor false")
+            return value
+        if field == "dropout":
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+                raise ValueError(f"`{value}` is not a fraction below one")
+            return float(value)
+        if field == "targets":
+            return self._targets(value, leaf)
+        if field in ("optimizer", "dtype"):
+            names = self.words.optimizers if field == "optimizer" else self.words.dtypes
+            if str(value) not in names:
+                raise ValueError(f"`{value}` is not modelled")
+            return names[str(value)]
+        if not isinstance(value, str) or not value:
+            raise ValueError("no name")
+        return value
+
+    def _targets(self, value: Any, leaf: Leaf) -> tuple[str, ...]:
+        names = value.split(",") if isinstance(value, str) else value
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) and name.strip() for name in names):
+            raise ValueError(f"`{value}` is not a list of layer names")
+        if any(set(name) & set("*^$()|\\.[") for name in names):
+            raise ValueError("a pattern of layer names")
+        found = dict.fromkeys(self.words.layers.get(name.strip(), name.strip()) for name in names)
+        if found.keys() & HEADS:
+            self.unmodelled.append(
+                Unmodelled("embeddings or an output head that are trained beside the adapters", leaf.key, leaf.line)
+            )
+        return tuple(name for name in found if name not in HEADS)
+
+    def _builder(self, leaf: Leaf) -> None:
+        """torchtune's builder: `torchtune.models.llama3_2.qlora_llama3_2_1b` is model and method."""
+        name = str(leaf.value).rsplit(".", 1)[-1]
+        prefix, _, rest = name.partition("_")
+        method, size = (prefix, rest) if prefix in ("lora", "qlora") else ("full", name)
+        self._effect({"method": method, **({"quant_bits": 4} if method == "qlora" else {})}, leaf)
+        if size in self.words.builders:
+            self.settings["model"] = Setting(self.words.builders[size], leaf.key, leaf.line)
+        else:
+            self.unread.append(Unread(leaf.key, leaf.line, f"the model of `{name}` is not in the catalog", "model"))
+
+    def _effect(self, effect: Mapping[str, Any], leaf: Leaf) -> None:
+        for field, value in effect.items():
+            if field == "note":
+                self.unmodelled.append(Unmodelled(value, leaf.key, leaf.line))
+                continue
+            name, known = field.removesuffix("+"), self.settings.get(field.removesuffix("+"))
+            if self._decided(name, leaf):
+                continue
+            if field.endswith("+"):
+                value = (*(known.value if known else ()), *value)
+            elif isinstance(value, dict):
+                decisive = self.settings.get(value.get("of", name))
+                value = value.get(spelling(decisive.value if decisive else None))
+                if value is None:
+                    continue
+            elif isinstance(value, list):
+                value = tuple(value)
+            self.settings[name] = Setting(value, leaf.key, leaf.line)
+
+
+def spelling(value: Any) -> str:
+    """A value as the tables spell it: `true`, an empty text for null."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _whole(value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"`{value}` is not a {'positive ' if least else ''}whole number")
+    return value
+
+
+def _field(rule: Rule) -> str:
+    """What a rule sets first: the name of a field."""
+    return next(fields_of(rule), "")
+
+
+def fields_of(rule: Rule) -> Iterator[str]:
+    """The names of the fields that a rule can set."""
+    if isinstance(rule, str):
+        yield {"builder": "model", "beside": "strategy"}.get(rule, rule)
+        return
+    for effect in rule.values():
+        yield from [effect] if isinstance(effect, str) else (f.removesuffix("+") for f in effect if f != "note")

@@ -1,0 +1,63 @@
+"""What is known of a training run after its configuration was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.training.literals import Leaf
+
+
+class ConfigError(ValueError):
+    """The file cannot be used; the message names it, the line where there is one, and the remedy."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """The value of a field, the key that said so in the framework's own words, and its line (0: the framework's default)."""
+
+    value: Any
+    key: str
+    line: int
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A key whose value decides something and was not understood. `field` is what it would have set; `line` 0: it is not in the file."""
+
+    key: str
+    line: int
+    why: str
+    field: str
+
+    @property
+    def words(self) -> str:
+        """`not read: line 12, bf16 (a call)`."""
+        place = f"line {self.line}, {self.key}" if self.line else self.key
+        return f"not read: {place} ({self.why})"
+
+
+class Unmodelled(msgspec.Struct, frozen=True):
+    """Something that changes memory or speed and is not modelled, with the key and line that ask for it."""
+
+    words: str
+    key: str
+    line: int
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A training run as its files describe it. `settings` has fields of fit's Job and: model, attention (as the framework spells it),
+    workers, packing, compile, gpus, strategy. `tables` are those that the file was read by, `leaves` its values (for edits)."""
+
+    framework: str
+    file: str
+    settings: Mapping[str, Setting]
+    unread: tuple[Unread, ...] = ()
+    unmodelled: tuple[Unmodelled, ...] = ()
+    tables: tuple[str, ...] = ()
+    leaves: Mapping[str, Leaf] = {}
+
+    def value(self, field: str, default: Any = None) -> Any:
+        """The value of a field."""
+        found = self.settings.get(field)
+        return default if found is None else found.value

@@ -1,0 +1,76 @@
+"""Output head and cross entropy in one, by chunks of tokens, so that the logits of all tokens are never there at once: the same code is
+simulated, measured and tuned."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def fused(ids: Any, job: dict[str, Any]) -> Callable[[Any, Any], Any] | None:
+    """The loss of these tokens, of hidden states and the head's weight; None where the job has the plain loss. Liger-Kernel's on a GPU where
+    it is installed, else the one below."""
+    if not job["fused_loss"]:
+        return None
+    labels = ids.flatten()
+    if job["device"] != "cuda" or importlib.util.find_spec("liger_kernel") is None:
+        dtype = getattr(torch, job["autocast"] or job["dtype"])
+        return lambda hidden, weight: Chunked.apply(labels, dtype, hidden, weight)
+    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
+
+    loss = LigerFusedLinearCrossEntropyLoss()
+    return lambda hidden, weight: loss(weight, hidden, labels)
+
+
+class Chunked(torch.autograd.Function):
+    """The mean loss. As Liger-Kernel's, it takes as many tokens at a time as keep the logits near the size of the hidden states, and makes
+    the gradients in the forward pass.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, labels: Any, dtype: Any, hidden: Any, weight: Any) -> Any:
+        """Loss and gradients of one chunk after the other."""
+        head, total = weight.to(dtype), hidden.new_zeros((), dtype=torch.float32)
+        to_hidden = torch.empty_like(hidden)
+        to_weight = torch.zeros_like(weight) if ctx.needs_input_grad[3] else None
+        for part in slices(hidden.shape, weight.shape[0]):
+            states, places = hidden[part].to(dtype), labels[part].unsqueeze(1)
+            logits = (states @ head.t()).float()
+            logits -= logits.amax(-1, keepdim=True)
+            total -= logits.gather(1, places).sum()
+            logits.exp_()
+            rows = logits.sum(-1, keepdim=True)
+            total += rows.log().sum()
+            logits /= rows
+            logits.scatter_add_(1, places, torch.full_like(places, -1, dtype=torch.float32))
+            logits /= len(labels)
+            slope = logits.to(dtype)
+            del logits
+            to_hidden[part] = slope @ head
+            if to_weight is not None:
+                to_weight += slope.t() @ states
+            del slope
+        ctx.save_for_backward(to_hidden, to_weight)
+        return total / len(labels)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        """The gradients, times that of the loss."""
+        to_hidden, to_weight = ctx.saved_tensors
+        return (
+            None,
+            None,
+            to_hidden * grad.to(to_hidden.dtype),
+            None if to_weight is None else to_weight * grad.to(to_weight.dtype),
+        )
+
+
+def slices(shape: tuple[int, int], vocabulary: int) -> list[slice]:
+    """The chunks of the tokens: a power of two, near tokens x hidden / vocabulary."""
+    tokens, width = shape
+    parts = -(-vocabulary // width)
+    chunk = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
+    return [slice(start, min(start + chunk, tokens)) for start in range(0, tokens, chunk)]
