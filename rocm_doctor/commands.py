@@ -89,6 +89,16 @@ def filled(template: str, **values: object) -> tuple[str, ...]:
     return (made,) if shlex.split(made) == meant else ()
 
 
+def accepted(slot: str, value: str) -> bool:
+    """True if `filled` takes the value for a slot of that name."""
+    return _SLOTS[slot.partition("_")[0]].fullmatch(value) is not None
+
+
+def takes(slot: str) -> bool:
+    """True if the name of a slot says which values it takes."""
+    return slot.partition("_")[0] in _SLOTS
+
+
 def words(text: str) -> list[list[str]]:
     """The simple commands of a POSIX shell text, each as its words without quotes. Raises ValueError where a quote stays open."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()")

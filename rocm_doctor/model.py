@@ -270,6 +270,23 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Command whose output would confirm or refute it."""
 
 
+class Similar(msgspec.Struct, frozen=True):
+    """A confirmed report that reads like this one."""
+
+    thread: str
+    """Its address."""
+    label: str
+    """Its confirmed diagnosis, or `none`."""
+    cause: str
+    """Its cause in one sentence."""
+    fix: str
+    """What cured it, in one sentence."""
+    likeness: float = 0.0
+    """0 to 1: the cosine of the words and facts that both hold."""
+    gfx: tuple[str, ...] = ()
+    """Targets that it names."""
+
+
 class Subject(NamedTuple):
     """What a finding is about: its name for people, and what kind of thing it names."""
 
@@ -325,6 +342,14 @@ class Finding(msgspec.Struct, frozen=True):
     """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
     subject_kind: SubjectKind = "machine"
     """What kind of thing `subject` names."""
+    cure: str = ""
+    """Key of the cure that advice and commands are from; empty where they are those of the row, the rule or the diagnosis."""
+    cure_grade: Union[Grade, None] = None
+    """Best kind of source that says that the cure helps."""
+    cure_sources: tuple[str, ...] = ()
+    """Who says that the cure helps: solved reports, publications."""
+    solved: tuple[Similar, ...] = ()
+    """Solved reports of this diagnosis that read like this one, the nearest first."""
 
     @property
     def leads(self) -> bool:
@@ -369,19 +394,6 @@ class Check(msgspec.Struct, frozen=True):
     """note: works, and a note says what could be better. not-judged: only the machine of a declared target could tell."""
     words: str = ""
     """What was found; empty where nothing was read."""
-
-
-class Similar(msgspec.Struct, frozen=True):
-    """A confirmed report that reads like this one."""
-
-    thread: str
-    """Its address."""
-    label: str
-    """Its confirmed diagnosis, or `none`."""
-    cause: str
-    """Its cause in one sentence."""
-    fix: str
-    """What cured it, in one sentence."""
 
 
 class Likely(msgspec.Struct, frozen=True):

@@ -13,6 +13,8 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting, in_one_voice
+from rocm_doctor.cures.choose import cured
+from rocm_doctor.cures.solved import with_solved
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
@@ -117,7 +119,9 @@ def judge(
     calm = bool(support_answer(facts, matrix)) and all(f.severity == "note" for f in findings)
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
-    findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix))
+    findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind)
+    findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
+    findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(

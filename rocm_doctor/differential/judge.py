@@ -131,7 +131,7 @@ def differential(
             *(_of_row(f) for f in findings if f.id == name and f.severity != "note"),
             *filter(None, map(in_words, carried)),
         ]
-        alike = tuple(Similar(c.thread, c.label, c.cause, c.fix) for c, _ in near if c.label == name)
+        alike = tuple(Similar(c.thread, c.label, c.cause, c.fix, round(s, 2), c.gfx) for c, s in near if c.label == name)
         likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
     return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, loaded)
 
@@ -164,8 +164,6 @@ def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
         severity="warning",
         confidence="low",
         evidence=_quotes(made.lines, made.features[top.id]),
-        cause=f"{matrix.diagnoses[top.id].cause} No row of the matrix found this; reports with these words and facts were this in "
-        f"{top.probability:.0%} of cases.",
         grade="field",
         origin=ORIGIN,
     )

@@ -5,6 +5,7 @@
     diagnoses.yaml             model.Diagnosis
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
     rows/**/*.yaml             model.Row
+    cures/*.yaml               types.Cure
     catalog/<section>.yaml     the types of types.py; of a file of another name only the sources are read
 
 A wheel never needs PyYAML for its own data.
@@ -26,6 +27,7 @@ from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Complaint,
+    Cure,
     Driver,
     EnvVar,
     Extension,
@@ -37,6 +39,7 @@ from rocm_doctor.matrix.types import (
     QuestionEntry,
     Rate,
     RocmRelease,
+    Slot,
     Soname,
     Support,
     Target,
@@ -58,6 +61,7 @@ SECTIONS: dict[str, Any] = {
     "env": EnvVar,
     "facts": Fact,
     "sonames": Soname,
+    "slots": Slot,
     "programs": Program,
     "questions": QuestionEntry,
     "phrases": Phrase,
@@ -103,6 +107,7 @@ def compile_json(root: Path) -> bytes:
     parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
     parts["diagnoses"] = list(_entries([root / "diagnoses.yaml"], root, Diagnosis, shorts, problems))
     parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
+    parts["cures"] = list(_entries(cure_files(root), root, Cure, shorts, problems))
     for path in sorted((root / "catalog").glob("*.yaml")):
         kind = SECTIONS.get(path.stem)
         if kind is None:
@@ -137,6 +142,11 @@ def _sourced_entry(item: Any, shorts: dict[str, str]) -> Any:
 def row_files(root: Path) -> list[Path]:
     """The files of rows below a folder, sorted."""
     return sorted((root / "rows").rglob("*.yaml"))
+
+
+def cure_files(root: Path) -> list[Path]:
+    """The files of cures, sorted."""
+    return sorted((root / "cures").glob("*.yaml"))
 
 
 def read_version(root: Path) -> tuple[str, int]:
@@ -251,7 +261,7 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
     for name in ("commands", "verify"):
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
-    made |= {name: _command(made[name]) for name in ("settle", "command") if made.get(name)}
+    made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
     made = _sourced_entry(made, shorts)
     if isinstance(made.get("affected"), dict):
         made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}

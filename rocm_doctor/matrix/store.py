@@ -24,6 +24,7 @@ from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Complaint,
+    Cure,
     Driver,
     EnvVar,
     Extension,
@@ -35,6 +36,7 @@ from rocm_doctor.matrix.types import (
     QuestionEntry,
     Rate,
     RocmRelease,
+    Slot,
     Soname,
     Support,
     Target,
@@ -195,6 +197,16 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return _decoded(self.raw, "phrases", tuple[Phrase, ...])
 
     @cached_property
+    def cures(self) -> tuple[Cure, ...]:
+        """What repairs diagnoses and rows, in the order of the files."""
+        return _decoded(self.raw, "cures", tuple[Cure, ...])
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """The values that cures take from a report, by name."""
+        return {one.name: one for one in _decoded(self.raw, "slots", tuple[Slot, ...])}
+
+    @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:
         """The phrases of each complaint, by its name."""
         return {one.name: one.any for one in _decoded(self.raw, "complaints", tuple[Complaint, ...])}
@@ -283,6 +295,7 @@ def _stale() -> bool:
     folders = [
         _SOURCE,
         _SOURCE / "catalog",
+        _SOURCE / "cures",
         *map(Path, rows),
         Path(__file__).parent,
         _PACKAGE / "model.py",

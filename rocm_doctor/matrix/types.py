@@ -250,6 +250,52 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     rocm: str = ""
 
 
+class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What repairs a diagnosis, or the problem of a row, under these conditions.
+
+    Of all cures of a finding whose conditions hold, the one with the most conditions is shown; of equals the first. `{slot}` in `do`
+    and in commands is a value of the report (catalog/slots.yaml).
+    """
+
+    key: str
+    """Name of the cure, unique."""
+    of: tuple[str, ...]
+    """Ids of diagnoses and keys of rows that it cures. One that names the row comes before those that name its diagnosis."""
+    do: str
+    """What to do, verb first."""
+    grade: Grade
+    """Best kind of source that says it helps."""
+    sources: tuple[str, ...]
+    """Citations, at least one; addresses of solved reports among them."""
+    checked: datetime.date
+    """Day on which the sources were read."""
+    when: dict[str, str] = {}
+    """Conditions, as in rows. A condition on a fact that is not known does not hold, unless it only excludes (`!`, `absent`)."""
+    commands: tuple[Command, ...] = ()
+    """What to paste, in order."""
+    verify: tuple[Command, ...] = ()
+    """Commands that show whether it helped. Empty: those of the finding."""
+    before_rows: bool = False
+    """True: it is shown in place of the own advice of a row, too, since its conditions tell more than a failure line."""
+
+
+class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A value that a cure takes from the report, and what is written where it is not known.
+
+    `name` begins with what commands accept (`commands.filled`): `gfx`, `version_works`, `gid_render`.
+    """
+
+    name: str
+    words: str
+    """Unknown, in a sentence: `the release that worked`."""
+    placeholder: str
+    """Unknown, in a command: a word in capitals that the person replaces."""
+    tells: Command
+    """The command that prints the value."""
+    fact: str = ""
+    """The fact that is the value; `gpu.` for one of the GPU; empty for a value that is worked out (cures/values.py)."""
+
+
 class Phrase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One symptom, circumstance or observation (`says`), and the ways people put it: literal, lower case, `a*b` for both on one line."""
 

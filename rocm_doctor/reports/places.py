@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Reading, Report
 
@@ -37,10 +39,52 @@ SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
 """Words for a confidence, behind the severity."""
 
 
+def certainty(finding: Finding) -> str:
+    """Severity and confidence in words: `error`, `warning, a hypothesis`; `a guess` for what the differential says alone."""
+    if finding.origin == "differential":
+        return "a guess from the words of the text"
+    return finding.severity + SURE[finding.confidence]
+
+
 def followers(report: Report, finding: Finding) -> list[Finding]:
     """The consequences of this finding, each title once, in the report's order."""
     found = (f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id))
     return list({f.title: f for f in found}.values())
+
+
+class Answer(NamedTuple):
+    """What a person reads: the findings shown whole, the two to think of next, and how many more there are."""
+
+    whole: list[Finding]
+    possible: list[Finding]
+    more: int = 0
+
+
+MOST_POSSIBLE = 2
+
+
+def answer(report: Report) -> Answer:
+    """The answer of a report: its first finding and every other that evidence decides; then what else it may be.
+
+    What the differential says alone is left out beside a finding that evidence decides. A repository has many problems at once: all
+    of its findings are shown whole.
+    """
+    serious = [f for f in report.findings if f.severity != "note" and not f.follows_from]
+    if report.kind == "repository":
+        return Answer(serious, [])
+    decided = any(f.confidence == "high" and f.leads for f in serious)
+    whole = [f for n, f in enumerate(serious) if f.leads and (n == 0 or f.confidence == "high")]
+    rest = [f for f in serious if f not in whole and not (decided and f.alternative)]
+    return Answer(whole, rest[:MOST_POSSIBLE], len(rest[MOST_POSSIBLE:]))
+
+
+def because(finding: Finding) -> str:
+    """The line or fact that speaks for a finding, quoted."""
+    first = next(iter(finding.evidence), None)
+    if first is None:
+        return ""
+    at = f"{first.artifact} {first.place}".strip()
+    return f'because {at} says "{first.quote}"' if first.origin == "text" else f"because {first.quote or at}"
 
 
 def request(report: Report) -> str:

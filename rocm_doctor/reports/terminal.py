@@ -11,9 +11,11 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
-from rocm_doctor.reports.places import SURE, followers, name_of, request, where
+from rocm_doctor.reports.places import Answer, answer, because, certainty, followers, name_of, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
+_LABEL = 10
+"""Columns of a label: cause, evidence, not, fix, verify, settle, source, solved, related."""
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
 
 
@@ -24,48 +26,42 @@ def render(report: Report, look: RenderOptions) -> str:
 
 
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
-    shown = [f for f in report.findings if f.leads and (look.verbose or f.severity != "note" or f.status != "works")]
     repository = report.kind == "repository"
+    told = answer(report)
+    notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status != "works")]
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
     if report.verdict != "problems":
         yield from _checks(report, look)
-    for finding in shown:
-        if finding.severity != "note" or look.verbose:
-            yield ""
-            yield from _finding(finding, report, look)
+    for finding in [*told.whole, *(notes if look.verbose else ())]:
+        yield ""
+        yield from _finding(finding, report, look)
     if not look.verbose:
-        yield from _notes([f for f in shown if f.severity == "note"], look)
+        yield from _notes(notes, look)
+    yield from _possible(told, look)
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
-    yield from _likely(report, look)
     if not repository:
         yield ""
         yield from _verdict_only(report, look)
     yield from _questions(report, look)
-    if report.undecided and not look.verbose:
+    if report.undecided and not look.verbose and report.verdict != "ready":
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
 
 
-def _likely(report: Report, look: RenderOptions) -> Iterator[str]:
-    """The differential: each diagnosis with its probability and reasons, then similar confirmed reports."""
-    if not report.differential:
-        return
-    yield ""
-    for one in report.differential[: 5 if look.verbose else 3]:
-        because = f": {', '.join(one.because[:4])}" if one.because else ""
-        name = "no problem in the GPU's environment" if one.id == "none" else one.id
-        yield from _wrap(f"{one.probability:4.0%} {chance(one.probability)}  {name}{because}", look, "  ", "        ")
-    for alike in (s for one in report.differential for s in one.similar):
-        yield from _wrap(f"similar  {alike.thread} ({alike.label}): {alike.cause} Fix: {alike.fix}", look, "  ", "           ")
-
-
-def chance(probability: float) -> str:
-    """A probability in words."""
-    steps = ((0.95, "almost certain"), (0.8, "highly probable"), (0.5, "probable"), (0.15, "possible"))
-    return next((words for least, words in steps if probability >= least), "unlikely")
+def _possible(told: Answer, look: RenderOptions) -> Iterator[str]:
+    """What else it may be, one sentence each, with the line or fact that speaks for it."""
+    if told.possible:
+        yield ""
+    for one in told.possible:
+        why = because(one)
+        yield from _wrap(
+            f"Also possible: {one.title}{where(one)} [{one.row or one.id}]{', ' + why if why else ''}", look, "", "  "
+        )
+    if told.more:
+        yield click.style(f"  {told.more} more; --format json lists them", dim=True)
 
 
 def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
@@ -118,22 +114,22 @@ def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
 def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[str]:
     mark, color = _MARK[finding.severity]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
-    yield click.style(f"  {finding.severity}{SURE[finding.confidence]} · {name_of(finding)}", dim=True)
-    yield from _labelled("why", [finding.cause], look)
+    yield click.style(f"  {certainty(finding)} · {name_of(finding)}", dim=True)
+    yield from _labelled("cause", [finding.cause], look)
     yield from _labelled(
-        "read",
+        "evidence",
         [f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence[: None if look.verbose else 4]],
         look,
     )
     yield from _labelled("not", finding.excluded, look)
-    yield from _labelled("do", [finding.advice], look)
-    yield from command_lines("do" if not finding.advice else "", finding.commands, look.width)
-    yield from command_lines("then", finding.verify, look.width)
+    yield from _labelled("fix", [finding.advice], look)
+    yield from command_lines("fix" if not finding.advice else "", finding.commands, look.width)
+    yield from command_lines("verify", finding.verify, look.width)
     yield from command_lines("settle", [finding.settle] if finding.settle else [], look.width)
-    yield from _labelled("says", [_says(finding)], look)
+    yield from _labelled("source", [_says(finding), _cure_says(finding)], look)
+    yield from _labelled("solved", [f"{s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved], look)
     following = followers(report, finding)
-    yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in following if f.id == finding.id], look)
-    yield from _labelled("causes", [f.title for f in following if f.id != finding.id], look)
+    yield from _labelled("related", dict.fromkeys(f.title for f in following if f.title != finding.title), look)
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
@@ -157,10 +153,14 @@ def _says(finding: Finding) -> str:
     return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
 
 
+def _cure_says(finding: Finding) -> str:
+    return f"of the fix ({finding.cure_grade}): {'; '.join(finding.cure_sources[:2])}" if finding.cure_sources else ""
+
+
 def _labelled(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator[str]:
     for line in lines:
         if line:
-            yield from _wrap(line, look, f"  {label:<7}", "         ")
+            yield from _wrap(line, look, f"  {label:<{_LABEL}}", " " * (_LABEL + 2))
             label = ""
 
 
@@ -170,14 +170,16 @@ def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterat
     A command longer than `width` starts its own line without the `$`, so that a triple click selects it.
     """
     for command in commands:
-        short = f"  {label:<7}$ {command.text}"
+        short = f"  {label:<{_LABEL}}$ {command.text}"
         if len(short) <= width:
-            yield click.style(short[:9], dim=True) + click.style(short[9:], bold=True)
+            yield click.style(short[: _LABEL + 2], dim=True) + click.style(short[_LABEL + 2 :], bold=True)
         else:
             yield from [click.style(f"  {label}", dim=True)] if label else []
             yield click.style(command.text, bold=True)
         said = remarks(command)
-        yield from (click.style(line, dim=True) for line in _lines_of(f"({said})", width, "         ", "         ") if said)
+        yield from (
+            click.style(line, dim=True) for line in _lines_of(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2)) if said
+        )
         label = ""
 
 

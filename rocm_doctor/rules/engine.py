@@ -63,12 +63,13 @@ def of_nvidia(snapshot: Snapshot, logs: Logs) -> bool:
 
 
 def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
-    """Every log condition that `judge` evaluates for these rows, and what it searches for."""
+    """Every log condition of rows and cures, and what it searches for."""
     return matrix.once(_failure_lines)
 
 
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
-    asked = (words.removeprefix("!") for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
+    stated = (one.when for one in (*matrix.rows, *matrix.cures))
+    asked = (words.removeprefix("!") for when in stated for name, words in when.items() if name.startswith("log"))
     return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
 
 

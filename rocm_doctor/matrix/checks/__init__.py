@@ -16,6 +16,7 @@ from rocm_doctor.commands import Program
 from rocm_doctor.matrix.checks import catalog as lint_catalog
 from rocm_doctor.matrix.checks import citations as lint_citations
 from rocm_doctor.matrix.checks import commands as lint_commands
+from rocm_doctor.matrix.checks import cures as lint_cures
 from rocm_doctor.matrix.checks import rows as lint_rows
 from rocm_doctor.matrix.checks import text as lint_text
 from rocm_doctor.matrix.source import (
@@ -23,6 +24,7 @@ from rocm_doctor.matrix.source import (
     MatrixError,
     Problem,
     compile_json,
+    cure_files,
     expanded,
     line_of,
     read_retired,
@@ -32,7 +34,7 @@ from rocm_doctor.matrix.source import (
     row_files,
 )
 from rocm_doctor.matrix.source import entries as read_entries
-from rocm_doctor.matrix.types import Driver
+from rocm_doctor.matrix.types import Cure, Driver, Slot
 from rocm_doctor.model import Diagnosis, Row
 
 _EXCEPTIONS = "lint_exceptions.yaml"
@@ -91,13 +93,14 @@ def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
 
 def _files(root: Path) -> list[Path]:
     top = [root / name for name in ("diagnoses.yaml", "retired.yaml", "sources.yaml", _EXCEPTIONS)]
-    return [*(p for p in top if p.is_file()), *row_files(root), *sorted((root / "catalog").glob("*.yaml"))]
+    return [*(p for p in top if p.is_file()), *row_files(root), *cure_files(root), *sorted((root / "catalog").glob("*.yaml"))]
 
 
 def _entries(root: Path) -> Iterator[Entry]:
     """Every typed entry of the folder."""
     shorts = read_shorts(root)
     sources: list[tuple[Path, Any]] = [(root / "diagnoses.yaml", Diagnosis), *((path, Row) for path in row_files(root))]
+    sources += [(path, Cure) for path in cure_files(root)]
     sources += [(p, SECTIONS[p.stem]) for p in sorted((root / "catalog").glob("*.yaml")) if p.stem in SECTIONS]
     for path, kind in sources:
         file = path.relative_to(root).as_posix()
@@ -127,6 +130,7 @@ _OF_OURS = (*_OF_ANY, ("followable", lint_citations.followable))
 """An overlay may rely on its own reports, which have no address."""
 _OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
+    ("coordinate-known", lint_rows.has_conditions),
     ("coordinate-known", lint_rows.coordinates),
     ("condition-parses", lint_rows.conditions),
     ("title-form", lint_rows.title_form),
@@ -135,13 +139,18 @@ _OF_ROW: RowChecks = (
     ("quote", lint_citations.quotes),
 )
 
+_OF_CURE: tuple[tuple[str, AnyCheck], ...] = (
+    ("coordinate-known", lint_rows.coordinates),
+    ("condition-parses", lint_rows.conditions),
+)
+
 
 def _each(
     entries: Sequence[Entry], today: datetime.date, more: RowChecks = (), of_any: Sequence[tuple[str, AnyCheck]] = _OF_ANY
 ) -> Iterator[Problem]:
     """The checks that look at one entry alone."""
     for entry in entries:
-        of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else ()
+        of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else _OF_CURE if isinstance(entry.value, Cure) else ()
         for name, check in (*of_any, *of_row):
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
         for level, field, message in lint_text.age(entry.value, today):
@@ -160,6 +169,8 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
     yield from _said(rows, lint_rows.contradictions(values), "contradiction")
     yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
+    slots = {e.value.name for e in entries if isinstance(e.value, Slot)}
+    yield from _said(entries, lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values)}, slots), "cure")
     programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}
     yield from _said(entries, lint_commands.faults([e.value for e in entries], programs), "command")
     for old, new in retired.items():

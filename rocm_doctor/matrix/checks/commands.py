@@ -31,7 +31,7 @@ def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[
 def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
     for field in ("commands", "verify"):
         yield from ((field, one) for one in getattr(entry, field, ()) if isinstance(one, Command))
-    for field in ("settle", "command"):
+    for field in ("settle", "command", "tells"):
         if isinstance(one := getattr(entry, field, None), Command):
             yield field, one
 

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
 from rocm_doctor.matrix.ranges import LINED
+from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Range, Row
 from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
@@ -23,16 +24,20 @@ def key_form(row: Row) -> Iterator[tuple[str, str]]:
         yield "key", f"`{row.key}` is not a key: small letters, digits, and - . + between them"
 
 
-def coordinates(row: Row) -> Iterator[tuple[str, str]]:
-    """Conditions on unknown facts."""
+def has_conditions(row: Row) -> Iterator[tuple[str, str]]:
+    """Rows without conditions."""
     if not row.when:
         yield "when", "a row without conditions would apply everywhere"
+
+
+def coordinates(row: Row | Cure) -> Iterator[tuple[str, str]]:
+    """Conditions on unknown facts."""
     for name in row.when:
         if coord(name) is None:
             yield f"when.{name}", f"`{name}` is not a known fact (coords.py lists them)"
 
 
-def conditions(row: Row) -> Iterator[tuple[str, str]]:
+def conditions(row: Row | Cure) -> Iterator[tuple[str, str]]:
     """Conditions that do not parse."""
     for name, condition in row.when.items():
         known = coord(name)

@@ -1,0 +1,81 @@
+"""The cure of each finding: of those whose conditions hold the most specific one, with the values of this report in its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from rocm_doctor.coords import coord
+from rocm_doctor.cures.values import Values
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Cure
+from rocm_doctor.model import Fact, Finding, Gpu, ReportKind, Snapshot
+from rocm_doctor.rules.conditions import holds
+from rocm_doctor.rules.findings import once, subject_of
+from rocm_doctor.rules.logs import Logs
+
+
+def cured(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
+    """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
+    return [_cured(one, snapshot, logs, matrix, kind) for one in findings]
+
+
+def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
+    """The cures by each diagnosis and row that they are for, in their order."""
+    found: dict[str, list[Cure]] = {}
+    for cure in matrix.cures:
+        for name in cure.of:
+            found.setdefault(name, []).append(cure)
+    return found
+
+
+def _cured(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
+    known, gpu = matrix.once(by_name), _gpu_of(one, snapshot)
+    for name in filter(None, (one.row, one.id)):
+        fitting = [cure for cure in known.get(name, ()) if _holds(cure, snapshot, gpu, logs) and _speaks(cure, name, one, matrix)]
+        if fitting:
+            return _applied(max(fitting, key=lambda cure: len(cure.when)), one, Values(snapshot, gpu, logs, matrix, kind))
+    return one
+
+
+def _speaks(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:
+    """True unless the finding has advice of its own (a row's or a rule's), which only a cure for the row, or one that says so, replaces."""
+    row = matrix.row(one.row) if one.row else None
+    own = bool(row.advice or row.commands) if row else one.advice != matrix.diagnoses[one.id].advice
+    return cure.before_rows or name == one.row or not own
+
+
+def _holds(cure: Cure, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
+    return all(_condition(name, asked, snapshot, gpu, logs) for name, asked in cure.when.items())
+
+
+def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
+    excludes = asked.startswith("!") or asked == "absent"
+    known = coord(name)
+    if known is None:
+        return False
+    if known.kind == "log":
+        return (logs.find(asked.removeprefix("!")) is None) is excludes
+    fact = (gpu.get(name[4:]) if gpu else Fact(None)) if name.startswith("gpu.") else snapshot.get(name)
+    truth = holds(known.kind, asked, fact)
+    return excludes if truth is None else truth
+
+
+def _gpu_of(one: Finding, snapshot: Snapshot) -> Gpu | None:
+    """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
+    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if subject_of(gpu, n).name == one.subject), None)
+    return named or next(iter(sorted(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True)), None)
+
+
+def _applied(cure: Cure, one: Finding, values: Values) -> Finding:
+    made = msgspec.structs.replace(
+        one,
+        cure=cure.key,
+        advice=values.words(cure.do),
+        commands=values.commands(cure.commands),
+        verify=values.commands(cure.verify) or one.verify,
+        cure_grade=cure.grade,
+        cure_sources=cure.sources,
+    )
+    return once(made)

@@ -1,0 +1,145 @@
+"""The values that a cure takes from a report: facts, and what follows from them and the catalog."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.commands import accepted, filled
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Command, Gpu, ReportKind, Snapshot
+from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.offers import PLAN
+
+INSTALL = "pip install torch"
+"""Stands in a cure for the commands that install the first stack of `plan`."""
+_SLOT = regex(r"\{(\w+)\}")
+_LIBRARY = regex(r"\b(lib[\w+-]+\.so(?:\.\d+)*)")
+_PAGE = 4096
+_LEFT = 8 * 2**30
+"""Bytes of main memory that stay with the system when a GPU may map the rest."""
+
+
+class Values:
+    """The values of one report. `words` and `commands` fill them in."""
+
+    def __init__(self, snapshot: Snapshot, gpu: Gpu | None, logs: Logs, matrix: Matrix, kind: ReportKind) -> None:
+        self.snapshot, self.gpu, self.logs, self.matrix, self.kind = snapshot, gpu, logs, matrix, kind
+
+    def words(self, text: str) -> str:
+        """The sentence with each slot as its value, or as the slot's words where the value is not known."""
+        return _SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text)
+
+    def commands(self, templates: Iterable[Command]) -> tuple[Command, ...]:
+        """The commands with their values. Before one with a value that is not known comes the command that tells it."""
+        made = [one for template in templates for one in self._filled(template)]
+        return tuple({one.text: one for one in made}.values())
+
+    def _filled(self, template: Command) -> Iterator[Command]:
+        if template.text == INSTALL:
+            yield from self._typed(install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,))
+            return
+        names = _SLOT.findall(template.text)
+        known = {name: value for name in names if (value := self.value(name)) and accepted(name, value)}
+        missing = [self.matrix.slots[name] for name in dict.fromkeys(names) if name not in known]
+        text = template.text
+        for slot in missing:
+            text = text.replace("{" + slot.name + "}", slot.placeholder)
+        for made in filled(text, **known) if known else (text,):
+            yield from self._typed(slot.tells for slot in missing)
+            words = tuple(slot.placeholder for slot in missing)
+            yield from self._typed([msgspec.structs.replace(template, text=made, placeholders=(*template.placeholders, *words))])
+
+    def _typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
+        return self.matrix.typed(commands)
+
+    def value(self, name: str) -> str:
+        """The value of a slot; empty where it is not known. Raises KeyError for a slot that the catalog does not have."""
+        slot = self.matrix.slots[name]
+        if not slot.fact:
+            return _WORKED_OUT[name](self)
+        of_gpu = slot.fact.startswith("gpu.")
+        fact = (self.gpu.get(slot.fact[4:]) if self.gpu else None) if of_gpu else self.snapshot.get(slot.fact)
+        value = fact.value if fact else None
+        if isinstance(value, tuple):
+            return value[-1] if value else ""
+        return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+    def gfx(self) -> str:
+        """The target of the GPU."""
+        value = self.gpu.get("gfx").value if self.gpu else None
+        return value if isinstance(value, str) else ""
+
+
+def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: ReportKind) -> tuple[str, ...]:
+    """The commands of `plan` for another machine's GPU; none on the machine itself, where `plan` and `fix` are offered."""
+    gfx = gpu.get("gfx").value if gpu else None
+    if kind in ("machine", "smoke") or not isinstance(gfx, str):
+        return ()
+    from rocm_doctor.plan.catalog import System, known
+    from rocm_doctor.plan.commands import install
+    from rocm_doctor.plan.machine import declared
+    from rocm_doctor.plan.stacks import best
+
+    system: System = (
+        "windows" if snapshot.get("platform").value == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
+    )
+    python = snapshot.get("python.version").value
+    minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
+    machine = declared(gfx, minor, matrix, system)
+    stack = best(machine, known(matrix))
+    return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
+
+
+def _override(values: Values) -> str:
+    """The value of HSA_OVERRIDE_GFX_VERSION with which the GPU runs a compatible target's code; empty where no source knows one."""
+    target = values.matrix.gfx.get(values.gfx())
+    return next((one.value for one in target.overrides if one.verdict == "sibling"), "") if target else ""
+
+
+def _pages(values: Values) -> str:
+    """ttm.pages_limit for the memory of the machine, less what the system keeps."""
+    memory = values.snapshot.get("ram_bytes").value
+    return str((memory - _LEFT) // _PAGE) if isinstance(memory, int) and memory > 2 * _LEFT else ""
+
+
+def _library(values: Values) -> str:
+    """The name of the first shared library that a line says is missing."""
+    line = values.logs.find("cannot open shared object|not found*.so|lib*.so*not found|.so*no such file")
+    found = _LIBRARY.search(line.quote) if line else None
+    return found[1] if found else ""
+
+
+def _python(values: Values) -> str:
+    value = values.snapshot.get("python.version").value
+    return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
+
+
+def _works_minor(values: Values) -> str:
+    """The series of the ROCm release that worked, as indexes name it (6.4 of 6.4.1)."""
+    return ".".join(values.value("version_works_rocm").split(".")[:2])
+
+
+_WHEELS = "https://download.pytorch.org/whl/"
+_IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
+
+
+def _index(values: Values) -> str:
+    """The index of the torch that worked, else of the one in use, as its number or the text names it."""
+    named = (values.value("version_works_torch"), values.snapshot.get("said.torch_index").value, values.snapshot.get("torch.version").value)
+    found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
+    return _WHEELS + found[0] if found else ""
+
+
+_WORKED_OUT: dict[str, Callable[[Values], str]] = {
+    "gfx": Values.gfx,
+    "version_override": _override,
+    "value_pages": _pages,
+    "value_library": _library,
+    "version_python": _python,
+    "version_works_minor": _works_minor,
+    "url_index": _index,
+}
