@@ -24,7 +24,9 @@ def with_solved(findings: Sequence[Finding], likely: Sequence[Likely], snapshot:
         return list(findings)
     found = list(findings)
     one = found[first]
-    near = tuple(s for of in likely for s in of.similar if s.label == one.id and s.likeness >= SHOWN and _possible(s, snapshot, matrix))
+    near = tuple(
+        s for of in likely for s in of.similar if s.label == one.id and s.likeness >= SHOWN and _possible(s, snapshot, matrix)
+    )
     if near:
         found[first] = _taken_from(one, near, matrix)
     return found
@@ -40,7 +42,7 @@ def _possible(report: Similar, snapshot: Snapshot, matrix: Matrix) -> bool:
 def _taken_from(one: Finding, near: tuple[Similar, ...], matrix: Matrix) -> Finding:
     """The finding with these reports; with the fix of the nearest where it is near enough and nothing but a general cure is known."""
     best, cure = near[0], next((c for c in matrix.cures if c.key == one.cure), None)
-    chosen = cure is not None and bool(cure.when) or one.confidence == "high"
+    chosen = (cure is not None and bool(cure.when)) or one.confidence == "high"
     if best.likeness < CURES or chosen or best.fix.casefold().startswith(_GENERAL):
         return msgspec.structs.replace(one, solved=near)
     advice = f"{best.fix} (the fix of a solved report like this one) Else: {one.advice}"

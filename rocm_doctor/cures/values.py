@@ -77,7 +77,7 @@ class Values:
 def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: ReportKind) -> tuple[str, ...]:
     """The commands of `plan` for another machine's GPU; none on the machine itself, where `plan` and `fix` are offered."""
     gfx = gpu.get("gfx").value if gpu else None
-    if kind in ("machine", "smoke") or not isinstance(gfx, str):
+    if kind in ("machine", "smoke") or gfx not in matrix.gfx:
         return ()
     from rocm_doctor.plan.catalog import System, known
     from rocm_doctor.plan.commands import install
@@ -89,15 +89,20 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     )
     python = snapshot.get("python.version").value
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
-    machine = declared(gfx, minor, matrix, system)
+    machine = declared(str(gfx), minor, matrix, system)
     stack = best(machine, known(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
+
+
+_OFFERED = ("sibling", "faulty", "disputed", "not-needed", "last-resort")
+"""Verdicts on an override that a person may be given, best first. One that is reported to break is never given."""
 
 
 def _override(values: Values) -> str:
     """The value of HSA_OVERRIDE_GFX_VERSION with which the GPU runs a compatible target's code; empty where no source knows one."""
     target = values.matrix.gfx.get(values.gfx())
-    return next((one.value for one in target.overrides if one.verdict == "sibling"), "") if target else ""
+    known = {one.verdict: one.value for one in reversed(target.overrides)} if target else {}
+    return next((known[verdict] for verdict in _OFFERED if verdict in known), "")
 
 
 def _pages(values: Values) -> str:
@@ -129,7 +134,11 @@ _IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
 
 def _index(values: Values) -> str:
     """The index of the torch that worked, else of the one in use, as its number or the text names it."""
-    named = (values.value("version_works_torch"), values.snapshot.get("said.torch_index").value, values.snapshot.get("torch.version").value)
+    named = (
+        values.value("version_works_torch"),
+        values.snapshot.get("said.torch_index").value,
+        values.snapshot.get("torch.version").value,
+    )
     found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
     return _WHEELS + found[0] if found else ""
 

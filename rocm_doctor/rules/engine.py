@@ -68,7 +68,7 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 
 
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
-    stated = (one.when for one in (*matrix.rows, *matrix.cures))
+    stated = [*(row.when for row in matrix.rows), *(cure.when for cure in matrix.cures)]
     asked = (words.removeprefix("!") for when in stated for name, words in when.items() if name.startswith("log"))
     return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
 

@@ -26,7 +26,9 @@ def faults(entries: Sequence[Any], known: Collection[str], slots: Collection[str
         keys.add(one.key)
         yield from ((number, "of", f"`{name}` is neither a diagnosis nor a row") for name in one.of if name not in known)
         for text in (one.do, *(command.text for command in (*one.commands, *one.verify))):
-            yield from ((number, "do", f"`{slot}` is not in catalog/slots.yaml") for slot in _SLOT.findall(text) if slot not in slots)
+            yield from (
+                (number, "do", f"`{slot}` is not in catalog/slots.yaml") for slot in _SLOT.findall(text) if slot not in slots
+            )
         for name in one.of:
             other = seen.setdefault((name, str(sorted(one.when.items()))), one.key)
             if other != one.key:
