@@ -94,6 +94,11 @@ def accepted(slot: str, value: str) -> bool:
     return _SLOTS[slot.partition("_")[0]].fullmatch(value) is not None
 
 
+def pattern_of(slot: str) -> str:
+    """The pattern of the values that `filled` takes for a slot of that name."""
+    return _SLOTS[slot.partition("_")[0]].pattern
+
+
 def takes(slot: str) -> bool:
     """True if the name of a slot says which values it takes."""
     return slot.partition("_")[0] in _SLOTS

@@ -188,6 +188,7 @@ COORDS: dict[str, Coord] = {
     "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
     "said.other.": Coord("list", "what the text says of another machine"),
+    "said.asks": Coord("word", "first question that the text asks"),
     "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),
     "said.before.": Coord("list", "what the text says of an earlier machine"),
     "said.ran": Coord("list", "commands in the text, shown with their output"),

@@ -385,6 +385,21 @@ class Question(msgspec.Struct, frozen=True):
     """Names of the missing facts that it settles."""
 
 
+class Reply(msgspec.Struct, frozen=True):
+    """The answer to a text that asks a question and reports no failure."""
+
+    cure: str
+    """Key of the entry that answers."""
+    words: str
+    """The answer."""
+    question: Reading
+    """The question, where it stands."""
+    commands: tuple[Command, ...] = ()
+    """Commands that answer in full, with the values of the text."""
+    sources: tuple[str, ...] = ()
+    """Citations."""
+
+
 class Check(msgspec.Struct, frozen=True):
     """One part of the machine that was checked (driver, access, torch, ...) and what was found; `unknown`: not read."""
 
@@ -441,5 +456,7 @@ class Report(msgspec.Struct, frozen=True):
     """What to ask for the facts that are missing, best first; empty when the verdict is certain."""
     checks: tuple[Check, ...] = ()
     """Each part of the machine that was checked; a part with an error or a warning is left to its findings."""
+    reply: Union[Reply, None] = None
+    """The answer to a question that reports no failure."""
     differential: tuple[Likely, ...] = ()
     """The likely diagnoses of a text, the most probable first; empty where no text of a person or a failing program was judged."""

@@ -13,8 +13,9 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting, in_one_voice
-from rocm_doctor.cures.choose import cured
+from rocm_doctor.cures.choose import cured, reply
 from rocm_doctor.cures.solved import with_solved
+from rocm_doctor.cures.values import templates_of
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
@@ -115,15 +116,19 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    # An earlier report was weighed when it was made, and a question about support reports no failure.
-    calm = bool(support_answer(facts, matrix)) and all(f.severity == "note" for f in findings)
+    # An earlier report was weighed when it was made, and a question reports no failure.
+    support = support_answer(facts, matrix)
+    told = None if held else reply(facts, findings, logs, matrix, kind)
+    told = msgspec.structs.replace(told, words=support) if told and support else told
+    calm = told is not None or (bool(support) and all(f.severity == "note" for f in findings))
+    findings = [f for f in findings if f.severity == "note" or f.confidence != "low"] if told else findings
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind)
     findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
     findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
-    word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
+    word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,
@@ -132,11 +137,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready"
-        or kind == "environment"
-        or alone(facts)
-        or support_answer(facts, matrix)
-        or (roots and roots[0].confidence != "low")
+        if word == "ready" or told or kind == "environment" or alone(facts) or support or (roots and roots[0].confidence != "low")
         else questions(
             facts,
             findings,
@@ -144,6 +145,7 @@ def judge(
             [one.fact for one in missing(facts, matrix) if one.fact],
             matrix,
             weighing.gains() if weighing else {},
+            [one.id for one in weighing.likely[:3]] if weighing else (),
         ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
@@ -153,6 +155,7 @@ def judge(
         proven=proven,
         disputes=tuple(_disputes(facts, Files(artifacts))),
         checks=checks(facts, findings, matrix),
+        reply=told,
         differential=weighing.likely if weighing else (),
     )
     report = in_files(report, artifacts)
@@ -216,10 +219,10 @@ def _held(artifacts: Sequence[Artifact]) -> list[Report]:
 
 def _ours(report: Report, matrix: Matrix) -> Report:
     """The report with such commands only as our data has: a report is a file that a stranger may have written."""
-    known = matrix.once(_stated)
+    known, templates = matrix.once(_stated), matrix.once(templates_of)
 
     def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
-        return tuple(c for c in commands if c.text in known)
+        return tuple(c for c in commands if c.text in known or any(one.fullmatch(c.text) for one in templates))
 
     def named(one: Finding) -> str:
         row = matrix.row(one.row) if one.row else None
@@ -239,9 +242,11 @@ def _ours(report: Report, matrix: Matrix) -> Report:
 
 
 def _stated(matrix: Matrix) -> frozenset[str]:
-    """The text of every command that rows, diagnoses and questions state."""
+    """The text of every command that rows, diagnoses, cures and questions state."""
     entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
     stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
+    stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
+    stated += [slot.tells for slot in matrix.slots.values()]
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 

@@ -19,6 +19,14 @@ A false alarm is an error, or a warning above low confidence, on a report whose 
 The sets differ in how much the rows had seen of them, and the difference between them is the point of this page.
 """
 
+CURES = """
+## Does the first answer cure?
+
+Naming the cause is half of it. Judges who do not know the tool read the input, the confirmed fix and the tool's first answer: is
+somebody who does what it says cured (right), helped on the way (partly), led nowhere (no), or worse off (harmful)? The protocol is in
+[scripts/cure_score.py](../scripts/cure_score.py), which draws the threads and counts the verdicts of three judges.
+"""
+
 METHOD = """
 ## What the figures are worth
 
@@ -30,7 +38,7 @@ METHOD = """
 - A set that has been looked at is spent: rows were written after each of them for the causes that it showed to be missing. Only
   a new set says how the present rows do, which is why the figures of the first contacts stay as they were. Expect what the last
   of them says, not what the shared corpus says. Their false alarms were taken out of the rows after the figures had been made.
-- The cases are not part of this repository. `python scripts/score.py CASES_DIR --ablate` makes these tables for your own cases.
+- The cases are not part of this repository. `python scripts/score.py CASES_DIR --ablate` makes these figures for your own cases.
 """
 
 
@@ -46,18 +54,23 @@ def share(counts: dict[str, int], name: str) -> str:
 def block() -> str:
     """The first table: one line for each set."""
     lines = ["| cases | n | first | top 3 | first, where an expert can tell | false alarms |", "|---|--:|--:|--:|--:|--:|"]
-    for name, one in saved().items():
+    for name, one in _classes():
         sure = one["determinable"].get("yes", {})
         alarms = f"{one['controls']['alarms']} of {one['controls']['n']}"
         total = one["all"]
         cells = (name, str(total["n"]), share(total, "first"), share(total, "three"), share(sure, "first"), alarms)
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in saved().items())])
+    return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in _classes())])
+
+
+def _classes() -> list[tuple[str, dict[str, Any]]]:
+    """The sets on which causes were named."""
+    return [(name, one) for name, one in saved().items() if "all" in one]
 
 
 def line() -> str:
     """The README's line: the newest set of fresh threads that has a hundred; a smaller one is mostly chance."""
-    name, one = [(name, one) for name, one in saved().items() if one["all"]["n"] >= 100][-1]
+    name, one = [(name, one) for name, one in _classes() if one["all"]["n"] >= 100][-1]
     total, sure, controls = one["all"], one["determinable"].get("yes", {}), one["controls"]
     return (
         f"On {total['n']} fresh bug reports with a confirmed cause ({name}), scored once: the cause is named first in "
@@ -67,29 +80,28 @@ def line() -> str:
     )
 
 
+def cures() -> str:
+    """The cure scores: a line for each set and for the whole output of each; then the first answers by diagnosis."""
+    sets = [(name, one) for name, one in saved().items() if "cures" in one]
+    if not sets:
+        return "No set was judged yet."
+    lines = ["| threads | read | n | right | partly | no | harmful |", "|---|---|--:|--:|--:|--:|--:|"]
+    for name, one in sets:
+        for part, groups in one["cures"].items():
+            lines.append(_cells(name, f"the {part} answer" if part == "first" else "the whole output", groups.get("all", {})))
+    newest = sets[-1][1]["cures"]["first"]
+    lines += ["", "By diagnosis, first answers of the newest set:", "", "| diagnosis | | n | right | partly | no | harmful |",
+              "|---|---|--:|--:|--:|--:|--:|"]  # fmt: skip
+    lines += [_cells(name, "", counts) for name, counts in newest.items() if name != "all"]
+    return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in sets)])
+
+
+def _cells(name: str, part: str, counts: dict[str, int]) -> str:
+    total = sum(counts.values())
+    said = (str(counts.get(word, 0)) for word in ("right", "partly", "no", "harmful"))
+    return f"| {name} | {part} | {total} | {' | '.join(said)} |"
+
+
 def page() -> str:
     """docs/accuracy.md."""
-    parts = [INTRODUCTION, block(), ""]
-    for name, one in saved().items():
-        if one["all"]["n"] < 100:
-            continue  # the parts of a small set are chance
-        parts += [f"\n## {name[0].upper()}{name[1:]}\n", one["note"] + "\n", _counts(one)]
-        if "ablation" in one:
-            parts += ["\nWhat each kind of evidence adds:\n", _ablation(one["ablation"])]
-    return "\n".join([*parts, METHOD])
-
-
-def _counts(one: dict[str, Any]) -> str:
-    lines = ["| an expert can tell | n | first | top 3 | silent |", "|---|--:|--:|--:|--:|"]
-    lines += [
-        f"| {name} | {c['n']} | {share(c, 'first')} | {share(c, 'three')} | {share(c, 'silent')} |"
-        for name, c in one["determinable"].items()
-    ]
-    return "\n".join(lines)
-
-
-def _ablation(steps: dict[str, dict[str, int]]) -> str:
-    lines = ["| evidence | first | top 3 | false alarms |", "|---|--:|--:|--:|"]
-    return "\n".join(
-        [*lines, *(f"| {name} | {share(c, 'first')} | {share(c, 'three')} | {c['alarms']} |" for name, c in steps.items())]
-    )
+    return "\n".join([INTRODUCTION, block(), "", CURES, cures(), METHOD])

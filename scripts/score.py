@@ -144,6 +144,8 @@ def _case(folder: Path) -> Entry:
         determinable={"true": "yes", "false": "no"}.get(sure, sure),  # type: ignore[arg-type]
         gfx=tuple(label.get("gfx") or ()),
         year=int(year) if year.isdigit() else 0,
+        cause=str(label.get("cause") or ""),
+        fix=str(label.get("fix") or ""),
     )
 
 
@@ -205,6 +207,13 @@ def save(name: str, note: str, made: dict[str, Any]) -> None:
     order = kept.get(name, {}).get("order", len(kept))
     whole = {part: made[part] for part in ("all", "determinable", "controls", "ablation") if part in made}
     kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **whole}
+    SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def save_cures(name: str, note: str, made: dict[str, Any]) -> None:
+    """Keep what judges said of first answers (cure_score.py)."""
+    kept = saved()
+    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": len(kept), "cures": made}
     SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Fact, Finding, Gpu, ReportKind, Snapshot
+from rocm_doctor.model import Fact, Finding, Gpu, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
@@ -19,6 +19,28 @@ from rocm_doctor.rules.logs import Logs
 def cured(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
     """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
     return [_cured(one, snapshot, logs, matrix, kind) for one in findings]
+
+
+QUESTION = "question"
+"""What a cure is for that answers a question."""
+_FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
+"""A line of a failure: a text with one is no question alone."""
+_MOST = 1_200
+"""Characters of a text that asks a question; a longer one tells a story, and its question is how to end it."""
+
+
+def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: Matrix, kind: ReportKind) -> Reply | None:
+    """The answer to a short text that asks something and reports no failure; None for any other."""
+    asked = snapshot.get("said.asks")
+    sure = any(one.severity != "note" and one.confidence != "low" for one in findings)
+    if not isinstance(asked.value, str) or sure or logs.length > _MOST or logs.find(_FAILS):
+        return None
+    gpu = _first_gpu(snapshot)
+    fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, logs)]
+    if not fitting:
+        return None
+    cure, values = max(fitting, key=lambda cure: len(cure.when)), Values(snapshot, gpu, logs, matrix, kind)
+    return Reply(cure.key, values.words(cure.do), asked.readings[0], values.commands(cure.commands), cure.sources)
 
 
 def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
@@ -42,8 +64,15 @@ def _cured(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: R
 def _speaks(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:
     """True unless the finding has advice of its own (a row's or a rule's), which only a cure for the row, or one that says so, replaces."""
     row = matrix.row(one.row) if one.row else None
-    own = bool(row.advice or row.commands) if row else one.advice != matrix.diagnoses[one.id].advice
+    known = matrix.diagnoses[one.id]
+    own = bool(row.advice or row.commands) if row else (one.advice != known.advice or _told_otherwise(one, known, matrix))
     return cure.before_rows or name == one.row or not own
+
+
+def _told_otherwise(one: Finding, known: Diagnosis, matrix: Matrix) -> bool:
+    """True if a rule gave commands of its own: they rest on facts that it compared."""
+    stated = {command.text for command in matrix.typed(known.commands)}
+    return any(command.text not in stated for command in one.commands)
 
 
 def _holds(cure: Cure, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
@@ -65,7 +94,11 @@ def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs:
 def _gpu_of(one: Finding, snapshot: Snapshot) -> Gpu | None:
     """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
     named = next((gpu for n, gpu in enumerate(snapshot.gpus) if subject_of(gpu, n).name == one.subject), None)
-    return named or next(iter(sorted(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True)), None)
+    return named or _first_gpu(snapshot)
+
+
+def _first_gpu(snapshot: Snapshot) -> Gpu | None:
+    return min(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True, default=None)
 
 
 def _applied(cure: Cure, one: Finding, values: Values) -> Finding:

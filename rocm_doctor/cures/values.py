@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import accepted, filled
+from rocm_doctor.commands import accepted, filled, pattern_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.logs import Logs
@@ -72,6 +74,19 @@ class Values:
         """The target of the GPU."""
         value = self.gpu.get("gfx").value if self.gpu else None
         return value if isinstance(value, str) else ""
+
+
+def templates_of(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
+    """What each command of a cure that takes values looks like with them: a command of another shape is not ours."""
+    stated = [c for cure in matrix.cures for c in (*cure.commands, *cure.verify) if _SLOT.search(c.text)]
+    return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
+
+
+def _shape(text: str, matrix: Matrix) -> str:
+    """The pattern of a template: its words as they are, and in each slot a value of its kind or the placeholder."""
+    parts = _SLOT.split(text)
+    slots = (f"(?:{re.escape(matrix.slots[name].placeholder)}|{pattern_of(name)})" for name in parts[1::2])
+    return "".join(part for pair in itertools.zip_longest(map(re.escape, parts[::2]), slots, fillvalue="") for part in pair)
 
 
 def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: ReportKind) -> tuple[str, ...]:
@@ -143,6 +158,37 @@ def _index(values: Values) -> str:
     return _WHEELS + found[0] if found else ""
 
 
+_SIZE = regex(r"(?<![\w.])(\d{1,3}(?:\.\d)?) ?b(?:illion)?\b", re.I)
+_PRESETS = {
+    "0.5": "Qwen2.5-0.5B",
+    "1.5": "Qwen2.5-1.5B",
+    "3": "Qwen2.5-3B",
+    "7": "Qwen2.5-7B",
+    "14": "Qwen2.5-14B",
+    "32": "Qwen2.5-32B",
+}
+"""A preset of `fit` for a model of which only the size is named."""
+_METHODS = ("qlora", "lora", "full")
+
+
+def _asked(values: Values) -> str:
+    asked = values.snapshot.get("said.asks").value
+    return asked if isinstance(asked, str) else ""
+
+
+def _model(values: Values) -> str:
+    """The model that a question names, as a preset of `fit`; of the nearest size where it names a size alone."""
+    low, models = _asked(values).casefold(), values.matrix.plain("models") or {}
+    named = next((name for name in sorted(models, key=len, reverse=True) if name.casefold() in low), "")
+    size = _SIZE.search(low)
+    return named or (min(_PRESETS.items(), key=lambda one: abs(float(one[0]) - float(size[1])))[1] if size else "")
+
+
+def _method(values: Values) -> str:
+    low = _asked(values).casefold()
+    return next((name for name in _METHODS if name in low), "")
+
+
 _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "gfx": Values.gfx,
     "version_override": _override,
@@ -151,4 +197,6 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "version_python": _python,
     "version_works_minor": _works_minor,
     "url_index": _index,
+    "value_model": _model,
+    "value_method": _method,
 }

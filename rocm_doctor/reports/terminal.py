@@ -31,8 +31,9 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status != "works")]
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
-    if report.verdict != "problems":
+    if report.verdict != "problems" and not report.reply:
         yield from _checks(report, look)
+    yield from _reply(report, look)
     for finding in [*told.whole, *(notes if look.verbose else ())]:
         yield ""
         yield from _finding(finding, report, look)
@@ -42,13 +43,24 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
-    if not repository:
+    if not repository and not report.reply:
         yield ""
         yield from _verdict_only(report, look)
     yield from _questions(report, look)
-    if report.undecided and not look.verbose and report.verdict != "ready":
+    if report.undecided and not look.verbose and report.verdict != "ready" and not report.reply:
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
+
+
+def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
+    """The answer to a question, with the commands that answer it in full."""
+    told = report.reply
+    if told:
+        yield ""
+        yield from _labelled("question", [told.question.quote], look)
+        yield from _labelled("answer", [told.words], look)
+        yield from command_lines("", told.commands, look.width)
+        yield from _labelled("source", ["; ".join(told.sources[:2])], look)
 
 
 def _possible(told: Answer, look: RenderOptions) -> Iterator[str]:

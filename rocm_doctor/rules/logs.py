@@ -78,6 +78,11 @@ class Logs:
         """True if there is a text."""
         return bool(self._texts)
 
+    @property
+    def length(self) -> int:
+        """Characters of all texts."""
+        return sum(len(one.text) for one in self._texts)
+
     def find(self, condition: str) -> Reading | None:
         """The first line with one alternative of the condition; None if there is none."""
         if not self._texts:

@@ -40,9 +40,9 @@ def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
 
 
 def _for_capture(facts: Snapshot) -> tuple[str, ...]:
-    """The plan for another machine; none if its GPU is not known."""
-    gfx = next((gpu.get("gfx").value for _, gpu in to_train_on(facts) if isinstance(gpu.get("gfx").value, str)), None)
-    if gfx is None:
+    """The plan for another machine; none if its first GPU is not known: the target of another one would mislead."""
+    gfx = next((gpu.get("gfx").value for _, gpu in to_train_on(facts)), None)
+    if not isinstance(gfx, str):
         return ()
     system = "windows" if facts.get("platform").value == "windows" else "wsl" if facts.get("wsl").value is True else ""
     python = facts.get("python.version").value

@@ -5,7 +5,7 @@ A question whose command is in the text with its output was answered: it is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -15,6 +15,8 @@ from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
 
 MOST = 5
+MOST_OF_GUESS = 2
+"""Questions beside a hypothesis, at most."""
 _NEEDED = 100.0
 """Weight of a fact without which no machine is ready."""
 _HYPOTHESIS = 60.0
@@ -38,11 +40,18 @@ def questions(
     missing: Iterable[str],
     matrix: Matrix,
     gains: Mapping[str, float] = MappingProxyType({}),
+    likely: Collection[str] = (),
 ) -> tuple[Question, ...]:
     """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
-    `gains`: by fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
+    `gains`: by fact, what knowing it is expected to tell the likely diagnoses apart, in nats.
+
+    Where a hypothesis stands, what tells the `likely` diagnoses apart comes first, and no other row is asked about.
+    """
     found: dict[str, tuple[float, Question]] = {}
-    for fact, weight in (*_wanted(missing), *_of_rows(undecided, matrix), *_separating(gains, snapshot, matrix)):
+    guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
+    rows = [(f, _SEPARATES + w) for f, w in _of_rows((u for u in undecided if u.id in likely), matrix)]
+    rows = rows if guessed else list(_of_rows(undecided, matrix))
+    for fact, weight in (*_wanted(missing), *rows, *_separating(gains, snapshot, matrix)):
         known = _question_for(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
@@ -51,7 +60,7 @@ def questions(
     found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
     answered = _answered(snapshot)
     ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
-    return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][:MOST]
+    return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
 
 
 def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.facts.speed import measured
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
+from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.checks import has_code, not_judged
@@ -29,7 +29,7 @@ class Missing(NamedTuple):
 
 
 def verdict(
-    snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, *, pasted: bool = False
+    snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, reply: Reply | None = None, *, pasted: bool = False
 ) -> tuple[Verdict, str, tuple[str, ...]]:
     """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
@@ -40,7 +40,7 @@ def verdict(
         guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
         target = f"for {_declared(snapshot)}: " if snapshot.get("declared").value is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
-    answer = support_answer(snapshot, matrix)
+    answer = reply.words if reply else support_answer(snapshot, matrix)
     if answer:
         return "undetermined", answer, proven
     lacking = missing(snapshot, matrix)

@@ -1,5 +1,6 @@
-"""A question whether ROCm supports a GPU. It reports no failure: the support data answer it.
+"""The question that a text asks, and whether it asks for support of a GPU. Both report no failure.
 
+Which torch for my RX 9070 XT?              -> said.asks = that sentence
 Is the RX 9070 XT supported by ROCm 6.3?    -> said.asks_support = 6.3
 Does ROCm run on my RX 580?                 -> said.asks_support = any
 """
@@ -21,8 +22,18 @@ _ASKS = regex(
 _ROCM = regex(r"\bROCm\b[\s-]{0,2}(?:version )?v?(\d{1,2}(?:\.\d{1,2}){1,2})?", re.I)
 
 
+_QUESTION = regex(
+    r"\?[\s\"')*_]*$|^[\W_]*(?:(?:hi|hello|hey|question)[,!:]?\s*)?(?:how (?:do|can|to|much|many|should|fast)|which|what|does|do i|is it|is there"
+    r"|is my|is the|can i|can my|should i|will (?:it|my|a|this)|why is)\b",
+    re.I,
+)
+
+
 def record_asks(result: ProbeResult, text: Sequence[Sentence]) -> None:
-    """said.asks_support: the ROCm release that the first such question names, or `any`."""
+    """said.asks: the first question; said.asks_support: the ROCm release that the first one about support names, or `any`."""
+    question = next((sentence for sentence in text if _QUESTION.search(sentence.text[:400])), None)
+    if question:
+        result.record("said.asks", question.reading.quote, question.reading)
     for sentence in text:
         asked = _ROCM.search(sentence.text) if _ASKS.search(sentence.text) else None
         if asked:

@@ -44,6 +44,8 @@ _JOINED = regex(
     r"^\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
     re.I,
 )
+_AND_LATER = regex(r"\+(?![\w.])|[\s-]*(?:series|class)?\s*(?:and|or) (?:newer|later|above|up)\b", re.I)
+"""Behind a name that stands for a requirement (`MI300+`) and not for a GPU of the machine."""
 _NVIDIA = regex(
     r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
 )
@@ -74,7 +76,7 @@ class Group(msgspec.Struct):
 
 def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
-    named = [n for s in text for n in _named(s, names)]
+    named = _disputing([n for s in text for n in _named(s, names)])
     here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
     for key, chosen in (
         ("said.other.gpu", [n for n in named if n.stance == "elsewhere"]),
@@ -92,6 +94,29 @@ def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> N
     _record_others(result, text)
 
 
+_APPOSED = regex(r"[\s(,;:=/-]*(?:target|arch|isa)?[\s(:=]*$", re.I)
+"""Between a product and the target that a person gives for it: `Radeon 8060S (gfx1100)`."""
+
+
+def _disputing(named: list[Named]) -> list[Named]:
+    """The mentions, where a target beside a product that has another one is marked as a dispute about that product."""
+    found: list[Named] = []
+    for one in named:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and one.kind == "gfx"
+            and last.kind == "name"
+            and last.sentence is one.sentence
+            and set(last.gfx).isdisjoint(one.gfx)
+            and _APPOSED.fullmatch(one.sentence.text[last.start + len(last.words) : one.start])
+        ):
+            found.append(one._replace(gfx=last.gfx, kind="dispute"))
+        else:
+            found.append(one)
+    return found
+
+
 _PYTHON_LIST = regex(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
 """True inside the output of torch.cuda.get_arch_list(): targets of a build, not GPUs."""
 
@@ -99,7 +124,8 @@ _PYTHON_LIST = regex(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     text = sentence.text
     for mention in names.find(text)[:MOST]:
-        yield _of_mention(sentence, mention)
+        if not _AND_LATER.match(text, mention.end):
+            yield _of_mention(sentence, mention)
     low = text.lower()
     if "gfx" in low:
         yield from _of_gfx(sentence, names)
@@ -197,7 +223,7 @@ def _plain(words: str) -> str:
 
 
 def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
-    best = min(group.members, key=lambda n: ("name", "gfx", "pci", "codename", "processor", "family").index(n.kind))
+    best = min(group.members, key=lambda n: ("name", "gfx", "pci", "codename", "processor", "family", "dispute").index(n.kind))
     reading = best.sentence.reading
     if best.kind == "name":
         result.record("marketing_name", best.words, reading, gpu)
@@ -208,6 +234,9 @@ def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
         result.record("device_id", int(pci.words[-4:], 16), pci.sentence.reading, gpu)
     if len(group.gfx) == 1:
         result.record("gfx", group.gfx[0], reading, gpu)
+        for one in group.members:
+            if one.kind == "dispute":
+                result.record("gfx", one.words.lower(), one.sentence.reading, gpu)
     else:
         result.record("gfx", Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx), reading, gpu)
 

@@ -104,7 +104,8 @@ _ELSEWHERE = regex(
     r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows"
     r"|linux) (?:\d+ )?(?:it|both|everything|the same|all)"
     r"|dual[- ]boot\w*|same (?:issue|problem|error|thing|here|behaviou?r)\b.{0,40}\b(?:on|with)\b|other people"
-    r"|others (?:have|report))",
+    r"|(?:all |many |some )?(?:the )?others? (?:have|report|with|who|on)\b|other (?:users|owners)|(?:some(?:one|body)|people|users|owners|anyone|anybody)"
+    r" (?:else )?with|of (?:our|my) (?:users|customers|colleagues))",
     re.I,
 )
 _MAYBE = regex(
@@ -112,13 +113,13 @@ _MAYBE = regex(
     r"|compatible with|prior to|before|older than"
     r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)"
     r"|according to|says|available (?:for|in|with)"
-    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|tried"
+    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|(?:built|compiled) (?:for|against)|wants?|tried"
     r"|trying|expect(?:s|ed|ing)?|not|no(?: \w+)?)"
     r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
     re.I,
 )
 _OR_LATER = regex(
-    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible"
+    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible|[^()\n]{0,40}\(you have\b"
     r"|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
     re.I,
 )

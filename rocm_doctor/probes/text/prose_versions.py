@@ -184,7 +184,7 @@ def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
 
 
 _MINE = regex(
-    r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use"
+    r"\b(?:i have|you have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use"
     r"|run))\s+(?:\w+\s+)?v?$",
     re.I,
 )
