@@ -120,10 +120,10 @@ def judge(
     support = support_answer(facts, matrix)
     told = None if held else reply(facts, findings, logs, matrix, kind)
     told = msgspec.structs.replace(told, words=support) if told and support else told
-    calm = told is not None or (bool(support) and all(f.severity == "note" for f in findings))
-    findings = [f for f in findings if f.severity == "note" or f.confidence != "low"] if told else findings
+    calm = bool(support) and all(f.severity == "note" for f in findings)
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
+    findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
     findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind)
     findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
     findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in findings)

@@ -10,7 +10,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Fact, Finding, Gpu, Reply, ReportKind, Snapshot
+from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
@@ -25,7 +25,7 @@ QUESTION = "question"
 """What a cure is for that answers a question."""
 _FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
 """A line of a failure: a text with one is no question alone."""
-_MOST = 1_200
+_MOST = 500
 """Characters of a text that asks a question; a longer one tells a story, and its question is how to end it."""
 
 
@@ -35,8 +35,8 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
     sure = any(one.severity != "note" and one.confidence != "low" for one in findings)
     if not isinstance(asked.value, str) or sure or logs.length > _MOST or logs.find(_FAILS):
         return None
-    gpu = _first_gpu(snapshot)
-    fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, logs)]
+    gpu, sentence = _first_gpu(snapshot), Logs([Artifact("question", "paste", asked.value)])
+    fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
     if not fitting:
         return None
     cure, values = max(fitting, key=lambda cure: len(cure.when)), Values(snapshot, gpu, logs, matrix, kind)

@@ -39,7 +39,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _finding(finding, report, look)
     if not look.verbose:
         yield from _notes(notes, look)
-    yield from _possible(told, look)
+    yield from _possible(report, told, look)
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
@@ -63,8 +63,10 @@ def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _labelled("source", ["; ".join(told.sources[:2])], look)
 
 
-def _possible(told: Answer, look: RenderOptions) -> Iterator[str]:
+def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str]:
     """What else it may be, one sentence each, with the line or fact that speaks for it."""
+    if report.reply:
+        return
     if told.possible:
         yield ""
     for one in told.possible:

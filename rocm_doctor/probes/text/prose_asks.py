@@ -23,8 +23,8 @@ _ROCM = regex(r"\bROCm\b[\s-]{0,2}(?:version )?v?(\d{1,2}(?:\.\d{1,2}){1,2})?", 
 
 
 _QUESTION = regex(
-    r"\?[\s\"')*_]*$|^[\W_]*(?:(?:hi|hello|hey|question)[,!:]?\s*)?(?:how (?:do|can|to|much|many|should|fast)|which|what|does|do i|is it|is there"
-    r"|is my|is the|can i|can my|should i|will (?:it|my|a|this)|why is)\b",
+    r"\?[\s\"')*_]*$|^[\W_]*(?:(?:hi|hello|hey|question)[,!:]?\s*)?(?:how (?:do|can|to|much|many|should|fast)|which|does|do i|is it|is there"
+    r"|is my|can i|can my|should i|will (?:it|my|a|this)|what (?:torch|rocm|pytorch|version|driver))\b",
     re.I,
 )
 
