@@ -10,7 +10,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
+from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
