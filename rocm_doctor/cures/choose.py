@@ -57,8 +57,13 @@ def _cured(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: R
     for name in filter(None, (one.row, one.id)):
         fitting = [cure for cure in known.get(name, ()) if _holds(cure, snapshot, gpu, logs) and _speaks(cure, name, one, matrix)]
         if fitting:
-            return _applied(max(fitting, key=lambda cure: len(cure.when)), one, Values(snapshot, gpu, logs, matrix, kind))
+            return _applied(max(fitting, key=_rank), one, Values(snapshot, gpu, logs, matrix, kind))
     return one
+
+
+def _rank(cure: Cure) -> tuple[bool, int]:
+    """What a person states of his own case before what is known of others; then the most conditions."""
+    return cure.before_rows, len(cure.when)
 
 
 def _speaks(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:

@@ -1,0 +1,147 @@
+"""The cure that a person's facts choose: its command holds their values, and nothing is made up where a value is not known."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from rocm_doctor.commands import accepted
+from rocm_doctor.cures.solved import CURES, SHOWN, with_solved
+from rocm_doctor.cures.values import templates_of
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Finding, Likely, Report, Similar, Snapshot
+from rocm_doctor.pipeline import judge
+from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.sources.paste import cut
+
+MATRIX = load()
+
+
+def pasted(text: str) -> Report:
+    return judge(cut(text, "report.md"), MATRIX, source="report.md", kind="capture")
+
+
+def first(text: str) -> Finding:
+    """The first finding that is no note."""
+    return next(f for f in pasted(text).findings if f.severity != "note" and not f.follows_from)
+
+
+def told(one: Finding) -> str:
+    return "\n".join([one.advice, *(c.text for c in one.commands)])
+
+
+@pytest.mark.parametrize(
+    ("text", "diagnosis", "words"),
+    [
+        # regressions: the release that worked
+        ("RX 7900 XTX, Fedora 42. Since kernel 6.18.4 training hangs, with kernel 6.17.9 it works.", "version.kernel-regression",
+         ["kernel 6.17.9", "dnf install 'kernel-6.17.9*'"]),
+        ("RX 6700 XT on Arch Linux. ROCm 6.4.3 crashes with a segmentation fault in training, ROCm 6.4.1 works.", "version.rocm-regression",
+         ["ROCm 6.4.1", "--gpu gfx1031 --index rocm6.4"]),
+        # torch that is not ROCm: the commands of plan, and the constraint that keeps it
+        ("RX 7900 XTX, Python 3.12, Ubuntu. torch 2.9.1+cu128, torch.cuda.is_available() is False: Found no NVIDIA driver on your system",
+         "version.torch-not-rocm", ["pip install 'torch[device-gfx1100]", "PIP_CONSTRAINT"]),
+        # containers by runtime
+        ("In podman on Fedora: RuntimeError: No HIP GPUs are available. On the host rocminfo lists the RX 7900 XTX, the container"
+         " gets no /dev/kfd.", "access.container", ["keep-groups", "podman run"]),
+        ("docker-compose with rocm/pytorch: No HIP GPUs are available in the container, the host's rocminfo works. /dev/kfd is not in it.",
+         "access.container", ["group_add", "compose"]),
+        ("Proxmox LXC container: rocminfo says unable to open /dev/kfd read-write: Permission denied inside the LXC, the host works.",
+         "access.", ["pct set", "gid=GID"]),
+        ("Kubernetes pod: unable to open /dev/kfd read-write: Permission denied. The pod runs as uid 1000, root works.", "access.",
+         ["supplementalGroups"]),
+        # permission: whose
+        ("ollama as a systemd service on Ubuntu: level=WARN msg=\"amdgpu devices detected but permission problems block access: failed to"
+         " check permission on /dev/kfd: open /dev/kfd: permission denied\"", "access.permission", ["usermod -aG render,video ollama"]),
+        # overrides: the value, and where the program reads it
+        ("Ollama on an RX 6600 (gfx1032) under Linux falls back to CPU, gfx1032 is not supported by its ROCm. I did not set any override.",
+         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "ollama.service.d"]),
+        # builds: the target
+        ("llama.cpp compiled with cmake -DGGML_HIP=ON on my RX 6800: ggml_cuda_compute_forward: MUL_MAT failed, hipErrorNoBinaryForGpu:"
+         " Unable to find code object for all current devices!", "arch.not-in-build", ["AMDGPU_TARGETS=gfx1030"]),
+        # libraries: the package, by distribution
+        ("Fedora 42, RX 9070 XT, python -c 'import torch': ImportError: libatomic.so.1: cannot open shared object file: No such file or"
+         " directory", "lib.missing-shared-object", ["dnf install libatomic"]),
+        # memory of an APU: no second setting
+        ("Strix Halo, Ubuntu 24.04: torch.OutOfMemoryError: HIP out of memory, the GPU has only 62 GiB of the 128 GB, GTT is limited."
+         " gfx1151", "memory.", ["ttm.pages_limit=PAGES", "do not set amdgpu.gttsize"]),
+    ],
+)  # fmt: skip
+def test_the_cure_holds_the_values_of_the_report(text: str, diagnosis: str, words: list[str]) -> None:
+    one = first(text)
+    assert one.id.startswith(diagnosis), one.id
+    assert [w for w in words if w not in told(one)] == [], told(one)
+
+
+def test_an_unknown_value_is_a_placeholder_behind_the_command_that_tells_it() -> None:
+    one = first("Proxmox LXC container: unable to open /dev/kfd read-write: Permission denied inside the LXC, the host works.")
+    texts = [c.text for c in one.commands]
+    at = next(n for n, text in enumerate(texts) if "gid=GID" in text)
+    assert texts[at - 1] == "getent group render"
+    assert "GID" in one.commands[at].placeholders
+
+
+def test_an_override_that_is_reported_to_break_is_never_given() -> None:
+    one = first("RX 5700 XT, Linux: HIP error: invalid device function with torch 2.5.1+rocm6.2, no override is set.")
+    assert "OVERRIDE_GFX_VERSION=10.3.0" not in told(one)
+
+
+def test_the_most_conditions_win_and_a_row_s_own_advice_stays() -> None:
+    by_windows = first(
+        "Windows 11, RX 9070 XT: torch 2.9.1+cu128, torch.cuda.is_available() False, Torch not compiled with CUDA enabled"
+    )
+    assert by_windows.cure == "torch-not-rocm-windows"
+    own = next(row for row in MATRIX.rows if row.key == "sig-hipblaslt")
+    assert own.advice, "this row knows more than its diagnosis"
+
+
+def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
+    known = {*MATRIX.diagnoses, *MATRIX.by_key, "question"}
+    assert all(name in known for cure in MATRIX.cures for name in cure.of)
+    examples = {
+        "gfx": "gfx1100",
+        "version": "6.4.1",
+        "value": "12",
+        "gid": "993",
+        "url": "https://download.pytorch.org/whl/rocm6.4",
+    }
+    assert all(accepted(name, examples[name.partition("_")[0]]) for name in MATRIX.slots)
+
+
+def test_a_strangers_report_cannot_bring_a_command_that_only_looks_like_a_cure() -> None:
+    shapes = templates_of(MATRIX)
+    assert any(shape.fullmatch("rocm-doctor plan --gpu gfx1100 --os windows") for shape in shapes)
+    assert not any(shape.fullmatch("rocm-doctor plan --gpu gfx1100; rm -rf ~ --os windows") for shape in shapes)
+
+
+def near(likeness: float, gfx: str = "gfx1100") -> Similar:
+    return Similar("https://github.com/o/r/issues/1", "lib.miopen", "MIOpen.", "Set MIOPEN_X=1.", likeness, (gfx,))
+
+
+def test_a_solved_report_is_shown_near_and_cures_nearer() -> None:
+    one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.", cure="miopen-general")
+    likely = {d: [Likely("lib.miopen", 0.9, (), (near(d),))] for d in (SHOWN - 0.01, SHOWN, CURES)}
+    shown = {d: with_solved([one], found, Snapshot(), MATRIX)[0] for d, found in likely.items()}
+    assert [bool(f.solved) for f in shown.values()] == [False, True, True]
+    assert [f.advice.startswith("Set MIOPEN_X=1.") for f in shown.values()] == [False, False, True]
+
+
+def test_a_solved_report_of_another_gpu_is_not_shown() -> None:
+    text = "RX 580 (gfx803) and MIOpen"
+    one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.")
+    snapshot = pasted(text).snapshot
+    assert with_solved([one], [Likely("lib.miopen", 0.9, (), (near(0.9),))], snapshot, MATRIX)[0].solved == ()
+
+
+def test_a_guess_shows_no_percentage_and_no_word_of_the_model() -> None:
+    text = render("text", pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint."), RenderOptions())
+    assert "a guess from the words of the text" in text
+    assert "%" not in text
+    assert text.count("Also possible:") <= 2
+    assert all("because report.md line" in " ".join(part.split()) for part in text.split("Also possible:")[1:])
+
+
+def test_json_keeps_the_probabilities() -> None:
+    report = pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint.")
+    kept = msgspec.json.decode(render("json", report, RenderOptions()))
+    assert 0 < kept["differential"][0]["probability"] <= 1
