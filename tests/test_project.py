@@ -35,7 +35,19 @@ def _yaml(name: str) -> Any:
 def test_every_recipe_says_how_to_check_it() -> None:
     recipes = re.findall(r"^## Add (?:a|an) ([\w -]+)\n(.*?)(?=^## )", GUIDE, re.MULTILINE | re.DOTALL)
     assert [name for name, text in recipes if not re.search(r"^Check: `", text, re.MULTILINE)] == []
-    wanted = {"row", "GPU", "torch release", "probe", "rule", "diagnosis", "format", "smoke stage", "labelled report", "machine"}
+    wanted = {
+        "row",
+        "GPU",
+        "torch release",
+        "probe",
+        "rule",
+        "diagnosis",
+        "cure",
+        "format",
+        "smoke stage",
+        "labelled report",
+        "machine",
+    }
     assert {name for name, _ in recipes} == wanted
 
 
