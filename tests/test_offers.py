@@ -20,7 +20,7 @@ def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") ->
 
 def test_a_live_environment_is_offered_fix() -> None:
     found = commands("machine", {"python.env": "venv", "python.prefix": "/home/me/my venv"})
-    assert found == ["rocm-doctor plan", "rocm-doctor fix --python '/home/me/my venv'", "uname -r"]
+    assert found == ["rocm-doctor plan", "rocm-doctor fix --python '/home/me/my venv' --apply", "uname -r"]
 
 
 @pytest.mark.parametrize("env", ["system", "conda", None])

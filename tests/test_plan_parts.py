@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Row
-from rocm_doctor.plan import environment, installer, packages
+from rocm_doctor.plan import packages
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, known
 from rocm_doctor.plan.commands import replaces
@@ -20,7 +19,6 @@ from rocm_doctor.plan.evidence import _names, doubts, speaks_for, statements
 from rocm_doctor.plan.judging import _settled
 from rocm_doctor.plan.machine import declared, having, with_stack
 from rocm_doctor.plan.packages import wished
-from rocm_doctor.workers.process import Child, ChildSpec
 
 MATRIX = load()
 
@@ -65,11 +63,6 @@ def test_hearsay_that_something_does_not_work_is_a_doubt(status: str, counts: bo
     matrix = msgspec.structs.replace(MATRIX, rows=(made,))
     heard = [key for key, _, _ in doubts(build, declared("gfx1100", "3.12", MATRIX), matrix)]
     assert ("heard" in heard) == counts
-
-
-@pytest.mark.parametrize(("started", "spoke", "since"), [(5.0, None, 5.0), (5.0, 9.0, 9.0)])
-def test_an_installer_is_silent_since_it_spoke_last(started: float, spoke: float | None, since: float) -> None:
-    assert installer._since(Child(ChildSpec(("pip",)), started, spoke=spoke)) == since
 
 
 @pytest.mark.parametrize(
@@ -191,42 +184,6 @@ def test_a_misspelt_field_of_the_catalog_is_refused_and_no_entry_can_be_changed(
         msgspec.convert({**fields, "verison": "1"}, kind)
     with pytest.raises(AttributeError):
         setattr(made, next(iter(fields)), "other")
-
-
-def answering(monkeypatch: pytest.MonkeyPatch, **codes: int) -> list[str]:
-    """Children of `plan.environment` that do not run: those whose line holds a word end with its code. The lines come back."""
-    lines: list[str] = []
-
-    def run(argv: list[str], limit: float) -> SimpleNamespace:
-        lines.append(" ".join(argv))
-        code = next((code for word, code in codes.items() if word in lines[-1]), 0)
-        return SimpleNamespace(returncode=code, stdout="torch==2.9.1\n# a comment\n-e git+x\n\n", stderr="")
-
-    monkeypatch.setattr(environment, "run", run)
-    return lines
-
-
-def test_an_environment_without_pip_is_changed_by_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    place = environment.Environment(executable="/v/bin/python", prefix=str(tmp_path), base="/usr", version="3.12")
-    monkeypatch.setattr(environment, "environment", lambda python: place)
-    answering(monkeypatch)
-    assert environment.writable("x").tool == "pip"
-    answering(monkeypatch, pip=1)
-    assert environment.writable("x").tool == "uv"
-    answering(monkeypatch, pip=1, uv=1)
-    with pytest.raises(environment.EnvironmentProblem, match="no pip, and uv is not on PATH"):
-        environment.writable("x")
-
-
-@pytest.mark.parametrize(
-    ("tool", "line"),
-    [("pip", "/v/bin/python -m pip --disable-pip-version-check freeze --all"), ("uv", "uv pip freeze --python /v/bin/python")],
-)
-def test_packages_are_listed_by_the_tool_of_the_environment(tool: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = environment.Environment(executable="/v/bin/python", prefix="/v", base="/usr", version="3.12", tool=tool)  # type: ignore[arg-type]
-    lines = answering(monkeypatch)
-    assert environment.installed(place) == ("torch==2.9.1",)
-    assert lines[0].endswith(line)
 
 
 def test_a_row_is_about_a_build_that_it_names() -> None:

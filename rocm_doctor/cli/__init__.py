@@ -30,7 +30,7 @@ COMMANDS = {
     "bench": "Measure the GPUs; say what is slow and why.",
     "lint": "Check a training repository for a target GPU, without needing one.",
     "plan": "List the stacks that work for this GPU, best first, with commands.",
-    "fix": "Apply a plan inside a virtual environment, with undo.",
+    "fix": "Build the planned environment beside the old one, and check it.",
     "env": "Print the environment variables that this stack needs, with reasons.",
     "fit": "Predict the peak memory of a fine-tuning run.",
     "tune": "Find the fastest configuration of a training run that fits.",

@@ -1,108 +1,100 @@
-"""`rocm-doctor fix`: apply a plan inside a virtual environment, or undo that."""
+"""`rocm-doctor fix`: build the environment of a plan beside the old one, check it, and say how to switch."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
-from rocm_doctor.cli.common import InputError
+from rocm_doctor import pipeline
+from rocm_doctor.cli.check import live
+from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import install, replaces
-from rocm_doctor.plan.environment import Environment, EnvironmentProblem, by_name, installed, writable
-from rocm_doctor.plan.fix import apply, resume, steps, undo
-from rocm_doctor.plan.journal import FOLDER, Run, interrupted, last_run, read_record
-from rocm_doctor.plan.text import text
+from rocm_doctor.plan.commands import replaces
+from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
+from rocm_doctor.plan.fix import FOLDER, build, carried, interpreter_of, steps, swap, tool_here
+from rocm_doctor.plan.text import headline, in_the_way, text
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor fix --train lora;  rocm-doctor fix --python .venv --train lora --apply;  "
-    "rocm-doctor fix --python .venv --undo --apply"
+    epilog="Examples:  rocm-doctor fix;  rocm-doctor fix --apply;  rocm-doctor fix --python .venv --train lora --apply --in-place"
 )
 @plan_options
 @click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
 @click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
-@click.option("--undo", "back", is_flag=True, help="Restore the environment to the state before the last run.")
-def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
-    """Install the stack that `plan` puts first, in the virtual environment of --python (the current one by default).
+@click.option("--in-place", is_flag=True, help="Then let the new environment take the old one's name; the old one is kept.")
+def command(go: bool, dry_run: bool, in_place: bool, **asked: Any) -> None:
+    """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
-    Only pip or uv is run, only inside a virtual environment; drivers and system files are never touched. Everything is downloaded
-    before anything is removed, and what was there is kept in the environment's folder rocm-doctor-fix until --undo brings it
-    back. A failed or interrupted run brings it back by itself.
+    The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
+    are never touched, and nothing is done where what you have works (--upgrade does it all the same).
     """
     if go and dry_run:
         raise InputError("--apply and --dry-run exclude each other")
+    if in_place and not go:
+        raise InputError("--in-place needs --apply")
     try:
-        place = writable(asked["python"] or sys.executable)
-        sys.exit(_undo(place, go) if back else _fix(place, go, asked))
+        sys.exit(_fix(go, in_place, asked))
     except EnvironmentProblem as exc:
-        raise InputError(str(exc)) from exc
+        raise InputError(f"{exc}; the environment that was examined is as it was") from exc
 
 
-def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
-    if go:
-        resume(place, _say)
-    elif interrupted(place):
-        click.echo(f"an earlier run was interrupted in {place.prefix}; --apply first brings back what was there before it")
-    here = {name: line.partition("==")[2] for name, line in by_name(installed(place)).items() if "==" in line}
-    plan = planned(**{**asked, "python": place.version if asked["gpu"] else place.executable}, installed=here)
-    if plan.best is None:
+def _fix(go: bool, in_place: bool, asked: dict[str, Any]) -> int:
+    python = interpreter(asked["python"])
+    old = environment(python or sys.executable)
+    plan = planned(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
+    if plan.best is None or plan.done:
         click.echo(text(plan), nl=False)
-        return 1
-    commands = install(plan.best, plan.machine, place.tool, place.executable)
-    _announce(plan, place)
+        return 0 if plan.done else 1
+    new = Path(FOLDER).absolute()
+    if python and old.is_virtual:
+        new = Path(old.prefix).with_name(FOLDER)
+    elif in_place:
+        raise InputError("--in-place replaces a virtual environment: name it with --python, or activate it")
+    old = old if python else msgspec.structs.replace(old, packages=())
+    _announce(plan, old, new)
+    tool = tool_here()
     if not go:
-        fetch, change = steps(place, commands)
-        _would([*fetch, *change])
+        for line in steps(plan, old, new, tool):
+            click.echo(f"  $ {shlex.join(line)}")
+        for line in carried(plan, old):
+            click.echo(f"      {line}")
+        click.echo("nothing was run; --apply does it")
         return 0
-    return _ended(apply(place, commands, plan.best.name, _say), place)
+    left = build(plan, old, new, tool, lambda line: click.echo(line, err=True))
+    return _ended(plan, old, new, left, in_place)
 
 
-def _undo(place: Environment, go: bool) -> int:
-    if go:
-        return _ended(undo(place, _say), place)
-    runs = read_record(place).runs
-    last = runs[last_run(place, runs)]
-    click.echo(f"back to what was in {place.prefix} before {last.stack} ({last.started})")
-    for line in sorted(set(last.before) - set(installed(place))):
-        click.echo(f"  {line}")
-    click.echo("nothing was run; --apply does it")
-    return 0
-
-
-def _announce(plan: Plan, place: Environment) -> None:
+def _announce(plan: Plan, old: Environment, new: Path) -> None:
+    for line in in_the_way(plan):
+        click.echo(line)
+    click.echo(f"{headline(plan)}, in {new}")
     assert plan.best is not None
-    click.echo(f"{plan.best.name} for {plan.machine.words()} ({plan.best.grade}), in {place.prefix}")
     for line in replaces(plan.best, plan.machine):
-        click.echo(f"  replaces {line}")
+        click.echo(f"  there with another version than in {old.prefix}: {line}")
+    for one in plan.elsewhere:
+        click.echo(f"  not a matter of packages: {one.title} (see rocm-doctor check)")
 
 
-def _would(commands: list[tuple[str, ...]]) -> None:
-    for command_ in commands:
-        click.echo(f"  {shlex.join(command_)}")
-    click.echo("nothing was run; --apply does it" if commands else "nothing to do")
-
-
-def _ended(ran: Run, place: Environment) -> int:
-    """Say how it ended. 0 done, 1 a command failed."""
-    if ran.state == "failed":
-        click.echo(f"a command failed; {place.prefix} is as it was before", err=True)
-        return 1
-    if ran.state == "undone":
-        click.echo(f"undone; {place.prefix} is as it was before {ran.stack}")
-    elif ran.after == ran.before:
-        click.echo("nothing to do")
-    else:
-        changed = sorted(set(ran.after) ^ set(ran.before))
-        click.echo(
-            f"done; {len(changed)} lines of the package list differ from before. What was there is kept in "
-            f"{place.prefix}/{FOLDER} for --undo; remove that folder when you no longer need it"
-        )
-    return 0
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)
+def _ended(plan: Plan, old: Environment, new: Path, left: list[str], in_place: bool) -> int:
+    """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
+    for line in left:
+        click.echo(f"not carried over, as it could not be installed: {line}")
+    program = str(interpreter_of(new))
+    artifacts = live(program, None, (), smoke=plan.report is not None)
+    report = pipeline.judge(artifacts, load_matrix(None, ()))
+    deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)
+    code = exit_code(report, "error", False) if plan.report else 0
+    if in_place and code == 0:
+        kept = swap(Path(old.prefix), new)
+        click.echo(f"\n{old.prefix} is the new environment. The old one is in {kept}: remove it, or rename it back.")
+        return 0
+    why = " It was not swapped, as check finds an error in it." if in_place else ""
+    activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"
+    click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was.{why} To use it:\n  $ {activate}")
+    return code

@@ -64,6 +64,11 @@ class Plan(msgspec.Struct, frozen=True):
         """The installed packages that go, as no stack works beside them."""
         return tuple(one.name for one in self.blocked if one.goes)
 
+    @property
+    def fresh(self) -> Machine:
+        """The machine with an empty environment."""
+        return msgspec.structs.replace(self.machine, probed=False)
+
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
         """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
         first = {_kind(stack): stack for stack in reversed(self.stacks)}

@@ -1,4 +1,4 @@
-"""`rocm-doctor plan` in a finding, completed for the machine: with its GPU for a capture, with `fix` where that can install."""
+"""`rocm-doctor plan` in a finding, completed for the machine: with its GPU for a capture, with `fix` where that can build a new environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_doctor.rules.findings import to_train_on
 
 PLAN = "rocm-doctor plan"
 _ENVIRONMENTS = ("venv", "uv")
-"""Kinds of environments that `fix` installs into."""
+"""Kinds of environments beside which `fix` builds a new one."""
 
 
 def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
@@ -34,7 +34,7 @@ def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
     if kind in ("machine", "smoke"):
         yield PLAN
         if facts.get("python.env").value in _ENVIRONMENTS:
-            yield from filled("rocm-doctor fix --python {path}", path=facts.get("python.prefix").value)
+            yield from filled("rocm-doctor fix --python {path} --apply", path=facts.get("python.prefix").value)
         return
     yield from _for_capture(facts) or (PLAN,)
 
