@@ -60,8 +60,8 @@ def _fix(go: bool, in_place: bool, asked: dict[str, Any]) -> int:
     _announce(plan, old, new)
     tool = tool_here()
     if not go:
-        for line in steps(plan, old, new, tool):
-            click.echo(f"  $ {shlex.join(line)}")
+        for words in steps(plan, old, new, tool):
+            click.echo(f"  $ {shlex.join(words)}")
         for line in carried(plan, old):
             click.echo(f"      {line}")
         click.echo("nothing was run; --apply does it")
