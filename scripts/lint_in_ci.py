@@ -1,9 +1,10 @@
-"""Run what the documentation tells people to paste, for real: the pre-commit hook, both actions, the GitLab job, the install lines.
+"""Run what the documentation tells people to paste, for real: the pre-commit hooks, both actions, the GitLab jobs, the install lines.
 
     python scripts/lint_in_ci.py
 
-Lint runs in a scratch repository with a fault and without, and must end with 1 and 0. The hook is installed by pre-commit from this
-checkout's last commit, the actions' steps run in order with their own inputs, the GitLab job is the one of docs/ci.md. The triage action
+Lint, and the gate on an environment that is made of files that say what is installed, run in a scratch repository with a fault and
+without, and must end with 1 and 0. The hook is installed by pre-commit from this
+checkout's last commit, the actions' steps run in order with their own inputs, the GitLab jobs are those of docs/ci.md. The triage action
 gets an issue, and a `gh` that writes down what it is asked to post. Install lines of the README and the docs run in an environment of their
 own. Wherever a release is named, this checkout takes its place.
 """
@@ -16,10 +17,15 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from environments import environment
 
 ROOT = Path(__file__).resolve().parents[1]
 POLICY = "targets:\n  card: {gpu: gfx1100, python: '3.12'}\n"
@@ -35,15 +41,17 @@ def repository(folder: Path, text: str) -> Path:
     folder.mkdir()
     (folder / "requirements-rocm.txt").write_text(text)
     (folder / "rocm-doctor.yaml").write_text(POLICY)
+    (folder / ".gitignore").write_text(".venv\n")
+    environment(folder / ".venv", {"torch": "2.9.1+cu128" if text == FAULT else "2.9.1+rocm6.4"})
     run(["git", "init", "-q"], folder)
     run(["git", "add", "-A"], folder)
     return folder
 
 
-def hook(folder: Path, home: Path) -> int:
-    """`pre-commit run` with the hook of this checkout, as a developer would have it run before a commit."""
+def hook(folder: Path, home: Path, name: str) -> int:
+    """`pre-commit run` with a hook of this checkout, as a developer would have it run before a commit."""
     commit = run(["git", "rev-parse", "HEAD"], ROOT).stdout.strip()
-    hooks = {"repos": [{"repo": str(ROOT), "rev": commit, "hooks": [{"id": "rocm-doctor-lint"}]}]}
+    hooks = {"repos": [{"repo": str(ROOT), "rev": commit, "hooks": [{"id": name}]}]}
     (folder / ".pre-commit-config.yaml").write_text(yaml.safe_dump(hooks))
     done = run([sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose"], folder, PRE_COMMIT_HOME=str(home))
     print(re.sub(r"^", "    ", done.stdout[-600:], flags=re.M))
@@ -78,9 +86,9 @@ def steps(name: str, folder: Path, temporary: Path, given: dict[str, str], **mor
     return done.returncode
 
 
-def action(folder: Path, temporary: Path) -> int:
-    """The lint action, with SARIF."""
-    code = steps("rocm-doctor", folder, temporary, {"sarif": str(temporary / "r.sarif")})
+def action(folder: Path, temporary: Path, given: dict[str, str]) -> int:
+    """The action, with SARIF."""
+    code = steps("rocm-doctor", folder, temporary, {"sarif": str(temporary / "r.sarif"), **given})
     sarif = json.loads((temporary / "r.sarif").read_text())
     print(f"    {(temporary / 'out').read_text().strip()}, {len(sarif['runs'][0]['results'])} results in SARIF")
     return code
@@ -142,13 +150,13 @@ def installed(line: str, folder: Path) -> int:
     return 0
 
 
-def gitlab(folder: Path, temporary: Path) -> int:
-    """The commands of the job, and the reports that it keeps."""
+def gitlab(folder: Path, temporary: Path, name: str) -> int:
+    """The commands of a job, and the reports that it keeps. The environment is there: its gigabytes are not installed."""
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text("utf-8"), re.S)
-    job = next(yaml.safe_load(block) for block in blocks if block.startswith("rocm-doctor:"))["rocm-doctor"]
+    job = next(yaml.safe_load(block) for block in blocks if block.startswith(f"{name}:"))[name]
     run([sys.executable, "-m", "venv", str(temporary / "venv")], folder)
     path = f"{temporary / 'venv' / 'bin'}:{os.environ['PATH']}"
-    for command in job["script"]:
+    for command in (line for line in job["script"] if "requirements" not in line):
         done = run(["bash", "-c", command.replace("install rocm-doctor", f"install -q {ROOT}")], folder, PATH=path)
         print(f"    {command[:60]}: {done.returncode}")
         if done.returncode:
@@ -168,12 +176,19 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         base = Path(scratch)
-        for name, check in (("pre-commit", hook), ("action", action), ("gitlab", gitlab)):
+        checks: dict[str, Callable[[Path, Path], int]] = {
+            "hook-lint": lambda folder, _: hook(folder, base / "pre-commit-home", "rocm-doctor-lint"),
+            "hook-check": lambda folder, _: hook(folder, base / "pre-commit-home", "rocm-doctor-check"),
+            "action-lint": lambda folder, temporary: action(folder, temporary, {}),
+            "action-check": lambda folder, temporary: action(folder, temporary, {"environment": ".venv"}),
+            "gitlab-lint": lambda folder, temporary: gitlab(folder, temporary, "rocm-doctor"),
+            "gitlab-check": lambda folder, temporary: gitlab(folder, temporary, "rocm-doctor-check"),
+        }
+        for name, check in checks.items():
             for words, text, code in (("with a fault", FAULT, 1), ("without", RIGHT, 0)):
                 print(f"{name}, {words}:")
                 (base / f"{name}-{code}-tmp").mkdir()
-                temporary = base / "pre-commit-home" if check is hook else base / f"{name}-{code}-tmp"
-                expect("exit code", check(repository(base / f"{name}-{code}", text), temporary), code)
+                expect("exit code", check(repository(base / f"{name}-{code}", text), base / f"{name}-{code}-tmp"), code)
         for event, calls in (("hostile-shell", 1), ("other-cuda-oom", 0)):
             print(f"triage, {event}:")
             expect("comments", triage(event, base / event), calls)

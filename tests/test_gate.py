@@ -260,3 +260,19 @@ def test_nothing_of_this_machine_is_read(tmp_path: Path) -> None:
     facts = report["snapshot"]["facts"]
     assert not {"kernel", "cpu", "ram_bytes", "kfd.exists", "pci.gpus", "host.id", "user.groups", "shm_bytes"} & set(facts)
     assert report["host"] == ""
+
+
+@pytest.mark.parametrize(("packages", "code"), [({"torch": "2.9.1"}, 1), ({"torch": "2.9.1+cpu"}, 1), ({"numpy": "2.3.5"}, 1)])
+def test_a_strict_audit_for_a_gpu_fails_without_a_framework_for_it(
+    tmp_path: Path, packages: Mapping[str, str], code: int
+) -> None:
+    venv = str(environment(tmp_path / "venv", packages))
+    assert [called("audit", "--gpu", "gfx1100", *strict, "--python", venv).returncode for strict in ([], ["--strict"])] == [
+        0,
+        code,
+    ]
+
+
+def test_a_strict_audit_passes_where_a_framework_has_the_code(tmp_path: Path) -> None:
+    venv = environment(tmp_path / "venv", ROCM64, {"torch/lib/libtorch_hip.so": ["gfx1100"]})
+    assert called("audit", "--gpu", "gfx1100", "--strict", "--python", str(venv)).returncode == 0

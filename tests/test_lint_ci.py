@@ -46,7 +46,7 @@ def run(command: list[str], tools: Path, cwd: Path, **env: str) -> subprocess.Co
 def test_the_action_annotates_summarises_and_keeps_the_exit_code(tools: Path, tmp_path: Path) -> None:
     env = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "s.md"), "GITHUB_OUTPUT": str(tmp_path / "out"),
            "GPU": "gfx1100", "ROCM": "6.3", "SARIF": str(tmp_path / "r.sarif"), "PATHS": ".\n"}  # fmt: skip
-    done = run(["bash", str(ACTION / "lint.sh")], tools, REPOS / "pip-extra-index", **env)
+    done = run(["bash", str(ACTION / "judge.sh")], tools, REPOS / "pip-extra-index", **env)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("::error file=requirements.txt,line=3,")
     assert (tmp_path / "out").read_text() == "verdict=problems\n"
@@ -56,7 +56,7 @@ def test_the_action_annotates_summarises_and_keeps_the_exit_code(tools: Path, tm
 
 
 def test_the_action_takes_the_policy_of_the_repository(tools: Path, tmp_path: Path) -> None:
-    done = run(["bash", str(ACTION / "lint.sh")], tools, REPOS / "healthy-uv", RUNNER_TEMP=str(tmp_path))
+    done = run(["bash", str(ACTION / "judge.sh")], tools, REPOS / "healthy-uv", RUNNER_TEMP=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

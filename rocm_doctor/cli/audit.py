@@ -21,6 +21,7 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
 from rocm_doctor.cli.common import InputError, completes, interpreter, python_option, write_file
 from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.rules.frameworks import FRAMEWORKS
 
 ROCM = Path("/opt/rocm")
 QUIET_SECONDS = 2.0
@@ -44,7 +45,11 @@ QUIET_SECONDS = 2.0
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--no-redact", is_flag=True, help="Keep host and user in JSON and in files.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if a library could not be judged for a --gpu.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="With --gpu: exit with 1 if an environment has no framework with code for AMD GPUs, with 3 if a library could not be judged.",
+)
 def command(
     path: Path | None,
     gpus: tuple[str, ...],
@@ -66,13 +71,27 @@ def command(
         body = msgspec.to_builtins(_as_json(result, gpus, override))
         text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redacted(body)), indent=1).decode()
     else:
-        lines = table.lines(result, gpus, override, 100)
+        lines = [*table.lines(result, gpus, override, 100), *_without_framework(result, gpus)]
         text = "\n".join(_redacted(lines) if output and not no_redact else lines)
     if output:
         write_file(output, f"{text}\n".encode())
     else:
         click.echo(text)
     sys.exit(_exit_code(result, gpus, override, strict))
+
+
+def _frameworks(result: Audit) -> list[str]:
+    """The frameworks whose libraries hold GPU code."""
+    held = {holding.library for holding in result.holdings}
+    return [one.name for one in FRAMEWORKS if one.library in held]
+
+
+def _without_framework(result: Audit, gpus: tuple[str, ...]) -> list[str]:
+    """A line for an environment that no framework could use a --gpu with, whatever other libraries hold."""
+    if not gpus or result.kind != "environment" or _frameworks(result):
+        return []
+    names = ", ".join(one.name for one in FRAMEWORKS)
+    return [f"no framework here has code for AMD GPUs ({names}): `rocm-doctor check --gpu {gpus[0]}` names the cause"]
 
 
 def _redacted(plain: Any) -> Any:
@@ -136,10 +155,10 @@ def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict
     """The audit, and for each GPU whether it can load the code of each place (null: unknown)."""
     cards = {gpu: {h.path: table.runs(h, gpu, override) for h in result.holdings} for gpu in gpus}
     missing = {gpu: [h.path for h in table.holes(result, gpu, override)] for gpu in gpus}
-    return {"audit": result, "override": override, "gpus": cards, "missing": missing}
+    return {"audit": result, "override": override, "gpus": cards, "missing": missing, "frameworks": _frameworks(result)}
 
 
 def _exit_code(result: Audit, gpus: tuple[str, ...], override: str | None, strict: bool) -> int:
-    if any(table.holes(result, gpu, override) for gpu in gpus):
+    if any(table.holes(result, gpu, override) for gpu in gpus) or (strict and _without_framework(result, gpus)):
         return 1
     return 3 if strict and any(table.unknown(result, gpu, override) for gpu in gpus) else 0

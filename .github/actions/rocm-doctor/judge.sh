@@ -4,19 +4,27 @@
 set -u
 
 args=()
-while IFS= read -r path; do
-  [ -n "$path" ] && args+=("$path")
-done <<< "${PATHS:-.}"
-
 add() {
   if [ -n "$2" ]; then
     args+=("$1" "$2")
   fi
 }
-add --gpu "${GPU:-}"
+
+if [ -n "${ENVIRONMENT:-}" ]; then
+  args+=(check --python "$ENVIRONMENT")
+  while IFS= read -r gpu; do
+    add --gpu "$gpu"
+  done <<< "${GPU:-declared}"
+else
+  args+=(lint)
+  while IFS= read -r path; do
+    [ -n "$path" ] && args+=("$path")
+  done <<< "${PATHS:-.}"
+  add --gpu "${GPU:-}"
+  add --python "${PYTHON:-}"
+  add --target "${TARGET:-}"
+fi
 add --rocm "${ROCM:-}"
-add --python "${PYTHON:-}"
-add --target "${TARGET:-}"
 add --fail-on "${FAIL_ON:-}"
 add --baseline "${BASELINE:-}"
 
@@ -27,9 +35,15 @@ if [ -n "${SARIF:-}" ]; then
 fi
 args+=(--format github)
 
-"${DOCTOR:-rocm-doctor}" lint "${args[@]}"
+"${DOCTOR:-rocm-doctor}" "${args[@]}"
 code=$?
 if [ -s "$report" ] && [ -n "${GITHUB_OUTPUT:-}" ]; then
-  sed -n 's/^ "verdict": "\([a-z]*\)",*$/verdict=\1/p' "$report" | head -n 1 >> "$GITHUB_OUTPUT"
+  # A report for each target: the worst verdict.
+  for verdict in problems undetermined ready; do
+    if grep -q "^ \{1,3\}\"verdict\": \"$verdict\",*$" "$report"; then
+      echo "verdict=$verdict" >> "$GITHUB_OUTPUT"
+      break
+    fi
+  done
 fi
 exit "$code"
