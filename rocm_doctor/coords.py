@@ -94,6 +94,11 @@ COORDS: dict[str, Coord] = {
     "rocm.on_path": Coord("list", "ROCm installations that LD_LIBRARY_PATH leads to, as path=version"),
     "runtime.version": Coord("version", "HSA runtime version as rocminfo prints it (1.14); not a ROCm version"),
     "hip.version": Coord("version", "HIP version of hipconfig or of the runtime"),
+    "rdma.ports": Coord("number", "ports of RDMA network adapters"),
+    "rdma.active": Coord("number", "RDMA ports that are active"),
+    "rdma.down": Coord("list", "RDMA ports that are not active, without those that are switched off"),
+    "rdma.without_gid": Coord("list", "active RDMA ports without an address (GID)"),
+    "tools.slow": Coord("list", "tools that took longer than 5 s to answer"),
     "tool.": Coord("word", "how a tool ended that did not answer: hung, or died by a signal"),
     "hsa.status": Coord("word", "HSA error that rocminfo ended with"),
     # Python and packages
@@ -232,6 +237,16 @@ COORDS: dict[str, Coord] = {
     "gpu.power_cap_watts": Coord("number", "power limit in force, in watts"),
     "gpu.power_default_watts": Coord("number", "power limit that the board has by default, in watts"),
     "gpu.links": Coord("list", "links to other KFD nodes as kind:node (xgmi:3, pcie:0)"),
+    "gpu.ras_uncorrectable": Coord(
+        "number", "errors that the GPU could not correct since the driver was loaded, of all its blocks"
+    ),
+    "gpu.ras_correctable": Coord("number", "errors that the GPU corrected since the driver was loaded"),
+    "gpu.ras_correctable_per_day": Coord("number", "errors that the GPU corrected, by the day since the machine was started"),
+    "gpu.retired_pages": Coord("number", "pages of device memory that were taken out of use as bad"),
+    "gpu.xgmi_errors": Coord("number", "errors on the links to other GPUs (XGMI), corrected or not"),
+    "gpu.pcie_replays": Coord("number", "packets that were sent again over PCIe"),
+    "gpu.pcie_errors": Coord("number", "uncorrectable PCIe errors of the GPU's port, without requests that are not supported"),
+    "gpu.held_bytes": Coord("number", "device memory that compute processes hold, in bytes"),
     "gpu.numa_node": Coord("number", "NUMA node"),
     "gpu.visible": Coord("flag", "left visible by ROCR_/HIP_/CUDA_VISIBLE_DEVICES"),
 }

@@ -15,6 +15,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernel.kfd", ("sys/class/kfd*", "paste/*-kfd")),
     ("kernel.drm", ("sys/class/drm/*",)),
     ("kernel.pci", ("sys/bus/pci*", "sys/class/kfd*")),
+    ("kernel.health", ("sys/class/drm/*/.health", "sys/class/kfd/kfd/proc", "sys/class/infiniband")),
     ("kernel.devices", ("dev/*", *_TEXT)),
     ("kernel.driver", ("sys/module/*", "proc/modules", "etc/modprobe.d/*")),
     ("kernel.host", ("*",)),

@@ -19,6 +19,8 @@ from rocm_doctor.workers import process
 
 USABLE = ("idle", "mixed", "allocated", "completing", "planned", "blocked")
 """States of sinfo in which a task may start: at once, or when something ends."""
+OCCUPIED = ("mixed", "allocated", "completing")
+"""States in which jobs run."""
 RESERVED = ("reserved", "maint")
 """States in which a task may start with --reservation."""
 UNREACHABLE = "*~#!%^"
@@ -59,11 +61,15 @@ def _why_not(state: State | None, reserved: bool) -> str:
     """Why no task can start on a node in that state; empty if one can."""
     if state is None:
         return "not a node of this cluster"
-    base = state.name.rstrip(UNREACHABLE + "$@+-")
+    base = _base(state)
     if base in RESERVED and not reserved:
         return f"{state.name}: --engine-arg=--reservation=NAME runs there"
     usable = base in (*USABLE, *RESERVED) and not set(state.name) & set(UNREACHABLE)
     return "" if usable else f"{state.name}: {state.reason}"
+
+
+def _base(state: State) -> str:
+    return state.name.rstrip(UNREACHABLE + "$@+-")
 
 
 def _launch(request: Request, name: str, state: State, job: str, inside: bool) -> Launch:
@@ -74,6 +80,9 @@ def _launch(request: Request, name: str, state: State, job: str, inside: bool) -
         "srun", "--quiet", f"--nodelist={name}", "--nodes=1", "--ntasks=1", f"--job-name={job}", "--input=none", *alone, *request.extra,
         *node_command(request, name),
     ]  # fmt: skip
+    # A job that runs there may hold the GPUs' memory.
+    if request.asked[0] == "check" and not inside and _base(state) in OCCUPIED:
+        argv += ["--ignore", "hw.below-capacity:vram-held"]
     outside = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_JOB", "SLURM_STEP", "SLURM_N"))}
     return Launch(argv, [name], None if inside else outside)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.files import exists, marker, names_in, read, read_all, text_of
+from rocm_doctor.sources.live.health import gpu_health, gpu_processes, rdma_ports
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
@@ -35,7 +36,7 @@ _LOG_LIMIT = 1 << 22
 
 def kernel_files(root: Path) -> list[Artifact]:
     """Every artifact of the kernel's own about GPUs, under its path."""
-    return [*_kfd(root), *_drm(root), *_pci(root), *_module(root), *_debugfs(root)]
+    return [*_kfd(root), *gpu_processes(root), *_drm(root), *rdma_ports(root), *_pci(root), *_module(root), *_debugfs(root)]
 
 
 def _kfd(root: Path) -> Iterator[Artifact]:
@@ -69,6 +70,7 @@ def _links(root: Path, device: str) -> Iterator[Artifact]:
         yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
         yield from _slot_link(root, device)
         yield from _power(root, device)
+        yield from gpu_health(root, device)
     else:
         note = f"the GPU is {status}; reading its link could wake it"
         yield from (Artifact(f"{device}/{file}", "live", missing="not-asked", note=note) for file in _LINK_FILES)

@@ -1,0 +1,67 @@
+"""Counters of errors and who uses what, as the kernel keeps them: RAS and PCIe of each GPU, memory of each process, RDMA ports.
+
+Serial numbers and addresses (the GIDs of a port) are not kept: how many there are is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.files import names_in, text_of
+
+PROCESSES = "sys/class/kfd/kfd/proc"
+RDMA = "sys/class/infiniband"
+_NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
+_PORT_FILES = ("state", "phys_state", "link_layer", "rate")
+_MOST = 256
+"""Processes, and GIDs of a port, that are looked at."""
+
+
+def gpu_health(root: Path, device: str) -> Iterator[Artifact]:
+    """`.health`: the error counters of the GPU. Only for a GPU that is awake: the driver asks it."""
+    told: list[str] = []
+    for name in names_in(root, f"{device}/ras"):
+        if name.endswith("_err_count"):
+            lines = text_of(root, f"{device}/ras/{name}").splitlines()
+            told += [f"{name.removesuffix('_err_count')} {line.strip()}" for line in lines if ":" in line]
+        elif name == "gpu_vram_bad_pages":
+            told.append(f"bad pages: {text_of(root, f'{device}/ras/{name}').count(' : ') // 2}")
+    if replays := text_of(root, f"{device}/pcie_replay_count").strip():
+        told.append(f"pcie replays: {replays}")
+    for kind in ("fatal", "nonfatal"):
+        words = [line.split() for line in text_of(root, f"{device}/aer_dev_{kind}").splitlines()]
+        counts = {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+        # A request that is not supported is usual while the bus is enumerated.
+        if counts:
+            told.append(f"pcie {kind}: {sum(n for name, n in counts.items() if not name.startswith(('TOTAL', 'UnsupReq')))}")
+    if told:
+        uptime = text_of(root, "proc/uptime").split()
+        told += [f"uptime: {uptime[0].partition('.')[0]}"] if uptime else []
+        yield Artifact(f"{device}/.health", "live", "".join(f"{line}\n" for line in told))
+
+
+def gpu_processes(root: Path) -> Iterator[Artifact]:
+    """Device memory by process and GPU (the driver's number of it), for processes that have some."""
+    held: list[str] = []
+    for pid in [name for name in names_in(root, PROCESSES) if name.isdigit()][:_MOST]:
+        for name in names_in(root, f"{PROCESSES}/{pid}"):
+            size = text_of(root, f"{PROCESSES}/{pid}/{name}").strip() if name.startswith("vram_") else ""
+            if size.isdigit() and int(size):
+                held.append(f"{pid} {name.removeprefix('vram_')}: {size}\n")
+    if held:
+        yield Artifact(PROCESSES, "live", "".join(held))
+
+
+def rdma_ports(root: Path) -> Iterator[Artifact]:
+    """State of each RDMA port, and how many GIDs it has."""
+    told: list[str] = []
+    for device in names_in(root, RDMA):
+        for port in names_in(root, f"{RDMA}/{device}/ports"):
+            folder = f"{RDMA}/{device}/ports/{port}"
+            told += [f"{device}/{port} {name}: {text_of(root, f'{folder}/{name}').strip()}\n" for name in _PORT_FILES]
+            gids = (text_of(root, f"{folder}/gids/{name}").strip() for name in names_in(root, f"{folder}/gids")[:_MOST])
+            told.append(f"{device}/{port} gids: {sum(gid not in ('', _NO_GID) for gid in gids)}\n")
+    if told:
+        yield Artifact(RDMA, "live", "".join(told))
