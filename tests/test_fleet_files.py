@@ -137,13 +137,11 @@ def test_the_slurm_hook_compares_gpus_with_the_gres(hook: Hook) -> None:
 
 @linux
 def test_the_slurm_hook_lets_a_job_have_memory(root: Path, hook: Hook) -> None:
-    """What a process holds on an idle node was left behind."""
     held = root / "n1/sys/class/kfd/kfd/proc/4211/vram_20001"
     held.parent.mkdir(parents=True)
     held.write_text(f"{180 << 30}\n")
     try:
         assert hook(state="ALLOCATED") == hook(state="MIXED+COMPLETING") == (0, "", "")
-        assert "another process holds the GPU's memory" in hook()[1]
     finally:
         well(root, "n1")
 

@@ -5,9 +5,10 @@
 #   slurm.conf: HealthCheckProgram=/etc/slurm/rocm-doctor.sh  HealthCheckInterval=300
 #               Prolog=/etc/slurm/rocm-doctor.sh  SchedulerParameters=nohold_on_prolog_fail
 #
-# Only a node with GPUs in its Gres is touched. A doctor that is missing, fails, takes too long or cannot decide changes nothing and says
-# so in the system log. Only a node whose reason begins with "rocm-doctor/health:" is resumed: what a person or another check drained
-# stays. Exit code 1, on which a Prolog requeues the job, after a drain only; an Epilog always ends with 0.
+# Only a node with GPUs in its Gres is touched, for errors and not for warnings (a job may hold the GPUs' memory). A doctor that is missing,
+# fails, takes too long or cannot decide changes nothing and says so in the system log. Only a node whose reason begins with
+# "rocm-doctor/health:" is resumed: what a person or another check drained stays. Exit code 1, on which a Prolog requeues the job, after a
+# drain only; an Epilog always ends with 0.
 doctor=${ROCM_DOCTOR:-@doctor@}
 policy=${ROCM_DOCTOR_POLICY:-/etc/rocm-doctor/policy.yaml}
 limit=${ROCM_DOCTOR_LIMIT:-20}
@@ -27,19 +28,15 @@ gpus=$(field Gres | tr , '\n' | sed -n 's/^gpu:\([^:(]*:\)*\([0-9][0-9]*\).*/\2/
 command -v "$doctor" >/dev/null || unchanged "no program $doctor"
 
 set -- --expect "$gpus" --nodes "$node" --strict --format fail
-# A job that runs here may hold the GPUs' memory; on an idle node it was left behind.
-case $(field State) in IDLE*) held= ;; *) held=--ignore=hw.below-capacity:vram-held ;; esac
 [ ! -e "$policy" ] || set -- --policy "$policy" "$@"
 said=$(
-    timeout -k 5 "$((limit + 5))" "$doctor" fleet node --plain --as "$node" --limit "$limit" -- check --no-smoke ${held:+"$held"} 2>/dev/null |
+    timeout -k 5 "$((limit + 5))" "$doctor" fleet node --plain --as "$node" --limit "$limit" -- check --no-smoke 2>/dev/null |
         timeout -k 5 "$((limit + 5))" "$doctor" fleet judge - "$@" 2>/dev/null
 )
 code=$?
-state=$(printf '%s\n' "$said" | cut -f 2)
-[ "$state" != undetermined ] || [ -z "$held" ] || exit 0 # nothing but the job's memory
 said=$(printf '%s' "$said" | cut -f 3 | tr '\n' ' ' | cut -c 1-200)
 # A Python that cannot import the doctor ends with 1, too, and says nothing.
-[ "$code" = 0 ] || { [ "$code" = 1 ] && [ -n "$said" ]; } || unchanged "${said:-${state:-the doctor ended with $code}}"
+[ "$code" = 0 ] || { [ "$code" = 1 ] && [ -n "$said" ]; } || unchanged "${said:-the doctor ended with $code}"
 
 case $code-$(field State) in
 1-*DRAIN*) failed ;;
