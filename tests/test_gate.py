@@ -11,13 +11,17 @@ from xml.etree import ElementTree
 import pytest
 from called import called
 from environments import BNB, FLASH, environment
+from machines import card, open_nodes
 
+from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Report
+from rocm_doctor.model import Artifact, Report
 from rocm_doctor.pipeline import judge_environment, judge_packages
+from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.declared import Target, installed
 from rocm_doctor.sources.live.python import Interpreter, locate
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 ROCM = {"torch": "2.9.1+rocm6.4"}
 JAX = {"jax": "0.10.2", "jaxlib": "0.10.2", "jax-rocm7-plugin": "0.10.2", "jax-rocm7-pjrt": "0.10.2"}
 
@@ -58,11 +62,13 @@ def test_a_resolved_environment_that_cannot_train_is_an_error(packages: dict[str
 @pytest.mark.parametrize("packages", [{"torch": "2.9.1"}, JAX])
 def test_what_the_packages_do_not_tell_is_undetermined(packages: dict[str, str]) -> None:
     report = resolved(packages)
-    assert (report.verdict, errors(report)) == ("undetermined", [])
+    assert (report.verdict, errors(report), report.questions) == ("undetermined", [], ())
 
 
 def test_cuda_packages_of_something_else_do_not_make_a_rocm_torch_a_cuda_torch() -> None:
-    assert errors(resolved(ROCM | {"nvidia-cublas-cu12": "12.8.4.1"})) == []
+    beside = {"nvidia-cublas-cu12": "12.8.4.1"}
+    assert errors(resolved(ROCM | beside)) == []
+    assert "torch 2.9.1+cpu is a CPU build" in resolved({"torch": "2.9.1+cpu"} | beside).summary
 
 
 def test_a_cpu_torch_beside_jax_for_amd_is_no_error() -> None:
@@ -77,13 +83,19 @@ def test_what_is_declared_beside_the_gpu_is_judged() -> None:
     values = [facts.get(name).value for name in ("rocm.version", "driver.version", "kernel", "platform", "wsl")]
     assert values == ["6.4", None, "6.8.0", "linux", True]
     assert all(r.origin == "target" for r in facts.get("kernel").readings)
+    windows = resolved(ROCM, driver="25.11.1", os="windows").snapshot
+    assert [windows.get(name).value for name in ("driver.windows", "platform", "wsl")] == ["25.11.1", "windows", False]
+
+
+def read(folder: Path, **variables: str) -> list[Artifact]:
+    """What is read of an environment, with these variables in force."""
+    examined = locate(str(folder), Path("/"), {})
+    assert isinstance(examined, Interpreter), examined
+    return installed(examined, Path("/"), variables)
 
 
 def judged(folder: Path, gpu: str, **variables: str) -> Report:
-    """The report on an environment, with these variables in force."""
-    examined = locate(str(folder), Path("/"), {})
-    assert isinstance(examined, Interpreter), examined
-    return judge_environment(installed(examined, Path("/"), variables), Target(gpu), load())
+    return judge_environment(read(folder, **variables), Target(gpu), load())
 
 
 ROCM64 = {"torch": "2.9.1+rocm6.4", "pytorch-triton-rocm": "3.5.1"}
@@ -144,6 +156,15 @@ def test_a_healthy_environment_has_code_for_its_target(
     assert report.summary.startswith(f"this environment has code for {gpu}: ")
 
 
+def test_the_report_names_the_target_and_the_framework_in_the_place_of_a_machine(tmp_path: Path) -> None:
+    plugin = {"jax_plugins/xla_rocm7/xla_rocm_plugin.so": ["gfx1100"]}
+    text = render("text", judged(environment(tmp_path / "venv", JAX, plugin), "gfx1100"), RenderOptions())
+    assert "  for    Navi 31 (gfx1100)\n" in text
+    assert "  ✓ JAX        0.10.2, built for ROCm 7\n  ✓ GPU code   JAX has kernels for gfx1100\n" in text
+    [found] = [f for f in resolved(ROCM, "gfx906").findings if f.id == "arch.blas-missing"]
+    assert (found.subject, found.subject_kind) == ("gfx906", "target")
+
+
 def test_a_jax_plugin_of_which_no_code_is_known_is_not_called_ready(tmp_path: Path) -> None:
     assert judged(environment(tmp_path / "venv", JAX), "gfx1100").verdict == "undetermined"
 
@@ -176,6 +197,9 @@ def check(*args: str) -> tuple[int, dict[str, Any]]:
 
 def test_an_unpacked_image_is_read_below_its_root_and_never_started(tmp_path: Path) -> None:
     root = image(tmp_path / "image", ROCM64)
+    (tmp_path / "rocm-9.9.0" / ".info").mkdir(parents=True)
+    (tmp_path / "rocm-9.9.0" / ".info" / "version").write_text("9.9.0")
+    (root / "opt" / "rocm-9.9.0").symlink_to(tmp_path / "rocm-9.9.0")
     code, report = check("--gpu", "RX 7900 XTX", "--root", str(root), "--python", "/opt/venv")
     facts = report["snapshot"]["facts"]
     assert (code, report["verdict"], report["source"]) == (0, "ready", f"{root} for gfx1100")
@@ -186,6 +210,7 @@ def test_an_unpacked_image_is_read_below_its_root_and_never_started(tmp_path: Pa
     ]
     assert facts["rocm.version"]["readings"][0]["artifact"] == "opt/rocm-6.4.0/.info/version"
     assert "kernel" not in facts
+    assert "9.9.0" not in json.dumps(report)
     assert not [name for name in facts if name.startswith("env.")]
 
 
@@ -276,3 +301,39 @@ def test_a_strict_audit_for_a_gpu_fails_without_a_framework_for_it(
 def test_a_strict_audit_passes_where_a_framework_has_the_code(tmp_path: Path) -> None:
     venv = environment(tmp_path / "venv", ROCM64, {"torch/lib/libtorch_hip.so": ["gfx1100"]})
     assert called("audit", "--gpu", "gfx1100", "--strict", "--python", str(venv)).returncode == 0
+
+
+def told(report: Report) -> set[tuple[str, ...]]:
+    return {(f.id, f.row, f.severity, f.confidence, f.title) for f in report.findings}
+
+
+ENVIRONMENT = ("py/", "code/", "env", "opt/", "usr/", "etc/os-release")
+"""Beginnings of the artifacts that an environment has, too."""
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in FIXTURES.iterdir() if (path / "artifacts").is_dir() or (path / "py").is_dir())
+)
+def test_a_machine_and_its_environment_alone_are_judged_alike(name: str) -> None:
+    """What the machine adds rests on something beside the environment: its driver, its log, its link."""
+    artifacts = pipeline.from_paths([FIXTURES / name])
+    machine = pipeline.judge(artifacts, load(), kind="capture")
+    environment_ = [a for a in artifacts if a.name.startswith(ENVIRONMENT)]
+    gates = [judge_environment(environment_, Target(str(g.get("gfx").value)), load()) for g in machine.snapshot.gpus]
+    assert gates
+    of_gates = set().union(*map(told, gates))
+    assert of_gates <= told(machine)
+    for one in machine.findings:
+        if (one.id, one.row, one.severity, one.confidence, one.title) not in of_gates:
+            beside = [r for r in one.evidence if not r.artifact.startswith((*ENVIRONMENT, "matrix"))]
+            assert beside, one.title
+
+
+@pytest.mark.parametrize("name", STOPPERS)
+def test_an_environment_is_judged_alike_on_the_machine_that_was_declared(tmp_path: Path, name: str) -> None:
+    gpu, packages, code, variables, *_ = STOPPERS[name]
+    artifacts = read(environment(tmp_path / "venv", packages, code), **variables)
+    machine = pipeline.judge([*card(gpu), *open_nodes(), *artifacts], load())
+    gate = judge_environment(artifacts, Target(gpu, os=""), load())
+    assert {f.id for f in gate.findings} == {f.id for f in machine.findings}
+    assert told(gate) == told(machine)

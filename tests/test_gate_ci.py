@@ -60,6 +60,7 @@ def test_the_action_judges_an_environment(project: Path, packages: dict[str, str
     assert (base / "out").read_text() == f"verdict={verdict}\n"
     assert "has code for" in (base / "s.md").read_text() or "is a CUDA build" in (base / "s.md").read_text()
     assert ("::error title=" in done.stdout) is bool(code)
+    assert ("gfx942" in done.stdout) is (not gpu)
 
 
 @pytest.mark.parametrize(("packages", "code"), [(HEALTHY, 0), (CUDA, 1)])
