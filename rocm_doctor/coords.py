@@ -48,6 +48,9 @@ COORDS: dict[str, Coord] = {
     "memlock_bytes": Coord("number", "limit of locked memory in bytes; -1 is unlimited"),
     "cgroup_memory_bytes": Coord("number", "memory limit of the control group in bytes; absent when there is none"),
     "user.groups": Coord("list", "names (or numeric ids) of the process's groups"),
+    "user.joined": Coord(
+        "list", "groups that list the user in the group file and that this login, which is older, does not have"
+    ),
     "user.gids": Coord("list", "numeric ids of the process's groups"),
     "user.member_of": Coord("word", "group that rocminfo says this user is in"),
     "user.missing_group": Coord("word", "group that rocminfo or amd-smi says this user is not in"),

@@ -383,10 +383,18 @@ def _doctor(place: str) -> dict[str, str]:
     program = f"#!/{place}/bin/python\nimport sys\nfrom rocm_doctor.cli import program\nsys.exit(program())\n"
     command = "home/kim/.local/bin/rocm-doctor" if "pipx" in place else f"{place}/bin/rocm-doctor"
     return {
-        f"{_site(place)}/doctor.pth": f"{PROJECT}\n/{imports}\n",
+        f"{_site(place)}/doctor.pth": f"{PROJECT}\n/{imports}\nimport kernel_of_the_machine\n",
         **{f"{imports}/{target.name}": f"{_LINK}{target}" for target in targets},
+        f"{imports}/kernel_of_the_machine.py": _UNAME,
         command: program,
     }
+
+
+_UNAME = """import os
+real, release = os.uname(), open("/proc/sys/kernel/osrelease").read().strip()
+os.uname = lambda: os.uname_result((*real[:2], release, *real[3:]))
+"""
+"""No namespace has a kernel release of its own, so that Python says it in place of the kernel."""
 
 
 def _torch(version: str, site: str) -> dict[str, str]:

@@ -8,7 +8,10 @@ from rocm_doctor.cli.check import smokes
 from rocm_doctor.model import Artifact
 
 NODE = Artifact("dev/kfd", "live", "exists: yes\n")
-TORCH = Artifact("py/torch/version.py", "live", "__version__ = '2.13.0'\n")
+TORCH = Artifact("py/torch/version.py", "live", "__version__ = '2.13.0+rocm7.2'\nhip: Optional[str] = '7.2.53211'\n")
+CUDA = Artifact(
+    "py/torch/version.py", "live", "__version__ = '2.13.0+cu130'\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None\n"
+)
 
 
 def packages(*lines: str) -> Artifact:
@@ -20,6 +23,7 @@ def packages(*lines: str) -> Artifact:
     [
         ([NODE, TORCH, packages("torch==2.13.0")], "torch"),
         ([NODE, TORCH, packages("jax==0.11.2", "torch==2.13.0")], "torch"),
+        ([NODE, CUDA, packages("jax==0.11.2", "torch==2.13.0+cu130")], ""),
         ([NODE, packages("jax==0.11.2", "jaxlib==0.11.2")], "auto"),
         ([NODE, packages("tensorflow-rocm==2.14.0.600")], "auto"),
         ([NODE, packages("jaxtyping==0.3")], ""),

@@ -238,7 +238,7 @@ def test_the_same_note_on_several_gpus_is_one_line() -> None:
     on = [Artifact("proc/sys/kernel/numa_balancing", "live", "1\n")]
     report = judge(on, card("gfx942", 1), card("gfx942", 2))
     assert [line for line in words(report).splitlines() if "NUMA" in line and line.startswith("·")] == [
-        "· the kernel balances memory between NUMA nodes on 2 GPUs [numa-balancing-instinct]"
+        "· the kernel balances memory between NUMA nodes on GPUs 0-1 (gfx942) [numa-balancing-instinct]"
     ]
 
 

@@ -137,6 +137,34 @@ def test_an_integrated_gpu_beside_a_card_is_worth_a_note_and_no_more() -> None:
     assert report.verdict == "ready"
 
 
+@pytest.mark.parametrize(
+    ("gfx", "severity", "verdict", "title"),
+    [
+        ("gfx1036", "error", "problems", "the processor's own GPU is device 0, and torch has no code for gfx1036"),
+        ("gfx1151", "note", "ready", "the processor's own GPU is device 0"),
+    ],
+)
+def test_an_integrated_gpu_that_is_device_0_takes_the_run(gfx: str, severity: str, verdict: str, title: str) -> None:
+    report = judge(open_nodes(), [*card(gfx, 1), *card("gfx1100", 2)], torch("2.13.0+rocm7.2", "7.2.53211-e1a6bc5663"))
+    found = named(report, "arch.igpu-interferes")
+    assert (found.severity, found.title, report.verdict) == (severity, title, verdict)
+    assert [c.text for c in found.commands] == ["export HIP_VISIBLE_DEVICES=1"]
+
+
+def test_an_integrated_gpu_at_device_0_explains_the_failure_of_the_first_kernel() -> None:
+    log = [Artifact("log/train.log", "bundle", "RuntimeError: HIP error: invalid device function\n")]
+    report = judge(open_nodes(), [*card("gfx1036", 1), *card("gfx1100", 2)], torch("2.9.1+rocm6.4"), log)
+    assert report.findings[0].id == "arch.igpu-interferes"
+    assert {f.follows_from for f in report.findings if f.row == "sig-invalid-device-function"} == {"arch.igpu-interferes"}
+
+
+def test_a_finding_on_several_gpus_is_one() -> None:
+    report = judge(open_nodes(), [*card("gfx906", 1), *card("gfx906", 2), *card("gfx906", 3)], torch("2.9.1+rocm6.4"))
+    assert [f.subject for f in report.findings if f.id == "arch.blas-missing"] == ["GPUs 0-2 (gfx906)"]
+    mixed = judge(open_nodes(), [*card("gfx906", 1), *card("gfx1100", 2), *card("gfx906", 3)], torch("2.9.1+rocm6.4"))
+    assert [f.subject for f in mixed.findings if f.id == "arch.blas-missing"] == ["GPUs 0, 2 (gfx906)"]
+
+
 def test_a_mask_that_hides_it_silences_the_note() -> None:
     report = judge(open_nodes(), [*card("gfx1100", 1), *card("gfx1036", 2)], torch("2.9.1+rocm6.4"), env(HIP_VISIBLE_DEVICES="0"))
     assert "arch.igpu-interferes" not in [f.id for f in report.findings]
@@ -153,4 +181,8 @@ def test_a_card_that_a_mask_hides_is_not_trained_on() -> None:
     two = [*card("gfx1100", 1), *card("gfx1036", 2)]
     report = judge(open_nodes(), two, torch("2.9.1+rocm6.4"), env(HIP_VISIBLE_DEVICES="1"))
     assert report.snapshot.gpus[0].get("visible").value is False
-    assert "arch.not-in-build" in serious(report) or "arch.override-needed" in serious(report)
+    found = named(report, "arch.igpu-interferes")
+    assert (found.title, [c.text for c in found.commands]) == (
+        "HIP_VISIBLE_DEVICES=1 leaves only the processor's own GPU, and torch has no code for gfx1036",
+        ["export HIP_VISIBLE_DEVICES=0"],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.common import (
     InputError,
     baselined,
@@ -181,7 +183,7 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
     if was_interrupted(artifacts):
         click.echo("interrupted: the report covers what was read until then", err=True)
     elif smoke and sysroot is None and not (framework := smokes(artifacts)):
-        click.echo("smoke test skipped: it needs a GPU, and torch, JAX or TensorFlow", err=True)
+        click.echo("smoke test skipped: it needs a GPU, and JAX, TensorFlow or a ROCm build of torch", err=True)
     elif smoke and sysroot is None:
         from rocm_doctor.smoke.runner import run_smoke
 
@@ -233,15 +235,19 @@ def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
 
 
+_NO_HIP = regex(r"^hip\b[^=\n]*=\s*None\s*$", re.MULTILINE)
+
+
 def smokes(artifacts: list[Artifact]) -> str:
-    """The framework to test: torch, or auto where only others are installed. Empty without any, or without a device: the kernel's node,
-    WSL's, or on Windows a GPU that hipInfo lists.
+    """The framework to test: torch, or auto where only others are installed. Empty without any, without a device (the kernel's node,
+    WSL's, or on Windows a GPU that hipInfo lists), or where torch's version file says that it is a build for the CPU or CUDA: what it
+    computes says nothing of the GPU.
     """
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
     if not node and "device#" not in texts.get("cmd/hipInfo", ""):
         return ""
     if "py/torch/version.py" in texts:
-        return "torch"
+        return "" if _NO_HIP.search(texts["py/torch/version.py"]) else "torch"
     names = {line.partition("==")[0] for line in texts.get("py/packages", "").splitlines()}
     return "auto" if names & {"jax", "tensorflow", "tensorflow-rocm"} else ""

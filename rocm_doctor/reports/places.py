@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Reading, Report
 
-_GPU = regex(r"(GPU \d+) \((gfx\w+)\)")
+_GPU = regex(r"(GPUs? [\d, -]+) \((gfx\w+)\)")
 _LINE = regex(r"line (\d+)")
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Reading, Snapshot
+from rocm_doctor.model import Fact, Finding, Reading, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import finding, readings
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
 _WHY_NOT_LOADED = {
-    "driver.blacklisted": "a file in modprobe.d blacklists it",
     "nomodeset": "the kernel command line blocks it",
     "secure_boot": "secure boot may have rejected the module",
 }
@@ -81,11 +80,29 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     if snapshot.gpus_listed and not snapshot.gpus:
         title = "no AMD GPU visible, because the kernel lists none and amdgpu is not loaded"
         return finding(matrix, "access.no-gpu", title=title, evidence=evidence)
+    blacklist = snapshot.get("driver.blacklisted")
+    if isinstance(blacklist.value, str):
+        return _blacklisted(matrix, blacklist, evidence)
     why = next((words for name, words in _WHY_NOT_LOADED.items() if snapshot.get(name).value not in (None, False)
                 and snapshot.get(name).known), "")  # fmt: skip
     more = readings(snapshot, *(n for n in _WHY_NOT_LOADED if _said(snapshot, n) and snapshot.get(n).value is not False))
     return finding(
         matrix, "access.driver-not-loaded", title="amdgpu is not loaded" + (f": {why}" if why else ""), evidence=evidence + more
+    )
+
+
+def _blacklisted(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...]) -> Finding:
+    """The finding for a line of modprobe.d that keeps amdgpu from loading, with the commands that comment it out."""
+    line = next((n for r in blacklist.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
+    off = filled("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{blacklist.value}") if line else ()
+    return finding(
+        matrix,
+        "access.driver-not-loaded",
+        title=f"amdgpu is not loaded: /{blacklist.value} blacklists it",
+        cause="A file under /etc/modprobe.d tells the kernel not to load amdgpu. Without it no program can reach the GPU.",
+        advice="Take the line out, write the boot image anew, and restart.",
+        evidence=evidence + blacklist.readings,
+        commands=(*off, "sudo update-initramfs -u", "sudo dracut --force"),
     )
 
 
@@ -134,6 +151,17 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         )
     if snapshot.get("user.root").value is True:
         return _refused_to_root(snapshot, matrix, node, evidence)
+    joined = snapshot.get("user.joined").value
+    if isinstance(joined, tuple) and group in joined:
+        return finding(
+            matrix,
+            "access.permission",
+            title=f"permission denied on {node}: this login is older than the user's membership in {group}",
+            cause="A login keeps the groups that the user had when it began. The user is in the group by now; these processes are not.",
+            advice="Log out and in again (a desktop session too; over ssh, close every connection). newgrp does it for one shell.",
+            evidence=evidence + readings(snapshot, "user.joined"),
+            commands=filled("newgrp {group}", group=group),
+        )
     if _in_group(snapshot, name):
         return _refused_to_member(snapshot, matrix, node, evidence)
     groups = group if isinstance(group, str) and group != "root" else "render,video"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.commands import filled
-from rocm_doctor.facts.derive import masks
+from rocm_doctor.facts.derive import HIP, masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
@@ -20,9 +20,10 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each GPU to train on."""
     if snapshot.get("torch.build").value != "rocm":
         return
+    discrete = any(g.get("is_apu").value is False for g in snapshot.gpus)
     for subject, gpu in to_train_on(snapshot):
         gfx = gpu.get("gfx").value
-        if isinstance(gfx, str):
+        if isinstance(gfx, str) and not (discrete and gpu.get("is_apu").value is True):  # igpu_beside_dgpu judges that one
             found = _missing_code(snapshot, matrix, gpu, gfx, subject) or _missing_blas(snapshot, matrix, gpu, gfx, subject)
             if found:
                 yield found
@@ -134,21 +135,52 @@ def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
 
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """The finding for a visible integrated GPU without code in torch, beside a discrete GPU."""
-    hidden = bool(masks(snapshot))
-    discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
-    for number, gpu in enumerate(snapshot.gpus):
-        if not discrete or hidden or gpu.get("is_apu").value is not True:
-            continue
-        targets, _ = compiled(snapshot, matrix)
-        if holds_code(targets, str(gpu.get("gfx").value)) is not True:
-            yield finding(
-                matrix,
-                "arch.igpu-interferes",
-                severity="note",
-                confidence="low",
-                title="an integrated GPU is visible beside the discrete one",
-                evidence=(*gpu.get("gfx").readings[:1], *gpu.get("is_apu").readings[:1]),
-                subject=subject_of(gpu, number),
-                commands=filled("export HIP_VISIBLE_DEVICES={value}", value=",".join(map(str, discrete))),
-            )
+    """At most one finding on an integrated GPU beside a discrete one: it is the only visible one, or device 0, or merely visible.
+
+    HIP numbers GPUs in the order of the kernel's nodes (assumption: no GPU proves it here), so only nodes tell which is device 0.
+    """
+    cards = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
+    seen = [(n, g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
+    number, gpu = next(((n, g) for n, g in seen if g.get("is_apu").value is True), (0, None))
+    names = masks(snapshot)
+    if not cards or gpu is None or (names and all("visible" not in g.facts for _, g in seen)):
+        return
+    code = holds_code(compiled(snapshot, matrix)[0], str(gpu.get("gfx").value))
+    lacks = f", and torch has no code for {gpu.get('gfx').value}" if code is False else ""
+    alone = not any(n in cards for n, _ in seen)
+    first = (
+        not alone and _precedes(gpu, [g for n, g in seen if n in cards]) and snapshot.get("smoke.integrated-first").value != "no"
+    )
+    takes = alone or first
+    if not lacks and (alone or (not first and (code is True or names))):
+        return
+    if alone:
+        title = f"{names[-1]}={snapshot.get(f'env.{names[-1]}').value} leaves only the processor's own GPU{lacks}"
+    elif first:
+        title = f"the processor's own GPU is device 0{lacks}"
+    else:
+        title = "the processor's own GPU is visible beside the discrete one"
+    yield finding(
+        matrix,
+        "arch.igpu-interferes",
+        severity="error" if takes and lacks else "note",
+        confidence="high" if takes else "low",
+        title=title,
+        evidence=(
+            *readings(snapshot, *(f"env.{n}" for n in names)),
+            *gpu.get("gfx").readings[:1],
+            *gpu.get("is_apu").readings[:1],
+        ),
+        subject=subject_of(gpu, number),
+        advice="Hide the processor's own GPU where the program is started, or switch it off in the firmware.",
+        commands=(
+            *(text for name in names[1:] for text in filled("unset {variable}", variable=name)),
+            *filled("export {variable}={value}", variable=[*names, HIP[0]][0], value=",".join(map(str, cards))),
+        ),
+    )
+
+
+def _precedes(one: Gpu, others: Sequence[Gpu]) -> bool:
+    """True if the kernel numbers this GPU before all of these."""
+    node, nodes = one.get("node").value, [g.get("node").value for g in others]
+    return isinstance(node, int) and all(isinstance(n, int) and node < n for n in nodes)

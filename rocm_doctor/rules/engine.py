@@ -19,7 +19,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import from_row, in_words, lowered, quoted, to_train_on
+from rocm_doctor.rules.findings import from_row, in_words, lowered, on_all, quoted, to_train_on
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.precedence import overruled, overruling
 
@@ -90,7 +90,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
             newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
             _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
-    return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
+    return ranked(on_all(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
 
 
 def _sort_out(

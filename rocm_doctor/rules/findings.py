@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -141,6 +141,34 @@ def subject_of(gpu: Gpu, number: int) -> Subject:
     if any(reading.origin == "target" for reading in gpu.get("gfx").readings):
         return Subject(str(gfx), "target")
     return Subject(f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else ""), "gpu")
+
+
+def on_all(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
+    """The findings, those that differ in nothing but the GPU as one: `GPUs 0-3 (gfx906)`, in the place of the first."""
+    known = {subject_of(gpu, n).name: (n, gpu.get("gfx").value) for n, gpu in enumerate(snapshot.gpus)}
+    alike: dict[Finding, list[Finding]] = {}
+    for one in findings:
+        alike.setdefault(
+            msgspec.structs.replace(one, subject="", evidence=(), fingerprint="") if one.subject in known else one, []
+        ).append(one)
+    return [group[0] if len(group) == 1 else _on_all(group, known) for group in alike.values()]
+
+
+def _on_all(group: Sequence[Finding], known: Mapping[str, tuple[int, Value]]) -> Finding:
+    subjects = dict.fromkeys(one.subject for one in group)
+    if len(subjects) == 1:
+        return group[0]
+    numbers, targets = zip(*sorted((known[subject] for subject in subjects), key=lambda gpu: gpu[0]))
+    gfx = f" ({targets[0]})" if len(set(targets)) == 1 and isinstance(targets[0], str) else ""
+    evidence = tuple(dict.fromkeys(reading for one in group for reading in one.evidence))
+    return stamped(msgspec.structs.replace(group[0], subject=f"GPUs {_spans(numbers)}{gfx}", evidence=evidence))
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """`0-3, 5`: ascending numbers, neighbours as a span."""
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    return ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in zip(starts, ends))
 
 
 def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:

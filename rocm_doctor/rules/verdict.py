@@ -50,9 +50,14 @@ def verdict(
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
     if snapshot.get("declared").value is True:
-        held = ", ".join(one.words(snapshot) for one in for_amd(snapshot))
-        return "ready", f"this environment has code for {_declared(snapshot)}: {held}{_not_judged(snapshot)}", proven
-    return "ready", f"ready to train on {_machine(_cards(snapshot))} with torch {snapshot.get('torch.version').value}", proven
+        return "ready", f"this environment has code for {_declared(snapshot)}: {_held(snapshot)}{_not_judged(snapshot)}", proven
+    held = f"torch {snapshot.get('torch.version').value}" if snapshot.get("torch.version").value else _held(snapshot)
+    return "ready", f"ready to train on {_machine(_cards(snapshot))} with {held}", proven
+
+
+def _held(snapshot: Snapshot) -> str:
+    """The installed frameworks for AMD GPUs, with their versions."""
+    return ", ".join(one.words(snapshot) for one in for_amd(snapshot))
 
 
 def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
@@ -112,10 +117,17 @@ def _not_judged(snapshot: Snapshot) -> str:
 
 
 def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
-    if snapshot.get("torch.version").value is None:
+    """What is not known of torch, or of the frameworks that are installed in its place."""
+    others = for_amd(snapshot)
+    if snapshot.get("torch.version").value is None and others:
+        for one in others:
+            ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
+            if not ran and not all(one.has_code(snapshot, matrix, loaded_as(g)) for g in cards):
+                yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"code.{one.library}")
+    elif snapshot.get("torch.version").value is None:
         place = snapshot.get("python.prefix").value
         where = f"in {place}" if isinstance(place, str) else "in the examined environment"
-        yield Missing(f"torch: not installed {where} (`--python` examines another; `rocm-doctor plan` names what to install)")
+        yield Missing(f"torch: not installed {where}")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
         yield Missing("which torch", "torch.version")
     elif not cards and compiled(snapshot, matrix)[0] is None:

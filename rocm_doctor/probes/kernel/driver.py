@@ -20,7 +20,7 @@ driver.blacklisted = etc/modprobe.d/blacklist-amdgpu.conf
 from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import version_in
@@ -116,10 +116,7 @@ def _plain(value: str) -> str:
 
 def _blacklisted(result: ProbeResult, artifacts: Artifacts) -> None:
     for artifact in artifacts.like("etc/modprobe.d/*"):
-        line = next((line for line in artifact.text.splitlines() if _BLACKLIST.match(line)), None)
-        if line:
-            result.record("driver.blacklisted", artifact.name, _reading(artifact, line))
-
-
-def _reading(artifact: Artifact, line: str) -> Reading:
-    return Reading(artifact.name, "", line.strip()[:200])
+        found = next(((n, line) for n, line in enumerate(artifact.text.splitlines(), 1) if _BLACKLIST.match(line)), None)
+        if found:
+            number, line = found
+            result.record("driver.blacklisted", artifact.name, Reading(artifact.name, f"line {number}", line.strip()[:200]))

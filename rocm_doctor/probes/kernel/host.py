@@ -142,7 +142,7 @@ def _user(result: ProbeResult, artifacts: Artifacts) -> None:
     user = keyed(artifacts.get("user/groups"), ":")
     if "uid" in user:
         result.record("user.root", user["uid"].value == "0", user["uid"].reading)
-    for key, name in (("user.gids", "gids"), ("user.groups", "groups")):
+    for key, name in (("user.gids", "gids"), ("user.groups", "groups"), ("user.joined", "joined")):
         if name in user:
             result.record(key, tuple(user[name].value.split()), user[name].reading)
 

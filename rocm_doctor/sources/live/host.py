@@ -113,9 +113,17 @@ def _user(root: Path) -> str:
         return ""
     gids = sorted({os.getegid(), *os.getgroups()})
     names = group_names(root)
-    return (
-        f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(names.get(gid, str(gid)) for gid in gids)}\n"
-    )
+    mine = [names.get(gid, str(gid)) for gid in gids]
+    return f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(mine)}\n{_joined_since(root, mine)}"
+
+
+def _joined_since(root: Path, groups: list[str]) -> str:
+    """A line with the groups whose list in the group file names the user and which this login does not have; empty without any."""
+    users = (line.split(":") for line in text_of(root, "etc/passwd").splitlines())
+    user = next((row[0] for row in users if len(row) > 2 and row[2] == str(os.geteuid())), "")
+    rows = (line.split(":") for line in text_of(root, "etc/group").splitlines())
+    joined = [row[0] for row in rows if len(row) > 3 and user in row[3].split(",") and row[0] not in groups] if user else []
+    return f"joined: {' '.join(joined)}\n" if joined else ""
 
 
 def _memlock() -> int:

@@ -123,7 +123,7 @@ def _module(root: Path) -> Iterator[Artifact]:
     yield from read_all(root, _PAGE_LIMITS)
     yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
     for name in names_in(root, "etc/modprobe.d"):
-        yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text)
+        yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text.strip())
 
 
 def _module_lines(text: str) -> str:
@@ -131,10 +131,10 @@ def _module_lines(text: str) -> str:
 
 
 def _gpu_options(text: str) -> str:
-    """Lines of a modprobe file that steer the GPU's modules."""
+    """Lines of a modprobe file that steer the GPU's modules; each other one is left empty, so that lines keep their numbers."""
     steering = ("blacklist ", "install ", "options ")
-    lines = (line for line in text.splitlines(keepends=True) if line.startswith(steering))
-    return "".join(line for line in lines if any(word in line for word in ("amdgpu", "ttm", "kfd")))
+    ours = (line.startswith(steering) and any(word in line for word in ("amdgpu", "ttm", "kfd")) for line in text.splitlines())
+    return "".join(f"{line if keep else ''}\n" for line, keep in zip(text.splitlines(), ours))
 
 
 def _debugfs(root: Path) -> Iterator[Artifact]:
