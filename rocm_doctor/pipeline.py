@@ -21,7 +21,7 @@ from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Report, ReportKind, Row, Snapshot, Verdict
+from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Report, ReportKind, Row, Similar, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -194,6 +194,13 @@ def judge_packages(
     from rocm_doctor.sources.declared import listed
 
     return judge_environment(listed(packages, python), target, matrix, source=source, ignore=ignore)
+
+
+def solved_like(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
+    """Solved reports that read like this text, the nearest first; none where it is no complaint."""
+    facts = enrich(read_facts(artifacts, matrix), matrix)
+    weighing = _differential(artifacts, facts, (), matrix)
+    return weighing.near if weighing else ()
 
 
 def _differential(

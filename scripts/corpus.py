@@ -4,9 +4,9 @@
     python scripts/corpus.py add REPORT.md --label access.permission --thread https://github.com/... --confirmed-by reporter \
         --cause "One sentence." --fix "One sentence."
 
-A file under compat_matrix/reports holds one or more reports as YAML documents of one form (`Entry`). A confirmed report of your own
-is one new file under compat_matrix/reports/real. A third of the confirmed reports, chosen by a hash of the thread's address, is for
-testing only: whoever writes rows or reports does not read it. compat_matrix/reports/unconfirmed has threads whose cause a reader judged.
+fixtures/reports holds reports of one form (`Entry`), one a line: real.jsonl those with a confirmed cause, unconfirmed.jsonl threads whose
+cause a reader judged, written.jsonl what was written for a mechanism. A third of the confirmed reports, chosen by a hash of the thread's
+address, is for testing only: whoever writes rows, cures or reports does not read it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import msgspec
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORTS = ROOT / "compat_matrix" / "reports"
+REPORTS = ROOT / "fixtures" / "reports"
 KINDS = ("real", "unconfirmed", "written")
 LONGEST = 60_000
 """Characters of one report: longer ones are cut to what tells."""
@@ -75,17 +75,16 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 @cache
 def load(folder: Path = REPORTS) -> tuple[Entry, ...]:
-    """Every report, real ones first, each kind by file and place. Raises ValueError naming the file of one that is malformed."""
-    return tuple(entry for kind in KINDS for path in sorted((folder / kind).glob("*.yaml")) for entry in read(path))
+    """Every report, real ones first, each kind in its order. Raises ValueError naming file and line of one that is malformed."""
+    return tuple(entry for kind in KINDS for entry in read(folder / f"{kind}.jsonl"))
 
 
 def read(path: Path) -> Iterator[Entry]:
-    with path.open(encoding="utf-8") as stream:
-        for number, document in enumerate(yaml.load_all(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), 1):
-            try:
-                yield msgspec.convert(document, Entry, strict=False)
-            except msgspec.ValidationError as exc:
-                raise ValueError(f"{path}: report {number}: {exc}") from None
+    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
+        try:
+            yield msgspec.json.decode(line, type=Entry)
+        except msgspec.DecodeError as exc:
+            raise ValueError(f"{path}:{number}: {exc}") from None
 
 
 def faults(entries: Sequence[Entry], labels: set[str]) -> Iterator[str]:
@@ -104,31 +103,8 @@ def faults(entries: Sequence[Entry], labels: set[str]) -> Iterator[str]:
             yield f"{entry.id}: the text has {len(entry.text)} characters; 1 to {LONGEST} are allowed"
 
 
-class _Dumper(yaml.SafeDumper):
-    """Texts as literal blocks, so that a diff shows lines."""
-
-
-def _block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _block)
-
-
-def dump(entries: list[Entry]) -> str:
-    """The YAML of these reports, a document each."""
-    return yaml.dump_all(
-        (msgspec.to_builtins(e) for e in entries),
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=130,
-        explicit_start=True,
-    )
-
-
 def labels() -> set[str]:
-    return {d["id"] for d in yaml.safe_load((REPORTS.parent / "diagnoses.yaml").read_text(encoding="utf-8"))} | {"none"}
+    return {d["id"] for d in yaml.safe_load((ROOT / "compat_matrix" / "diagnoses.yaml").read_text(encoding="utf-8"))} | {"none"}
 
 
 def add(args: argparse.Namespace) -> int:
@@ -139,9 +115,9 @@ def add(args: argparse.Namespace) -> int:
     if wrong:
         print(*wrong, sep="\n", file=sys.stderr)
         return 1
-    path = REPORTS / "real" / f"{name}.yaml"
-    path.write_text(dump([entry]), encoding="utf-8")
-    print(f"{path.relative_to(ROOT)}: {'for testing only' if entry.testing else 'for training'}")
+    with (REPORTS / "real.jsonl").open("ab") as stream:
+        stream.write(msgspec.json.encode(entry) + b"\n")
+    print(f"{name}: {'for testing only' if entry.testing else 'for training'}")
     return 0
 
 
@@ -163,7 +139,7 @@ def main() -> int:
     commands.add_parser("check", help="check every report")
     new = commands.add_parser("add", help="add one confirmed report")
     new.add_argument("report", type=Path, help="the text that the person pasted before knowing the answer")
-    new.add_argument("--id", help="name of the file (default: repository and number of the thread)")
+    new.add_argument("--id", help="name of the report (default: repository and number of the thread)")
     for option in ("label", "thread", "cause", "fix"):
         new.add_argument(f"--{option}", required=True)
     new.add_argument("--confirmed-by", required=True, choices=("maintainer", "reporter", "linked-commit"))

@@ -160,7 +160,7 @@ GPU: Choices = {
 
 def facts(matrix: Matrix) -> str:
     """Facts of real reports that are not for testing, one in REAL by a hash of the id."""
-    lines = ["# Written by scripts/regen.py: the facts of reports under compat_matrix/reports."]
+    lines = ["# Written by scripts/regen.py: the facts of reports under fixtures/reports."]
     for entry in corpus.load():
         if entry.real and not entry.testing and zlib.crc32(entry.id.encode()) % REAL == 0:
             lines += ["", f"== {entry.id}", *_snapshot(enrich(read_facts(cut(entry.text, entry.id), matrix), matrix))]

@@ -2,8 +2,8 @@
 
     python scripts/redaction_check.py CAPTURES [TEXTS ...]
 
-CAPTURES holds NAME.expected.json beside what was captured. TEXTS are folders of reports: case.md files, .jsonl with a `text` in
-each line, or .yaml as in compat_matrix/reports/written. Each input is judged as it is and after `redact_artifacts`, as a bundle would carry it. Ends with 1 for any loss.
+CAPTURES holds NAME.expected.json beside what was captured. TEXTS are folders of reports: case.md files, or .jsonl with a `text` in
+each line, as in fixtures/reports. Each input is judged as it is and after `redact_artifacts`, as a bundle would carry it. Ends with 1 for any loss.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import corpus
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.probe import plain
@@ -48,8 +46,6 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.glob("*.jsonl")):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             yield f"{path.name}:{number}", json.loads(line)["text"]
-    for path in sorted(folder.glob("*.yaml")):
-        yield from ((entry.id, entry.text) for entry in corpus.read(path))
 
 
 def wanted(expected: dict[str, Any]) -> list[str]:

@@ -37,7 +37,7 @@ from rocm_doctor.sources.paste import cut
 
 Judge = Callable[[Sequence[Artifact], Matrix], list[Finding]]
 TESTING = "testing"
-"""Means the reports of compat_matrix/reports that are for testing only."""
+"""Means the reports of fixtures/reports that are for testing only."""
 
 
 class Result(NamedTuple):

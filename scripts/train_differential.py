@@ -441,7 +441,7 @@ def cases(train: Sequence[Report], found: csr_matrix) -> dict[str, Any]:
         length = float(np.linalg.norm(row)) or 1.0
         for k in order[row[order] > 0]:
             holders[k].append((len(made), min(255, round(float(row[k]) / length * 255))))
-        made.append(model.Case(e.id, e.label, e.thread, e.cause, e.fix))
+        made.append(model.Case(e.id, e.label, e.thread, e.cause, e.fix, e.gfx))
     flat = [one for some in holders for one in some]
     return {
         "cases": tuple(made),

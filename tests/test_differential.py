@@ -258,5 +258,5 @@ def test_a_report_is_added_with_one_file(tmp_path: Path, monkeypatch: pytest.Mon
     for label, code in (("access.nothing", 1), ("access.permission", 0)):
         monkeypatch.setattr(sys, "argv", ["corpus.py", "add", str(report), "--label", label, *words])
         assert corpus.main() == code
-    (entry,) = corpus.read(tmp_path / "real" / "r-7.yaml")
+    (entry,) = corpus.read(tmp_path / "real.jsonl")
     assert (entry.id, entry.label, entry.text) == ("r-7", "access.permission", "rocminfo says permission denied\n")

@@ -36,6 +36,8 @@ CLEAR = 0.9
 """Probability of the first diagnosis from which on it has no alternatives."""
 TIMES = 10
 """How many times as probable as a finding of more than low confidence a hypothesis has to be to come before it."""
+MOST_SIMILAR = 3
+"""Solved reports beside a diagnosis, at most."""
 ORIGIN = "differential"
 """Origin of a finding that no row made."""
 _WORDS = 6
@@ -64,6 +66,8 @@ class Differential(msgspec.Struct, frozen=True):
     shares: dict[str, float]
     lines: tuple[Line, ...]
     features: dict[str, tuple[str, ...]]
+    near: tuple[Similar, ...]
+    """Solved reports that read like this one, whatever their diagnosis, the nearest first."""
     model: model.Loaded
 
     def gains(self) -> dict[str, float]:
@@ -118,7 +122,7 @@ def differential(
     vector = model.vector(loaded, of_text(text), facts)
     shares = model.probabilities(loaded, model.scores(loaded, vector, found))
     order = sorted(range(len(shares)), key=lambda n: -shares[n])
-    near = model.similar(loaded, vector)
+    near = tuple(Similar(c.thread, c.label, c.cause, c.fix, round(s, 2), c.gfx) for c, s in model.similar(loaded, vector))
     likely: list[Likely] = []
     features: dict[str, tuple[str, ...]] = {}
     for number in order[:SHOWN]:
@@ -131,9 +135,9 @@ def differential(
             *(_of_row(f) for f in findings if f.id == name and f.severity != "note"),
             *filter(None, map(in_words, carried)),
         ]
-        alike = tuple(Similar(c.thread, c.label, c.cause, c.fix, round(s, 2), c.gfx) for c, s in near if c.label == name)
+        alike = tuple(one for one in near if one.label == name)[:MOST_SIMILAR]
         likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
-    return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, loaded)
+    return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, near, loaded)
 
 
 def _complains(lines: Sequence[Line]) -> bool:

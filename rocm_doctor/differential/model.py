@@ -230,7 +230,7 @@ def carried_by(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list
     return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 
-def similar(loaded: Loaded, report: Vector, most: int = 3, least: float = 0.25) -> list[tuple[Case, float]]:
+def similar(loaded: Loaded, report: Vector, most: int = 8, least: float = 0.25) -> list[tuple[Case, float]]:
     """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
     cases, amounts = loaded.weights.cases, loaded.weights.held_as
     shared = [0.0] * len(cases)

@@ -87,6 +87,11 @@ def because(finding: Finding) -> str:
     return f'because {at} says "{first.quote}"' if first.origin == "text" else f"because {first.quote or at}"
 
 
+def first_sentence(text: str) -> str:
+    """The first sentence of an advice."""
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
 def request(report: Report) -> str:
     """The words above the questions. Where no system is known the commands are those of Linux."""
     if report.kind == "machine":

@@ -11,7 +11,7 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
-from rocm_doctor.reports.places import Answer, answer, because, certainty, followers, name_of, request, where
+from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _LABEL = 10
@@ -71,9 +71,8 @@ def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str
         yield ""
     for one in told.possible:
         why = because(one)
-        yield from _wrap(
-            f"Also possible: {one.title}{where(one)} [{one.row or one.id}]{', ' + why if why else ''}", look, "", "  "
-        )
+        words = f"Also possible: {one.title}{where(one)} [{one.row or one.id}]{', ' + why if why else ''}"
+        yield from _wrap(f"{words}. Fix: {first_sentence(one.advice)}" if one.advice else words, look, "", "  ")
     if told.more:
         yield click.style(f"  {told.more} more; --format json lists them", dim=True)
 
