@@ -11,7 +11,7 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
-from rocm_doctor.reports.places import line_of, name_of, where
+from rocm_doctor.reports.places import answer, because, line_of, name_of, where
 
 _SUMMED_UP = 3
 """Likely diagnoses and readings of a finding, at most."""
@@ -27,14 +27,16 @@ def _lines(report: Report) -> Iterator[str]:
     machine = [*(f"{label} {words}" for label, words in gpu_lines(report.snapshot)), *map(" ".join, stack_of(report.snapshot))]
     if machine:
         yield f"machine: {'; '.join(machine)}"
-    for finding in report.findings:
-        if finding.severity != "note" and not finding.follows_from:
-            yield from _finding(finding)
+    if report.reply:
+        yield f"answer: {report.reply.words}"
+        yield from _commands("run", report.reply.commands)
+    told = answer(report)
+    for finding in told.whole:
+        yield from _finding(finding)
+    for one in told.possible:
+        yield f"also possible {name_of(one)}: {one.title}, {because(one)}"
     notes = [f for f in report.findings if f.severity == "note" and f.status != "works" and not f.follows_from]
     yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
-    likely = [f"{one.id} {one.probability:.0%}" for one in report.differential[:_SUMMED_UP]]
-    if likely:
-        yield f"likely: {', '.join(likely)}"
     for question in report.questions:
         yield f"unknown: {question.asks}"
         yield from _commands("run", (question.command,))
@@ -42,15 +44,16 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"{finding.severity} ({finding.confidence} confidence) {name_of(finding)}: {finding.title}{where(finding)}"
-    yield f"  why: {finding.cause}"
+    yield f"  cause: {finding.cause}"
     quotes = dict.fromkeys(_read(r) for r in finding.evidence if r.quote)
-    yield from (f"  read: {quote}" for quote in list(quotes)[:_SUMMED_UP])
+    yield from (f"  evidence: {quote}" for quote in list(quotes)[:_SUMMED_UP])
     if finding.advice:
-        yield f"  do: {finding.advice}"
+        yield f"  fix: {finding.advice}"
     yield from _commands("run", finding.commands)
-    yield from _commands("then check", finding.verify)
+    yield from _commands("verify", finding.verify)
     if finding.sources:
         yield f"  source ({finding.grade}): {finding.sources[0]}"
+    yield from (f"  solved: {s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved)
 
 
 def _read(reading: Reading) -> str:

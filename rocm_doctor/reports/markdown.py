@@ -11,7 +11,7 @@ from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.markup import block, code, escaped, folded, prose, reading
 from rocm_doctor.reports.packed import packed
-from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
+from rocm_doctor.reports.places import SURE, answer, because, followers, location, name_of, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
@@ -27,16 +27,17 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"rocm-doctor {escaped(report.tool_version)}, matrix {escaped(report.matrix_version)}, {escaped(report.source)}"
     yield from _machine(report)
-    for finding in report.findings:
-        if finding.leads:
-            yield from _finding(finding, followers(report, finding))
+    if report.reply:
+        yield f"\n{prose(report.reply.words)}"
+        yield from block(report.reply.commands)
+    told = answer(report)
+    for finding in [*told.whole, *(f for f in report.findings if f.severity == "note" and f.leads)]:
+        yield from _finding(finding, followers(report, finding))
+    for one in told.possible:
+        yield f"\nAlso possible: {prose(one.title + where(one))} ({code(name_of(one))}), {escaped(because(one))}"
+    solved = [s for finding in told.whole for s in finding.solved]
     yield from folded(
-        "Likely diagnoses",
-        (f"- {one.probability:.0%} {escaped(one.id)}: {escaped(', '.join(one.because))}" for one in report.differential),
-    )
-    yield from folded(
-        "Similar confirmed reports",
-        (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for one in report.differential for s in one.similar),
+        "Solved reports like this one", (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for s in solved)
     )
     if report.questions:
         yield f"\n{request(report)}"

@@ -100,7 +100,7 @@ def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
 
 def _other(one: Likely, matrix: Matrix) -> str:
     known = matrix.diagnoses.get(one.id)
-    return f"{prose(known.title) if known else escaped(one.id)} ({one.probability:.0%}, {_page(one.id, matrix)})"
+    return f"{prose(known.title) if known else escaped(one.id)} ({_page(one.id, matrix)})"
 
 
 def _page(id_: str, matrix: Matrix) -> str:
