@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import zstandard
+
+if sys.version_info >= (3, 14):
+    import compression.zstd as zstd
+else:
+    import backports.zstd as zstd
 
 HOST = "host-x86_64-unknown-linux-gnu-"
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -39,7 +44,7 @@ def gpu_bundle(*targets: str, size: int = 64) -> bytes:
 
 def ccob(version: int, method: str, inner: bytes, total: int | None = None, plain_size: int | None = None) -> bytes:
     """A compressed bundle. `total` and `plain_size` overstate or understate what the header says."""
-    payload = zlib.compress(inner) if method == "zlib" else zstandard.ZstdCompressor().compress(inner)
+    payload = zlib.compress(inner) if method == "zlib" else zstd.compress(inner)
     layout = {1: "<IQ", 2: "<IIQ", 3: "<QQQ"}[version]
     header = 8 + struct.calcsize(layout)
     size = len(inner) if plain_size is None else plain_size

@@ -146,12 +146,15 @@ def test_damage_is_named_and_never_taken_for_no_code(name: str) -> None:
     assert holding.why == "unparsed"
 
 
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 @pytest.mark.parametrize(
     ("module", "data"),
     [
         ("elftools.elf.elffile", SOUND),
         ("pefile", pe({".hip_fat": gpu_bundle("gfx906")})),
-        ("zstandard", library(ccob(3, "zstd", gpu_bundle("gfx906")))),
+        (ZSTD, library(ccob(3, "zstd", gpu_bundle("gfx906")))),
     ],
 )
 def test_without_the_extra_it_is_unknown_and_the_remedy_named(module: str, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +166,7 @@ def test_without_the_extra_it_is_unknown_and_the_remedy_named(module: str, data:
 
 
 def test_zlib_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, ZSTD, None)
     assert sure(library(ccob(2, "zlib", gpu_bundle("gfx906")))).targets == ("gfx906",)
 
 

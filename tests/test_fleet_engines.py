@@ -67,12 +67,27 @@ def test_ray_with_several_raylets(root: Path) -> None:
         assert {line["host"]: line.get("verdict") for line in found.values()} == {
             _name(node.node_id): "problems" if number == 1 else "ready" for number, node in enumerate(cluster.list_all_nodes())
         }
+        first, second = list(found)[:2]
+        (root / f"{first}.fault").write_text("sys.exit('its own trouble')")
+        (root / f"{second}.fault").write_text("os._exit(7)")
+        own = run(root, "--engine", "ray", code=3, RAY_ADDRESS=cluster.address)
+        assert [own[name].get("error") for name in found] == ["its own trouble", "exit code 7", None]
+        for name in (first, second):
+            (root / f"{name}.fault").unlink()
         named = next(iter(found))
         again = run(root, "--engine", "ray", "--nodes", f"{named},n9", code=3, RAY_ADDRESS=cluster.address)
         assert again[named]["verdict"]
         assert again["n9"]["error"] == "not a node of this cluster"
     finally:
         cluster.shutdown()
+
+
+def test_ray_whose_head_is_gone(root: Path) -> None:
+    """Ray itself would try for a minute."""
+    argv = [sys.executable, "-m", "rocm_doctor", "fleet", "run", "--engine", "ray", "--", "check"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "RAY_ADDRESS": "127.0.0.1:9"}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (2, "Error: --engine ray: ConnectionRefusedError: [Errno 111] Connection refused\n")
 
 
 def _name(node: str) -> str:

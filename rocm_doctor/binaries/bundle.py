@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+import sys
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,7 +25,7 @@ MAX_ID = 512
 MAX_BUNDLES = 65536
 _FIRST = 4096
 _FEED = 16 << 10
-_WINDOW = 1 << 27
+_WINDOW_LOG = 27
 
 _TABLE = len(MAGIC) + 8
 _ROW = struct.Struct("<QQQ")
@@ -209,13 +210,20 @@ def _zlib(feed: _Feed, wanted: int) -> bytes:
 
 def _zstd(feed: _Feed, wanted: int) -> bytes:
     try:
-        import zstandard
+        if sys.version_info >= (3, 14):
+            import compression.zstd as zstd
+        else:
+            import backports.zstd as zstd
     except ImportError:
         raise NoDecoder from None
     # Clang compresses with long-distance matching, hence windows of up to 128 MiB, which the decoder reserves but rarely touches.
-    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    decoder, out = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}), b""
     try:
-        with decoder.stream_reader(feed, read_size=_FEED) as reader:  # type: ignore[arg-type]
-            return reader.read(wanted)
-    except (zstandard.ZstdError, MemoryError) as error:
+        while len(out) < wanted and not decoder.eof:
+            piece = feed.read() if decoder.needs_input else b""
+            if decoder.needs_input and not piece:
+                break
+            out += decoder.decompress(piece, wanted - len(out))
+    except (zstd.ZstdError, MemoryError) as error:
         raise Damaged(f"zstd: {error}") from None
+    return out

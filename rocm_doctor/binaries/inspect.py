@@ -16,7 +16,7 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import opened
 from rocm_doctor.model import Why
 
-EXTRA = "pip install pyelftools pefile zstandard"
+EXTRA = "pip install pyelftools pefile backports.zstd"
 Found = tuple[Holding, "kpack.Contents | None"]
 
 

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from typing import Any
 
 
 def main(argv: list[str]) -> None:
     """Connect to the cluster, and do what the first word says."""
+    host, _, port = os.environ.get("RAY_ADDRESS", "").rpartition("/")[2].rpartition(":")
+    if host and port.isdigit():  # Ray itself tries for a minute
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
     import ray
 
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs must not hide them
@@ -54,13 +58,17 @@ def started(ray: Any, limit: float, pairs: list[str], command: list[str]) -> Non
         done, _ = ray.wait(list(pending), num_returns=1)
         name = pending.pop(done[0])
         try:
-            say(ray.get(done[0]))
+            out, err = ray.get(done[0])
+            say(out)
         except Exception as exc:
-            sys.stderr.write("{}: {}\n".format(name, " ".join(str(exc).split())[-150:]))
+            err = str(exc)[-150:]
+        sys.stderr.write("{}: {}\n".format(name, " ".join(err.split())[:150]) if err.strip() else "")
 
 
-def _on_node(command: list[str], limit: float) -> str:
-    """The output of the command. Runs in a worker of Ray, which has no part of this file but this function."""
+def _on_node(command: list[str], limit: float) -> tuple[str, str]:
+    """Output and errors of the command. Runs in a worker of Ray, which has no part of this file but this function."""
     import subprocess
 
-    return subprocess.run(command, stdout=subprocess.PIPE, timeout=limit, check=False).stdout.decode("utf-8", "replace")
+    done = subprocess.run(command, capture_output=True, timeout=limit, check=False)
+    out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return out, err[-150:] or (f"exit code {done.returncode}" if done.returncode else "")
