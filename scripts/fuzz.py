@@ -36,6 +36,7 @@ from rocm_doctor.binaries.view import Slice, View
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable, jsons, tomls, yamls
 from rocm_doctor.lint import readers
+from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.loose_json import roots
@@ -268,7 +269,7 @@ def in_repository(given: tuple[str, str]) -> str:
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", errors="replace")
-        readers.read(Path(folder))
+        readers.read(Tree(Path(folder)))
     return ""
 
 

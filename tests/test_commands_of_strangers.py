@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 from rocm_doctor import commands, pipeline
 from rocm_doctor.cli import cli
-from rocm_doctor.lint import readers
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Command, Report
 from rocm_doctor.reports import RenderOptions, render
@@ -87,9 +86,9 @@ def test_no_word_of_a_repository_enters_a_command(name: str, part: int, tmp_path
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / name).write_text(FILES[name].replace("{x}", hostile), encoding="utf-8")
-        assert readers.read(folder)
         out = folder / "report.json"
         CliRunner().invoke(cli, ["lint", str(folder), "--gpu", "gfx906", "--format", "json", "-o", str(out)])
+        assert out.stat().st_size
         for command in all_commands(msgspec.json.decode(out.read_bytes(), type=Report)):
             assert "EVIL" not in command.text, command
 

@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
-from rocm_doctor.lint import judge, readers
+from rocm_doctor.lint import judge
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, SubjectKind, Undecided
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.neutral import cleaned
@@ -223,16 +222,15 @@ REPOS = sorted(path for path in (ROOT / "fixtures" / "repos").iterdir())
 @pytest.fixture(scope="module")
 def _judged_once() -> Iterator[None]:
     """Each repository is read and judged once: formats differ in what comes after."""
-    read, lint = cache(readers.read), judge.lint
-    reports: dict[str, Report] = {}
+    lint = judge.lint
+    results: dict[Path, judge.Result] = {}
 
-    def once(*given: Any, name: str, **more: Any) -> Report:
-        if name not in reports:
-            reports[name] = lint(*given, name=name, **more)
-        return reports[name]
+    def once(root: Path, *given: Any, **more: Any) -> judge.Result:
+        if root not in results:
+            results[root] = lint(root, *given, **more)
+        return results[root]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "read", read)
         patch.setattr(judge, "lint", once)
         yield
 

@@ -96,7 +96,7 @@ def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path
     for path in job["artifacts"]["reports"].values():
         assert (tmp_path / "repo" / path).stat().st_size > 100
     entry = json.loads((tmp_path / "repo" / "gl-code-quality-report.json").read_text())[0]
-    assert entry["location"] == {"path": "uv.lock", "lines": {"begin": 15}}
+    assert entry["location"] == {"path": "pyproject.toml", "lines": {"begin": 6}}
 
 
 def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
@@ -120,8 +120,8 @@ def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
 
 
 def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
-    from rocm_doctor.lint.readers import policy
-    from rocm_doctor.lint.readers.files import Tree
+    from rocm_doctor.lint import policy
+    from rocm_doctor.lint.tree import Tree
 
     read = []
     for name, text in (
@@ -133,8 +133,8 @@ def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
         (folder / name).write_text(text)
         read.append(policy.read(Tree(folder)))
     one, other = read
-    assert not one.problems
-    assert not other.problems
+    assert not one.faults
+    assert not other.faults
     assert [(t.name, t.gpu, t.rocm, t.python) for t in one.targets] == [(t.name, t.gpu, t.rocm, t.python) for t in other.targets]
     assert [(i.id, i.reason, i.until) for i in one.ignores] == [(i.id, i.reason, i.until) for i in other.ignores]
     assert (one.fail_on, one.exclude) == (other.fail_on, other.exclude) == ("warning", ("third_party/*",))

@@ -4,7 +4,6 @@ known to work, none proposes a build. A fifth of them by default, all with the s
 
 from __future__ import annotations
 
-import datetime
 import re
 import tempfile
 import zlib
@@ -17,9 +16,8 @@ import pytest
 from called import called
 from machines import NODES, env, judge, open_nodes
 
-from rocm_doctor.lint import readers
-from rocm_doctor.lint.declared import Target
 from rocm_doctor.lint.judge import lint
+from rocm_doctor.lint.model import Problem, Target
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Artifact, Finding
@@ -47,22 +45,17 @@ SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
 SPACE = [(gfx, system) for system in SYSTEMS for gfx in MATRIX.gfx]
 
 
-def linted(root: Path, gfx: str, system: System, **files: str) -> list[Finding]:
+def linted(root: Path, gfx: str, system: System, **files: str) -> list[Problem]:
     for name, text in files.items():
         (root / name.replace("_DOT_", ".")).write_text(text, encoding="utf-8")
-    report = lint(
-        readers.read(root),
-        [Target("t", gfx, python=PYTHON, os=system)],
-        MATRIX,
-        name="repository x",
-        today=datetime.date(2026, 11, 22),
-    )
-    return [f for f in report.findings if f.severity != "note"]
+    found = lint(root, [Target("t", gfx, python=PYTHON, os=system)], MATRIX)
+    return [p for p in found.problems if p.severity != "note"]
 
 
-def proposed(findings: Iterable[Finding]) -> set[str]:
-    """The torch builds that findings say to install."""
-    text = "\n".join(line for f in findings for line in (*(c.text for c in f.commands), f.advice))
+def proposed(problems: Iterable[Problem], findings: Iterable[Finding]) -> set[str]:
+    """The torch builds that lint and check say to install."""
+    edits = [edit.new or "" for p in problems for edit in p.edits]
+    text = "\n".join([*edits, *(line for f in findings for line in (*(c.text for c in f.commands), f.advice))])
     return {one.rstrip(".") for one in re.findall(r"torch(?:\[[\w,-]+\])?==([\w.+]+)", text)}
 
 
@@ -120,7 +113,7 @@ def test_what_one_proposes_the_others_accept(gfx: str, system: System, tmp_path:
     checked = judge(machine(gfx, system), with_torch("2.15.0+cu130", None, "13.0")).findings
     assert "version.torch-not-rocm" in {f.id for f in checked}
     builds = {s.candidate.build.local or s.candidate.build.torch for s in plan.stacks} if plan.best else set()
-    assert proposed((*found, *checked)) <= builds, (
+    assert proposed(found, checked) <= builds, (
         "lint and check propose for a plain torch, or a CUDA build, what plan would install"
     )
     if plan.best:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 
 import msgspec
@@ -130,12 +129,12 @@ def test_two_terminal_reports_are_two() -> None:
 
 
 def test_a_repository_s_report_is_no_complaint(tmp_path: Path) -> None:
-    from rocm_doctor.lint import readers
-    from rocm_doctor.lint.declared import Target
     from rocm_doctor.lint.judge import lint
+    from rocm_doctor.lint.model import Target
+    from rocm_doctor.lint.report import report
 
     (tmp_path / "requirements.txt").write_text("torch==2.9.1\nbitsandbytes\n", encoding="utf-8")
-    found = lint(readers.read(tmp_path), [Target("t", "gfx1100")], MATRIX, name="repository x", today=datetime.date(2026, 11, 22))
+    found = report(lint(tmp_path, [Target("t", "gfx1100")], MATRIX), MATRIX, "x")
     again = judge(cut(render("text", found, RenderOptions()), "lint.txt"), MATRIX)
     assert again.findings
     assert {f.id for f in again.findings} <= {f.id for f in found.findings}

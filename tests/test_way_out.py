@@ -178,7 +178,9 @@ def test_a_full_disk_and_a_closed_output_are_not_our_failure(command: str, whole
 
 @linux
 def test_a_ready_machine_into_a_closed_pipe_is_ready(tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("numpy\n")
+    (tmp_path / "Dockerfile.rocm").write_text(
+        "FROM rocm/pytorch:rocm6.4.4_ubuntu24.04_py3.12_pytorch_release_2.7.1\nENV PYTORCH_ROCM_ARCH=gfx1100\n"
+    )
     program = f"{sys.executable} -m rocm_doctor lint {tmp_path} --gpu gfx1100 -v"
     for reader in ("true", "head -c 1"):
         shell = f"{program} | {reader}; exit ${{PIPESTATUS[0]}}"

@@ -70,8 +70,8 @@ def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matri
 
 def _declared(folder: Path, given: Target) -> list[Target]:
     """The targets that a repository declares. An option of the command line counts before the same field of a target."""
-    from rocm_doctor.lint.readers import policy
-    from rocm_doctor.lint.readers.files import Tree
+    from rocm_doctor.lint import policy
+    from rocm_doctor.lint.tree import Tree
 
     found = []
     for one in policy.read(Tree(folder)).targets:

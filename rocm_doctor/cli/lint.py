@@ -1,51 +1,79 @@
-"""`rocm-doctor lint`: check a training repository for a target GPU, without needing one."""
+"""`rocm-doctor lint`: read a repository literally and judge it for a GPU that need not be here."""
 
 from __future__ import annotations
 
 import datetime
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rocm_doctor.bounded.texts import printable
-from rocm_doctor.cli.common import InputError, baselined, completes, deliver, finish, load_matrix, named_gpu, report_options
-from rocm_doctor.lint.declared import Repository, Target
+from rocm_doctor.cli.common import (
+    FAIL_ON,
+    InputError,
+    baselined,
+    completes,
+    deliver,
+    load_matrix,
+    named_gpu,
+    report_options,
+    width,
+)
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
-_OS = ("linux", "windows", "wsl", "macos")
+if TYPE_CHECKING:
+    from rocm_doctor.lint.judge import Result
+    from rocm_doctor.lint.model import Policy, Target
+
+Shown = Callable[[str], str]
+_OS = ("linux", "windows", "wsl")
+_EPILOG = """\b
+Examples:
+  rocm-doctor lint                                        what each file is for, and whether it serves that
+  rocm-doctor lint --gpu gfx1100                          does this repository serve gfx1100?
+  rocm-doctor lint --gpu gfx942 requirements-rocm.txt     this file is for AMD GPUs
+  rocm-doctor lint --gpu gfx942 --resolve requirements-rocm.txt
+\b
+Exit codes: 0 passes, 1 fails, 2 usage, 3 nothing was judged."""
 
 
-@click.command(epilog="Example:  rocm-doctor lint --gpu gfx906 --rocm 6.3 --python 3.12 --format github")
+@click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--gpu", shell_complete=completes("targets"), help="gfx target or product name, e.g. gfx1100 or 'RX 7900 XTX'.")
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    shell_complete=completes("targets"),
+    help="gfx target or product name, e.g. gfx1100; repeatable.",
+)
 @click.option("--rocm", default="", help="ROCm release on the machine, e.g. 6.3.")
 @click.option("--driver", default="", help="Version of the amdgpu DKMS driver, if not in-tree.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
 @click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
-@click.option(
-    "--target", "names", multiple=True, help="Check only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable."
-)
+@click.option("--target", "names", multiple=True, help="Only this target of rocm-doctor.yaml or [tool.rocm-doctor]; repeatable.")
 @click.option("--select", multiple=True, metavar="ID|ROW|PATH", help="Report only a diagnosis, a row, or a path; repeatable.")
 @click.option(
-    "--explain-environments", "explain", is_flag=True, help="List the environments, whom each is for and why, and stop."
+    "--resolve", "resolving", is_flag=True, help="Ask uv or pip what would be installed, and judge that. Needs the network."
 )
-@click.option("--fix", is_flag=True, help="Print the edits that are safe as a diff, and stop.")
-@click.option("--apply", "go", is_flag=True, help="With --fix: write them.")
+@click.option("--fix", is_flag=True, help="Write the edits that were proven in memory.")
+@click.option("--init", "initial", is_flag=True, help="Write rocm-doctor.yaml from what is found, to be corrected, and stop.")
 @report_options
 def command(
     paths: tuple[Path, ...],
-    gpu: str | None,
+    gpus: tuple[str, ...],
     rocm: str,
     driver: str,
     python: str,
     os_: str,
     names: tuple[str, ...],
     select: tuple[str, ...],
-    explain: bool,
+    resolving: bool,
     fix: bool,
-    go: bool,
+    initial: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -54,82 +82,88 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Check the requirements, locks, Dockerfiles, workflows and training configurations under PATHS (default: here).
+    """Read the requirements, locks, Dockerfiles, compose files, workflows, scripts and training configurations under PATHS (default: here)
+    as they are written, and judge them for GPUs that need not be here.
 
-    The target is given by --gpu and related options, or declared in pyproject.toml or rocm-doctor.yaml.
+    A file among PATHS is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
+    that its files name themselves.
     """
-    from rocm_doctor.lint.environments import listing as environments
+    from rocm_doctor.lint import edits, judge, report
+    from rocm_doctor.lint.model import Target
 
-    if go and not fix:
-        raise InputError("--apply needs --fix")
     try:
-        Path.cwd()
+        here = Path.cwd().resolve()
     except FileNotFoundError as exc:
         raise InputError("the current folder was deleted: change to an existing one") from exc
+    if not gpus and (rocm or driver or python):
+        raise InputError("--rocm, --driver and --python declare a machine for --gpu: name its GPU")
     matrix = load_matrix(matrix_path, overlays)
-    given = Target("the command line", gpu or "", rocm, driver, python, os_)
-    reports = []
-    for path in paths or (Path(),):
-        repository = _read(path)
-        if explain:
-            known_targets = targets(repository, given, names, matrix) if given.gpu or repository.policy.targets else ()
-            click.echo(environments.listed(repository, matrix, known_targets))
+    given = [Target(gpu, named_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
+    found: list[tuple[Result, Report, str, Shown]] = []
+    for root, files in _roots(paths):
+        wanted = _targets(root, given, names, matrix)
+        if resolving and not wanted:
+            raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
+        if initial:
+            click.echo(_initial(root, judge.lint(root, wanted, matrix, remedies=False)))
             continue
-        if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
-            fail_on = repository.policy.fail_on or fail_on
-        wanted = targets(repository, given, names, matrix)
-        report = _judged(path, repository, wanted, matrix, ignore, select)
+        one = judge.accept(
+            judge.lint(root, wanted, matrix, named=files), datetime.datetime.now(datetime.timezone.utc).date(), ignore, select
+        )
         if fix:
-            _fix(_folder(path), repository, report, wanted, matrix, go)
-            continue
-        reports.append(_from_here(report, _folder(path)))
-    if explain or fix:
+            changed = edits.write(one.tree, one.problems)
+            click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
+            one = judge.accept(judge.lint(root, wanted, matrix, named=files), datetime.date.today(), ignore, select)
+        name, shown = printable(root.name), _shown(root, here)
+        made = report.report(one, matrix, name, shown)
+        found.append((one, _with_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
+        if fail_on == "error" and not _given("fail_on"):
+            fail_on = one.policy.fail_on or fail_on
+    if initial:
         return
-    report = baselined(merged(reports), baseline)
-    deliver([report], **show)
-    finish(report, fail_on=fail_on, strict=strict)
+    whole = baselined(merged([made for _, made, _, _ in found]), baseline)
+    if _plain(show) and not resolving and baseline is None:
+        for one, _, name, shown in found:
+            click.echo(report.text(one, name, _look(show), shown), nl=False, color=_look(show).color)
+    else:
+        deliver([whole], **show)
+    sys.exit(_exit_code(whole, found, fail_on, baseline is not None))
 
 
-def targets(repository: Repository, given: Target, names: tuple[str, ...], matrix: Matrix) -> list[Target]:
-    """The targets to check; a usage error if there is none, or for an unknown name or GPU."""
-    declared = repository.policy.targets
-    if given.gpu:
-        return [known(given, matrix)]
-    unknown = [name for name in names if name not in {t.name for t in declared}]
-    if unknown or not declared:
-        have = ", ".join(t.name for t in declared) or "none"
-        what = f"unknown target {unknown[0]}" if unknown else "no target given"
-        raise InputError(f"{what} (declared: {have}); give --gpu gfx1100, or targets in [tool.rocm-doctor] or rocm-doctor.yaml")
-    return [known(t, matrix) for t in declared if not names or t.name in names]
+def _exit_code(whole: Report, found: list[tuple[Result, Report, str, Shown]], fail_on: str, accepting: bool) -> int:
+    """1 for a finding of that severity, 3 where nothing was judged for some target, else 0."""
+    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in whole.findings):
+        return 1
+    if accepting:
+        return 3 if any(one.verdict not in ("fails", "passes") for one, _, _, _ in found) else 0
+    return 3 if whole.verdict == "undetermined" else 0
 
 
-def known(target: Target, matrix: Matrix) -> Target:
-    """The target with the gfx name of its GPU, which may be given as the name of a product."""
-    import msgspec
-
-    if target.os not in _OS:
-        raise InputError(f"target {target.name}: invalid os {target.os}: expected one of {', '.join(_OS)}")
-    where = f" ({target.place.file}:{target.place.line})" if target.place else ""
-    return msgspec.structs.replace(target, gpu=named_gpu(target.gpu, matrix, where))
+def _given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) != click.core.ParameterSource.DEFAULT
 
 
-def _read(path: Path) -> Repository:
-    """The environments that a folder declares, or that one of its files declares or belongs to."""
-    import msgspec
-
-    from rocm_doctor.lint import readers
-
-    if path.is_dir():
-        return readers.read(path)
-    root = _root_of(path)
-    name = path.resolve().relative_to(root).as_posix()
-    whole = readers.read(root, alone=name)
-    only = tuple(e for e in whole.environments if e.place.file == name or e.name.split(" ")[0] == name)
-    return msgspec.structs.replace(whole, environments=only, problems=tuple(p for p in whole.problems if p.place.file == name))
+def _plain(show: dict[str, Any]) -> bool:
+    """True where text for the terminal is the only output."""
+    return tuple(show["formats"]) in ((), ("text",)) and not show["outputs"]
 
 
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else _root_of(path)
+def _look(show: dict[str, Any]) -> Any:
+    from rocm_doctor.cli.common import _color
+    from rocm_doctor.reports import RenderOptions
+
+    return RenderOptions(width=width(), color=_color(), verbose=show["verbose"], quiet=show["quiet"])
+
+
+def _roots(paths: tuple[Path, ...]) -> list[tuple[Path, tuple[str, ...]]]:
+    """The repositories to read, each with the files that are judged alone (none: all of it)."""
+    found: dict[Path, list[str]] = {}
+    for path in paths or (Path(),):
+        root = path.resolve() if path.is_dir() else _root_of(path)
+        files = found.setdefault(root, [])
+        if not path.is_dir():
+            files.append(path.resolve().relative_to(root).as_posix())
+    return [(root, tuple(files)) for root, files in found.items()]
 
 
 def _root_of(path: Path) -> Path:
@@ -138,40 +172,36 @@ def _root_of(path: Path) -> Path:
     return next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder)
 
 
-def _judged(
-    path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], select: tuple[str, ...]
-) -> Report:
-    from rocm_doctor.lint.judge import lint
-
-    folder = _folder(path)
-    name = f"repository {printable(folder.resolve().name)} for {', '.join(t.gpu for t in wanted)}"
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    return lint(repository, wanted, matrix, name=name, today=today, ignore=ignore, select=select)
+def _shown(root: Path, here: Path) -> Callable[[str], str]:
+    """The names of a repository's files as they are opened from the current folder, where they lie in it."""
+    if root.is_relative_to(here):
+        folder = root.relative_to(here).as_posix()
+        return str if folder == "." else lambda name: f"{folder}/{name}"
+    above = f"{here.relative_to(root).as_posix()}/" if here.is_relative_to(root) else ""
+    return lambda name: name.removeprefix(above)
 
 
-def _fix(root: Path, repository: Repository, report: Report, wanted: list[Target], matrix: Matrix, go: bool) -> None:
-    """Print the safe edits of a repository as a diff; write them where that is asked for."""
-    from rocm_doctor.lint.edits import changed, diff, edits
+def _targets(root: Path, given: list[Target], names: tuple[str, ...], matrix: Matrix) -> list[Target]:
+    """The targets of the command line, else those that the repository declares; a usage error for an unknown name or GPU."""
+    import msgspec
 
-    files = changed(root, edits(repository, report, wanted, matrix))
-    click.echo(diff(files), nl=False)
-    if not files:
-        click.echo("no finding has an edit that is safe to make", err=True)
-    for file, (_, after) in files.items() if go else ():
-        (root / file).write_bytes(after.encode())
-    if files:
-        click.echo(f"{'changed' if go else 'would change'} {', '.join(files)}" + ("" if go else "; --apply writes it"), err=True)
+    from rocm_doctor.lint import policy
+    from rocm_doctor.lint.tree import Tree
 
-
-def _from_here(report: Report, folder: Path) -> Report:
-    """The report with its files relative to the current folder, so that file:line opens there."""
-    from rocm_doctor.lint.judge import rebased
-
-    try:
-        relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
-    except ValueError:
-        return report
-    return report if relative == "." else rebased(report, relative + "/")
+    if given:
+        return given
+    declared: Policy = policy.read(Tree(root))
+    known = [t.name for t in declared.targets]
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"unknown target {unknown[0]} (declared: {', '.join(known) or 'none'})")
+    wanted = [t for t in declared.targets if not names or t.name in names]
+    for one in wanted:
+        if one.os not in _OS:
+            raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(_OS)}")
+    return [
+        msgspec.structs.replace(t, gpu=named_gpu(t.gpu, matrix, f" ({t.place.file}:{t.place.line})" if t.place else ""))
+        for t in wanted
+    ]
 
 
 def merged(reports: list[Report]) -> Report:
@@ -184,6 +214,47 @@ def merged(reports: list[Report]) -> Report:
     return msgspec.structs.replace(
         worst,
         findings=tuple(f for r in reports for f in r.findings),
-        undecided=tuple({u.row or u.id: u for r in reports for u in r.undecided}.values()),
         source="repository " + ", ".join(r.source.removeprefix("repository ") for r in reports),
     )
+
+
+def _with_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matrix, shown: Shown) -> Report:
+    """The report with what is wrong in the packages that a resolver takes, as if they were installed."""
+    import msgspec
+
+    from rocm_doctor.lint.resolve import findings
+    from rocm_doctor.pipeline import judge_packages
+
+    resolved = [f for target in wanted for f in findings(one, target, matrix, shown, judge_packages)]
+    found = [f for _, more in resolved for f in more]
+    words = "; ".join(word for word, _ in resolved)
+    verdict = made.verdict
+    if any(f.severity == "error" for f in found):
+        verdict = "problems"
+    elif resolved and verdict != "problems":
+        verdict = "ready" if all(not more and "judged" in word for word, more in resolved) else "undetermined"
+    return msgspec.structs.replace(
+        made, verdict=verdict, summary=f"{words}; {made.summary}" if words else made.summary, findings=(*found, *made.findings)
+    )
+
+
+def _initial(root: Path, found: Result) -> str:
+    """Write the declaration that the files suggest; InputError where there is one already."""
+    from rocm_doctor.lint import policy
+
+    declared = policy.read(found.tree)
+    if declared.targets or declared.environments or (root / "rocm-doctor.yaml").exists():
+        raise InputError(f"{root.name} has a declaration already: edit it")
+    gpus = [t.gpu for t in found.targets] or list(dict.fromkeys(gpu for row in found.rows for gpu in row.claims))
+    ours = [row.environment.name for row in found.rows if row.audience in ("declared", "amd")]
+    others = [row.environment.name for row in found.rows if row.environment.name not in ours]
+    lines = [
+        "# Which GPUs this repository is for, and which of its environments. Correct it, then run: rocm-doctor lint",
+        *(["targets:", *(f"  {gpu}: {{gpu: {gpu}}}" for gpu in gpus)] if gpus else ["# targets:", "#   mi300x: {gpu: gfx942}"]),
+        *(["environments:", *(f'  - "{name}"' for name in ours)] if ours else ["# environments:"]),
+        *(f'#  - "{name}"  # for AMD GPUs?' for name in others),
+    ]
+    from rocm_doctor.cli.common import write_file
+
+    write_file(root / "rocm-doctor.yaml", ("\n".join(dict.fromkeys(lines)) + "\n").encode())
+    return f"wrote rocm-doctor.yaml: {len(gpus)} targets, {len(ours)} environments; correct it, then run: rocm-doctor lint"

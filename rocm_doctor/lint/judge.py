@@ -1,330 +1,328 @@
-"""From a repository and its targets to a report: each environment is judged for each target by the rows, the rules for machines and
-those of `rules/repo.py`. What the repository accepts is left out; an acceptance that has run out or fits nothing is said.
-"""
+"""From a repository and its targets to what is wrong: each environment for AMD GPUs is judged for each target."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from rocm_doctor._version import __version__
-from rocm_doctor.commands import filled
-from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint import lent
-from rocm_doctor.lint.advice import ON_TORCH, on_torch
-from rocm_doctor.lint.certainty import is_fixed
-from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
-from rocm_doctor.lint.declared import (
-    OVERRIDE,
-    ROCR,
-    Environment,
-    Place,
-    ReadProblem,
-    Repository,
-    Target,
-)
-from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
-from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.facts import joined, snapshot_of
-from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
-from rocm_doctor.lint.proof import doubts
-from rocm_doctor.lint.readers.kinds import kind_of
-from rocm_doctor.lint.readers.requirements import meant_by
-from rocm_doctor.lint.remedies import in_files
-from rocm_doctor.lint.rules.findings import of_file, subject
-from rocm_doctor.lint.rules.own_python import inside
-from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
-from rocm_doctor.lint.rules.torch_state import last_state
-from rocm_doctor.lint.stopped import behind
-from rocm_doctor.lint.taken import is_taken
-from rocm_doctor.lint.weighing import Judged, weighed
-from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
+from rocm_doctor.bounded.patterns import fits
+from rocm_doctor.lint import catalog, policy, readers
+from rocm_doctor.lint.audience import For, audience
+from rocm_doctor.lint.edits import prove
+from rocm_doctor.lint.model import Audience, Environment, Fault, Place, Policy, Problem, Target, Unread
+from rocm_doctor.lint.rules import RULES
+from rocm_doctor.lint.rules.build_targets import lists
+from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.severity import severity
+from rocm_doctor.lint.torch import Torch, outcome
+from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Subject, Undecided, Verdict
-from rocm_doctor.reports.json import SCHEMA_VERSION
-from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import judge, ranked
-from rocm_doctor.rules.findings import finding, stamped
-from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.build import build_of
+from rocm_doctor.versions import sort_key
 
-Result = tuple[Snapshot, list[Finding], list[Undecided]]
-
-# What a target can still declare; a judgement that lacks any other fact of a machine does not concern a repository.
-_DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
-_KNOWN = frozenset((
-    "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm",
-    "torch.release", "rocm.loaded", "torch.family", "torch.expandable_segments", "gpu.gfx", "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
-))  # fmt: skip
-# Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
-_OF_MACHINES = ("access.", "platform.", "hw.")
+FAILS, PASSES, ACCEPTED, OTHER, OPEN = "fails", "passes", "accepted", "-", "?"
+"""What a cell of the table says: `-`: the environment is for other GPUs; `?`: nothing in it was judged."""
+_LISTS = ("requirements", "project", "conda")
 
 
-def lint(
-    repository: Repository,
-    targets: Sequence[Target],
-    matrix: Matrix,
-    *,
-    name: str,
-    today: datetime.date,
-    ignore: Sequence[str] = (),
-    select: Sequence[str] = (),
-) -> Report:
-    """The report on a repository. `name` is how its source is called; `ignore` and `select` hold ids, rows or paths given on the
-    command line.
-    """
-    _ = matrix.gfx, matrix.rocm, matrix.torch, matrix.support, matrix.by_kernel  # decoded once for all
-    by_files = matrix.once(_by_files)
-    bare = [by_files(frozenset()).once(_bare)(target) for target in targets]
-    facts = [one[0] for one in bare]
-    undecided = [u for one in bare for u in one[2]]
-    judged: list[Judged] = []
-    for target in targets:
-        meant = list(meant_for(target, repository.environments, matrix))
-        code = lent.code(meant, target, matrix)
-        for environment in meant:
-            there = inside(environment, target)
-            snapshot, found, more = _judged(environment, there, by_files(published(environment, there)), code)
-            facts.append(snapshot)
-            undecided += more
-            judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
-    findings = [f for _, found, _ in bare for f in found] + by_cause(behind(weighed(judged, repository, matrix)))
-    findings += no_environment(repository, targets, findings, matrix)
-    findings += [_of_trouble(group, repository, targets, matrix) for group in _by_list(repository.problems)]
-    kept, stale = accepted(findings, repository.policy, today, matrix)
-    shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
-    verdict, summary = _verdict(shown, targets, repository, matrix)
-    summary = "; ".join((summary, *left_out(repository, targets, matrix)))
-    return Report(
-        schema_version=SCHEMA_VERSION,
-        tool_version=__version__,
-        matrix_version=matrix.version,
-        verdict=verdict,
-        summary=summary,
-        findings=tuple(shown),
-        undecided=tuple({u.row or u.id: u for u in undecided}.values()),
-        snapshot=joined(facts, targets, matrix),
-        source=name,
-        kind="repository",
-    )
+class Row(NamedTuple):
+    """A row of the table: an environment, the GPUs that it names itself, and what was found for each target."""
+
+    environment: Environment
+    audience: Audience
+    claims: tuple[str, ...]
+    cells: dict[str, str]
 
 
-NOT_IN_BUILD = "arch.not-in-build"
-# Findings that name what they are about: two of them are two, however alike their causes are.
-_ALONE = frozenset(("access.container", "version.companion-mismatch", "version.wheel-missing"))
+class Result(NamedTuple):
+    """What `lint` found: problems that were weighed and folded, the table, and what was not read."""
+
+    tree: Tree
+    policy: Policy
+    targets: tuple[Target, ...]
+    problems: tuple[Problem, ...]
+    rows: tuple[Row, ...]
+    unread: tuple[Unread, ...]
+    left: int
+    """Environments that are for other hardware, or tests and the like."""
+    accepted: int = 0
+    """Problems that the repository or the command line accepts."""
+
+    @property
+    def verdict(self) -> str:
+        """`fails`, `passes`, or `nothing was judged`: for some target, or because the time for reading ran out."""
+        if any(p.severity == "error" for p in self.problems):
+            return FAILS
+        named = {t.gpu for t in self.targets} or {gpu for row in self.rows for gpu in row.cells}
+        # Without an error, what fails was accepted.
+        proven = {gpu for row in self.rows for gpu, cell in row.cells.items() if cell in (PASSES, ACCEPTED, FAILS)}
+        return PASSES if named and named <= proven and not self.tree.late else "nothing was judged"
 
 
-def _wanted(one: Finding, ignore: Sequence[str], select: Sequence[str]) -> bool:
-    """True if a finding is asked for: each word is a diagnosis, a row, or a path or pattern of one of its places."""
-
-    def hit(word: str) -> bool:
-        return fits(word, "", one) or fits("", word, one)
-
-    return not any(hit(word) for word in ignore) and (not select or any(hit(word) for word in select))
-
-
-def _by_files(matrix: Matrix) -> Callable[[Names], Matrix]:
-    """The matrix with the rows that files decide, by the packages that come as published wheels."""
-    return lru_cache(64)(lambda names: matrix.with_rows(tuple(row for row in by_version(matrix, names) if _decidable(row))))
+def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequence[str] = (), remedies: bool = True) -> Result:
+    """Judge the repository at `root`. `targets`: none for what its files claim themselves; `named`: files that are judged alone, as for AMD."""
+    declared = policy.read(Tree(root))
+    tree = Tree(root, declared.exclude)
+    environments = readers.read(tree, named or None)
+    judging = _Judging(tree, declared, tuple(targets), tuple(named), matrix)
+    found = judging.judge(environments)
+    if remedies:
+        found = found._replace(problems=tuple(prove(found.problems, tree, environments, judging.problems)))
+    return found
 
 
-def _decidable(row: Row) -> bool:
-    """A row that asks for a log line, or for what only a machine can say, is never decided by files: it is left out to save
-    time.
-    """
-    return all(name in _KNOWN or name.startswith(("pkg.", "env.", "log.")) for name in row.when)
+class _Judging:
+    def __init__(self, tree: Tree, declared: Policy, targets: tuple[Target, ...], named: tuple[str, ...], matrix: Matrix) -> None:
+        self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
+        self.open: list[Unread] = []
+        self.installers: dict[str, list[Environment]] = {}
 
+    @cached_property
+    def documented(self) -> Place | None:
+        """The line of a document that has its reader install torch for ROCm."""
+        return documented_index(self.tree)
 
-def _bare(matrix: Matrix) -> Callable[[Target], Result]:
-    """What the rows say of a target alone, before any file."""
-    return lru_cache(16)(lambda target: _of_target(target, matrix))
+    def problems(self, environments: Sequence[Environment]) -> tuple[Problem, ...]:
+        """The problems of some environments: an edit is proven with it."""
+        return self.judge(environments).problems
 
-
-def _of_target(target: Target, matrix: Matrix) -> Result:
-    environment = Environment(target.name, target.place or Place("command line", 0))
-    facts = enrich(snapshot_of(environment, target, matrix), matrix)
-    found, undecided = judge(facts, Logs(()), matrix, RULES)
-    called = f"target {target.name if target.place else target.gpu}"
-    return facts, [stamped(msgspec.structs.replace(f, subject=called, subject_kind="target")) for f in found], _lacking(undecided)
-
-
-def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
-    facts, found, undecided = _found(environment, target, matrix, code)
-    if not any(ON_TORCH in one.advice for one in found):
-        return facts, found, undecided
-
-    from rocm_doctor.lint.torch_advice import remedied  # most repositories need none
-
-    return facts, remedied(found, environment, target, matrix, lambda other: _found(other, target, matrix, code)[1]), undecided
-
-
-def _found(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
-    """What is found in an environment, without the advice on its torch."""
-    facts = enrich(snapshot_of(environment, target, matrix), matrix)
-    builds = is_hosted(environment)
-    own = [f for rule in (BUILD_RULES if builds else REPO_RULES) for f in rule(environment, target, matrix)]
-    speaks = environment.steps or environment.variables or environment.image
-    more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
-    more = lent.on_torch_of_others(more, environment, facts, code, matrix)
-    more = lent.on_torch_of_image(more, environment, facts, target, matrix)
-    ids = {f.id for f in own}
-    if any(p.about == "rocblas" for p in environment.unresolved):
-        ids.add("arch.blas-missing")
-    here = [f for f in more if not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
-    base = environment.image.place.reading() if environment.image else None
-    if all(f.severity == "note" or base in f.evidence for f in own if f.id == NOT_IN_BUILD):
-        ids.discard(NOT_IN_BUILD)  # what is built, or would be, and the torch that is installed beside it, are two
-    placed = [_placed(f, environment, target, facts, matrix) for f in here if f.id not in ids]
-    if builds:
-        # What is built there is for that torch: its user finds out on the GPU.
-        placed = [
-            msgspec.structs.replace(f, severity="warning") if f.severity == "error" else f
-            for f in placed
-            if f.id.startswith("arch.")
+    def judge(self, environments: Sequence[Environment]) -> Result:
+        """The problems and the table of all environments."""
+        root = self.tree.root.name
+        meant = {id(one): audience(one, self.policy, self.named, self.matrix, root) for one in environments}
+        main = self._main(environments, meant)
+        self.installers = _installers(environments, meant)
+        problems: list[Problem] = []
+        rows: list[Row] = []
+        left = 0
+        for one in environments:
+            who = meant[id(one)]
+            installs = one.file in main and one.kind in _LISTS
+            kind: Audience = "main" if (installs or one.kind == "training") and is_plain(who) else who.audience
+            if kind in ("other", "aside"):
+                left += 1
+                continue
+            cells: dict[str, str] = {}
+            claims = self._claims(one, who)
+            for target in self.targets or tuple(Target(gpu, gpu) for gpu in claims) or (Target("any", ""),):
+                if self.tree.late:
+                    break
+                found, cell = self._one(one, target, kind, who, environments, meant)
+                problems += found
+                if target.gpu:
+                    cells[target.gpu] = cell
+            judged = {FAILS, PASSES} & set(cells.values()) or (problems and problems[-1].environment is one)
+            if (kind in ("declared", "amd") and one.kind != "training") or judged:
+                rows.append(Row(one, kind, claims, cells))
+        weighed = self._weighed(problems, rows)
+        unread = [
+            *self.open,
+            *self.tree.unread,
+            *(u for one in environments if meant[id(one)].audience in ("declared", "amd", "neutral") for u in one.unread),
         ]
-    found = of_one_environment(own) + placed
-    found += _hidden(environment, target, matrix, found)
-    if any(p.about not in ("before", "start") for p in environment.unresolved):
-        found = [f if is_fixed(f, environment) else _less_sure(f) for f in found]
-    return facts, found, _lacking(undecided)
-
-
-def _hidden(environment: Environment, target: Target, matrix: Matrix, found: Sequence[Finding]) -> list[Finding]:
-    """What is left when the advice on an override, or on a variable that hides every GPU, is followed: code that the build lacks, which
-    either kept from being seen.
-    """
-    ids = {f.id for f in found}
-    names = {OVERRIDE} if {"arch.override-wrong", "arch.override-needed"} & ids else set[str]()
-    names |= {ROCR} if "access.visible-devices" in ids else set()
-    without = tuple(s for s in environment.variables if s.name not in names)
-    if without == environment.variables:
-        return []
-    _, left, _ = _found(msgspec.structs.replace(environment, variables=without), target, matrix)
-    return [f for f in left if f.id.startswith("arch.") and f.id not in ids and f.severity != "note"]
-
-
-def _less_sure(one: Finding) -> Finding:
-    return msgspec.structs.replace(one, confidence="medium") if one.confidence == "high" else one
-
-
-def _lacking(undecided: Sequence[Undecided]) -> list[Undecided]:
-    """What a fuller target would decide."""
-    return [msgspec.structs.replace(u, hint=_hint(u)) for u in undecided if set(u.missing) <= _DECLARABLE.keys()]
-
-
-def _hint(one: Undecided) -> str:
-    return f"declare {', '.join(_DECLARABLE[name] for name in one.missing)} or the same keys of the target"
-
-
-def _placed(one: Finding, environment: Environment, target: Target, facts: Snapshot, matrix: Matrix) -> Finding:
-    """A finding of the rules for machines: what the repository says comes first, the target last. Another torch is asked for
-    where the repository does.
-    """
-    evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
-    asks = one.id.startswith("arch.") and any("install" in c.text and "torch" in c.text for c in one.commands)
-    asks = asks or (one.id == NOT_IN_BUILD and one.title.startswith("torch ") and not one.commands)
-    if asks and (state := last_state(environment, matrix, target)):
-        plan = matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu))
-        advice = on_torch(environment, target, matrix, state[0], state[2])
-        one = msgspec.structs.replace(one, commands=plan, advice=advice)
-    return in_files(
-        stamped(
-            msgspec.structs.replace(
-                one, evidence=tuple(evidence), subject=subject(environment, target).name, subject_kind="environment"
-            )
-        ),
-        environment,
-        facts,
-        matrix,
-    )
-
-
-def _by_list(problems: Sequence[ReadProblem]) -> list[list[ReadProblem]]:
-    """The problems, those lines together that pip refuses in one list."""
-    groups: dict[object, list[ReadProblem]] = {}
-    for one in problems:
-        groups.setdefault(one.place.file if one.about in ("refused", "line") else one, []).append(one)
-    return list(groups.values())
-
-
-def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
-    group = sorted(group, key=lambda p: p.about != "line")
-    trouble = group[0]
-    there = [e for e in repository.environments if e.place.file == trouble.place.file]
-    left = bool(there and targets) and all(why_not(e, t, matrix) for e in there for t in targets)
-    aside = (
-        left
-        or kind_of(trouble.place.file) in ("config", "deepspeed", "tomlconfig")
-        or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
-    )
-    severity: Severity = "note" if trouble.about in ("refused", "line", "hint") or aside else "warning"
-    if not there and named(trouble.place.file.rsplit("/", 1)[-1])[0] not in ("neutral", "amd"):
-        severity = "note"
-    if not left and not aside and trouble.about in ("line", "list") and is_taken(trouble.place.file, repository):
-        severity = "error"  # pip installs nothing of such a list
-    at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
-    advice = _mending(trouble) if severity == "error" else matrix.diagnoses["repo.unreadable"].advice
-    return finding(matrix, "repo.unreadable", evidence=at, severity=severity, title=trouble.message, advice=advice,
-                   subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
-
-
-def _mending(trouble: ReadProblem) -> str:
-    """What to do about a line for which pip installs nothing of its list."""
-    if trouble.about == "list":
-        return (
-            f"Add that list, or take {trouble.place.words} out: pip installs nothing of a list that includes what is not there."
+        by_place = {(u.place.file, u.place.line): u for u in reversed(unread)}
+        ordered = tuple(by_place[key] for key in sorted(by_place))
+        return Result(
+            self.tree,
+            self.policy,
+            self.targets,
+            tuple(folded([*self._of_policy(environments), *weighed])),
+            tuple(rows),
+            ordered,
+            left,
         )
-    meant = meant_by(trouble.place.quote)
-    return f"Write {meant or 'one requirement'} on {trouble.place.words}, or a # before it: pip installs nothing of a list with such a line."
+
+    def _one(
+        self,
+        one: Environment,
+        target: Target,
+        kind: Audience,
+        who: For,
+        environments: Sequence[Environment],
+        meant: dict[int, For],
+    ) -> tuple[list[Problem], str]:
+        if target.gpu and who.gpus and target.gpu not in who.gpus:
+            return [], OTHER
+        torch = outcome(one, target, self.matrix)
+        if isinstance(torch, Torch) and torch.vendor != "rocm" and self._installed_elsewhere(one, target, meant):
+            torch = None
+        documented = one.kind in _LISTS and (self.documented is not None or comments_on_torch(self.tree, one.file))
+        if isinstance(torch, Unread):
+            self.open.append(torch)
+        case = Case(one, target, torch, kind, who.gpus, self.matrix, documented)
+        found = [
+            msgspec.structs.replace(p, severity=severity(p, kind))
+            for rule in RULES
+            if target.gpu or rule.__name__ not in _NEEDS_GPU
+            for p in rule(case)
+        ]
+        if any(p.severity == "error" for p in found):
+            return found, FAILS
+        doubt = any((p.id.startswith("arch.") and p.severity == "warning") or p.id == "version.torch-not-rocm" for p in found)
+        return found, PASSES if not doubt and one.kind != "job" and serves(case) else OPEN
+
+    def _claims(self, one: Environment, who: For) -> tuple[str, ...]:
+        """The GPUs that an environment says it is for: by its path, else by its build lists and the index of its torch."""
+        case = Case(one, Target("", ""), outcome(one, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix)
+        found = set(who.gpus) or {gpu for _, targets in lists(case) for gpu in targets}
+        if not found and isinstance(case.torch, Torch):
+            found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
+        return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
+
+    def _main(self, environments: Sequence[Environment], meant: dict[int, For]) -> frozenset[str]:
+        """The files that install torch in a repository without an environment for AMD and without a document that names a ROCm index: those
+        in its root folder, or the only one there is."""
+        if any(meant[id(e)].audience in ("declared", "amd") for e in environments if e.kind != "training"):
+            return frozenset()
+        target = self.targets[0] if self.targets else Target("any", "")
+        files = set()
+        for one in environments:
+            if one.kind in _LISTS and is_plain(meant[id(one)]):
+                torch = outcome(one, target, self.matrix)
+                if isinstance(torch, Torch) and torch.vendor in ("cuda", "cpu") and torch.asked and torch.asked.name == "torch":
+                    files.add(torch.place.file)
+        usual = files & {"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"}
+        main = usual or {file for file in files if "/" not in file} or (files if len(files) == 1 else set())
+        return frozenset(main) if main and not self.documented else frozenset()
+
+    def _installed_elsewhere(self, one: Environment, target: Target, meant: dict[int, For]) -> bool:
+        """True for a file that an image, a script or a job for AMD installs: there it is judged, with what is installed before."""
+        if one.kind not in ("requirements", "project") or meant[id(one)].audience == "declared":
+            return False
+        outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
+        return any(not isinstance(there, Torch) or there.vendor == "rocm" for there in outcomes)
+
+    def _weighed(self, problems: Sequence[Problem], rows: Sequence[Row]) -> Iterator[Problem]:
+        """What a build list leaves out is a choice where another environment of the repository serves the GPU, unless its file claims it."""
+        served = {gpu for row in rows for gpu, cell in row.cells.items() if cell == PASSES}
+        claims = {id(row.environment): row.claims for row in rows}
+        for one in problems:
+            gpu = one.target.gpu
+            choice = one.id == "arch.not-in-build" and gpu in served and gpu not in claims.get(id(one.environment), ())
+            yield msgspec.structs.replace(one, severity="warning") if choice and one.severity == "error" else one
+
+    def _of_policy(self, environments: Sequence[Environment]) -> Iterable[Problem]:
+        """What is wrong in the declaration itself."""
+        target = self.targets[0] if self.targets else Target("any", "")
+        own = Environment("settings", Place("rocm-doctor.yaml", 1))
+        known = {name for one in environments for name in (one.name, one.file)}
+        missing = [word for word in self.policy.environments if "*" not in word and word not in known]
+        faults = [*self.policy.faults, *(Fault(Place(word.partition(" [")[0], 1), f"the declared environment {word} is not there", "Nothing is judged for it.") for word in missing if not self.named)]  # fmt: skip
+        for fault in faults:
+            yield Problem(
+                "repo.unreadable", fault.title, fault.cause, (fault.place,), own, target, key=(fault.title,), severity="error"
+            )
 
 
-def _of_gpus(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
-    """True if an environment says anything of the GPU stack, so that finding no problem in it says something."""
-    return one.purpose.kind == "amd" or brings_torch(one, targets, matrix)
+_NEEDS_GPU = frozenset(("machine_rules", "build_lists", "index_for_others", "libraries", "training", "image_too_old"))
 
 
-def _verdict(
-    findings: Sequence[Finding], targets: Sequence[Target], repository: Repository, matrix: Matrix
-) -> tuple[Verdict, str]:
-    serious = [f for f in findings if f.severity != "note" and not f.follows_from]
-    unread = [f for f in serious if f.id == "repo.unreadable"]
-    if unread and all(f.severity != "error" for f in serious):
-        more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
-        return "undetermined", f"{unread[0].subject}: {unread[0].title}{more}"
-    if serious:
-        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-        return "problems", serious[0].title + more
-    named = ", ".join(t.gpu or t.name for t in targets)
-    if not repository.environments:
-        return "undetermined", f"no file that declares a stack was found among {repository.files} that were read"
-    judged = [e for e in repository.environments if not all(why_not(e, t, matrix) for t in targets)]
-    if not judged:
-        return "undetermined", f"no environment for {named} among {len(repository.environments)}"
-    count = f"{len(judged)} declared environment{'s' if len(judged) > 1 else ''} (Python code is not read)"
-    if not any(_of_gpus(e, targets, matrix) for e in judged):
-        return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
-    for target in targets:
-        meant = list(meant_for(target, repository.environments, matrix))
-        if doubt := next(doubts(repository, meant, target, findings, matrix), ""):
-            return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
-    return "ready", f"no problem found for {named} in {count}"
+def _installers(environments: Sequence[Environment], meant: dict[int, For]) -> dict[str, list[Environment]]:
+    """The images, scripts and jobs for AMD that install a file, by that file."""
+    found: dict[str, list[Environment]] = {}
+    for one in environments:
+        if one.kind in ("image", "script", "job") and meant[id(one)].audience in ("declared", "amd"):
+            for file in dict.fromkeys(one.files):
+                found.setdefault(file, []).append(one)
+    return found
 
 
-def rebased(report: Report, prefix: str) -> Report:
-    """The report with the files of the repository named from another folder (`prefix` ends in `/`)."""
+def is_plain(who: For) -> bool:
+    """True where neither the declaration nor a path says whom an environment is for."""
+    return who.audience == "neutral" or (who.audience == "other" and who.by_text)
 
-    def move(r: Reading) -> Reading:
-        ours = r.place.startswith("line ") and r.artifact not in ("matrix", "command line")
-        return msgspec.structs.replace(r, artifact=prefix + r.artifact) if ours else r
 
-    def fact(f: Fact) -> Fact:
-        return Fact(f.value, tuple(map(move, f.readings)), tuple(map(move, f.disputed)))
+def serves(case: Case) -> bool:
+    """True if the literal text of an environment leads to code for the target's GPU."""
+    gpu, torch = case.target.gpu, case.torch
+    built = [catalog.in_list(targets, gpu) for _, targets in lists(case)]
+    if isinstance(torch, Torch):
+        if torch.vendor != "rocm" or (torch.gpus and not any(catalog.serves_family(family, gpu) for family in torch.gpus)):
+            return False
+        build = build_of(case.matrix, torch.local)
+        if build and build.gfx:
+            return catalog.in_list(build.gfx, gpu)
+        if torch.gpus or (torch.rocm and _supported(gpu, torch.rocm, case.matrix)):
+            return True
+    return any(built)
 
-    facts = {k: fact(f) for k, f in report.snapshot.facts.items()}
-    gpus = tuple(Gpu({k: fact(f) for k, f in g.facts.items()}) for g in report.snapshot.gpus)
-    found = tuple(msgspec.structs.replace(f, evidence=tuple(map(move, f.evidence))) for f in report.findings)
-    return msgspec.structs.replace(
-        report, findings=found, snapshot=msgspec.structs.replace(report.snapshot, facts=facts, gpus=gpus)
+
+def _supported(gpu: str, rocm: str, matrix: Matrix) -> bool:
+    """True if AMD lists the GPU for this ROCm release on Linux, or for one before and one after it."""
+    listed = [s for s in matrix.support if gpu in s.gfx and s.os == "linux" and s.state == "supported"]
+    key = sort_key(rocm)
+    since = any(sort_key(s.since) <= key for s in listed)
+    return since and any(not s.until or key <= sort_key(s.until) for s in listed)
+
+
+def documented_index(tree: Tree) -> Place | None:
+    """The first line of a document that names a ROCm index of torch: its reader installs torch first."""
+    for path in tree.paths:
+        if path.count("/") > 4 or not path.lower().endswith((".md", ".rst")) or tree.late:
+            continue
+        for number, line in enumerate((tree.text(path) or "").split("\n"), 1):
+            if "/whl/" in line and "rocm" in line and "torch" in line:
+                return Place(path, number, line.strip()[:200])
+    return None
+
+
+def comments_on_torch(tree: Tree, path: str) -> bool:
+    """True if a comment of a requirements file speaks of torch."""
+    return any("torch" in line.partition("#")[2].lower() for line in (tree.text(path) or "").split("\n"))
+
+
+def accept(found: Result, today: datetime.date, ignore: Sequence[str] = (), select: Sequence[str] = ()) -> Result:
+    """The result without what is ignored, by the policy or by ids, rows and paths of the command line; an ignore whose day has come, or that
+    fits nothing, is a note."""
+    kept, used = [], set()
+    for one in found.problems:
+        words = (one.id, one.row, f"{one.id}:{one.row}")
+        fitting = [
+            i for i in found.policy.ignores if i.id in words and (not i.file or any(fits(p.file, i.file) for p in one.places))
+        ]
+        used.update(fitting)
+        given = any(word in words or any(fits(p.file, word) for p in one.places) for word in ignore)
+        asked = not select or any(word in words or any(fits(p.file, word) for p in one.places) for word in select)
+        if asked and not given and not any(today < i.until for i in fitting):
+            kept.append(one)
+    own = Environment("settings", Place("rocm-doctor.yaml", 1))
+    target = found.targets[0] if found.targets else Target("any")
+    for i in found.policy.ignores:
+        if i not in used or today >= i.until:
+            title = f"the ignore of {i.id} ended on {i.until}" if today >= i.until else f"the ignore of {i.id} fits no finding"
+            kept.append(Problem("repo.stale-ignore", title, f"Its reason was: {i.reason}.", (i.place,), own, target))
+    failing = {(p.environment.name, gpu) for p in kept if p.severity == "error" for gpu in p.gpus}
+    rows = tuple(
+        row._replace(
+            cells={
+                gpu: ACCEPTED if cell == FAILS and (row.environment.name, gpu) not in failing else cell
+                for gpu, cell in row.cells.items()
+            }
+        )
+        for row in found.rows
     )
+    dropped = [p for p in found.problems if p not in kept]
+    return found._replace(problems=tuple(kept), accepted=len(dropped), rows=rows if dropped else found.rows)
+
+
+_ORDER = ("error", "warning", "note")
+
+
+def folded(problems: Iterable[Problem]) -> list[Problem]:
+    """One problem for each cause and severity: the gravest of it, with the places of all; ordered by severity, file and line."""
+    groups: dict[tuple[object, ...], list[Problem]] = {}
+    for one in problems:
+        groups.setdefault(one.cause_key, []).append(one)
+    kept = []
+    for group in groups.values():
+        first = min(group, key=lambda p: _ORDER.index(p.severity))
+        places = tuple(dict.fromkeys(place for p in (first, *group) for place in p.places))
+        kept.append(
+            msgspec.structs.replace(first, places=places, gpus=tuple(dict.fromkeys(p.target.gpu for p in group if p.target.gpu)))
+        )
+    return sorted(kept, key=lambda p: (_ORDER.index(p.severity), p.places[0].file, p.places[0].line, p.id, p.gpus))

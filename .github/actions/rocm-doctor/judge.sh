@@ -20,7 +20,9 @@ else
   while IFS= read -r path; do
     [ -n "$path" ] && args+=("$path")
   done <<< "${PATHS:-.}"
-  add --gpu "${GPU:-}"
+  while IFS= read -r gpu; do
+    add --gpu "$gpu"
+  done <<< "${GPU:-}"
   add --python "${PYTHON:-}"
   add --target "${TARGET:-}"
 fi

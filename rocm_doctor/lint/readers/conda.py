@@ -1,47 +1,94 @@
-"""Conda environment files: channels, conda packages, and the pip section."""
+"""Conda environments: `environment.yml`, and the packages of `conda install`."""
 
 from __future__ import annotations
 
-from rocm_doctor.lint.declared import Environment, Index, Requirement, Setting, Step
-from rocm_doctor.lint.readers import installs, requirements, yamls
-from rocm_doctor.lint.readers.files import Tree
-from rocm_doctor.lint.readers.yamls import Node
+import re
+from collections.abc import Sequence
+
+from rocm_doctor.bounded import Unreadable, yamls
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.readers import requirements
+from rocm_doctor.lint.tree import Tree
+
+_SPEC = regex(r"(?:([\w.-]+)::)?([A-Za-z0-9_.-]+)\s*([<>=!~].*)?$")
+_DEPENDENCIES, _CHANNELS = regex(r"^dependencies:\s*$", re.M), regex(r"^channels:", re.M)
+_VALUED = frozenset(("-n", "--name", "-p", "--prefix", "-f", "--file"))
 
 
-def environment(tree: Tree, path: str) -> Environment | None:
-    """An environment file: channels, conda packages, and the pip section as a second step."""
-    documents = yamls.load(tree, path)
-    listed = documents[0].get("dependencies") if documents else None
-    if listed is None:
+def is_environment(text: str) -> bool:
+    """True for a text with the keys of a conda environment."""
+    return _DEPENDENCIES.search(text) is not None and _CHANNELS.search(text) is not None
+
+
+def read(tree: Tree, path: str) -> list[Environment]:
+    """The environment of a conda file: its packages, and those that it hands to pip."""
+    try:
+        data = yamls.values(tree.text(path) or "")
+    except Unreadable as exc:
+        return [
+            Environment("conda", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))
+        ]
+    if not isinstance(data, dict) or not isinstance(data.get("dependencies"), list):
+        return []
+    lines = (tree.text(path) or "").split("\n")
+
+    def place(word: str) -> Place:
+        number = next((n for n, line in enumerate(lines, 1) if word in line), 1)
+        return Place(path, number, lines[number - 1].strip()[:200])
+
+    channels = tuple(Index(str(c), "extra", place(str(c))) for c in data.get("channels") or () if isinstance(c, str))
+    asked = [r for word in data["dependencies"] if isinstance(word, str) and (r := package(word, place(word)))]
+    steps: list[Step] = [Install("conda", asked[0].place, tuple(asked), channels, files=(path,))] if asked else []
+    for part in data["dependencies"]:
+        for_pip = part.get("pip") if isinstance(part, dict) else None
+        if isinstance(for_pip, list):
+            steps += _pip([str(word) for word in for_pip], path, place, tree)
+    unread = tuple(step for step in steps if isinstance(step, Unread))
+    return [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,))] if steps else []
+
+
+def _pip(words: list[str], path: str, place: object, tree: Tree) -> list[Step]:
+    asked: list[Requirement] = []
+    indexes: list[Index] = []
+    unread: list[Step] = []
+    for word in words:
+        where: Place = place(word)  # type: ignore[operator]
+        option, _, value = word.partition(" ")
+        if option in ("-i", "--index-url"):
+            indexes.append(Index(value.strip(), "default", where))
+        elif option in ("--extra-index-url", "-f", "--find-links"):
+            indexes.append(Index(value.strip(), "extra" if option.startswith("--e") else "find-links", where))
+        elif option.startswith("-"):
+            unread.append(Unread(where, Reason.MISSING, True))
+        else:
+            found = requirements.requirement(word, where)
+            asked += [found] if isinstance(found, Requirement) else []
+    return [*unread, Install("pip", asked[0].place if asked else Place(path, 1), tuple(asked), tuple(indexes), files=(path,))]
+
+
+def package(word: str, place: Place) -> Requirement | None:
+    """A package of conda; `pytorch` is called torch, as everywhere else. The address is `conda:CHANNEL/BUILD`."""
+    found = _SPEC.match(word.strip())
+    if not found:
         return None
-    channels_node = documents[0].get("channels")
-    channels = tuple(
-        Index(c.text(), "extra", yamls.place(tree, path, c.line)) for c in (channels_node.list() if channels_node else [])
-    )
-    needed: list[Requirement] = []
-    steps: list[Step] = []
-    for item in listed.list():
-        at = yamls.place(tree, path, item.line)
-        needed += installs.conda_requirement(item.text(), at)
-        pip = item.get("pip")
-        if pip:
-            steps.append(_pip_section(tree, path, pip))
-    python = next(
-        (Setting("python", r.spec.removeprefix("=="), r.place) for r in needed if r.name == "python" and r.spec.startswith("==")),
-        None,
-    )
-    first = Step("conda", yamls.place(tree, path, listed.line), tuple(needed), (), channels)
-    return Environment(path, yamls.place(tree, path, listed.line), steps=(first, *steps), python=python, sort="conda")
+    version, _, build = (found[3] or "").lstrip("=").partition("=")
+    name = "torch" if found[2].lower() in ("pytorch", "pytorch-gpu") else found[2].lower().replace("_", "-")
+    specifier = f"=={version}" if version and version[0].isdigit() and "," not in version else ""
+    return Requirement(name, specifier, place, url=f"conda:{found[1] or ''}/{build}")
 
 
-def _pip_section(tree: Tree, path: str, pip: Node) -> Step:
-    """conda hands this list to pip as a requirements file."""
-    found = requirements.RequirementsFile([], [], [], [])
-    requirements.read_lines(tree, [(yamls.place(tree, path, item.line), item.text()) for item in pip.list()], found)
-    return Step(
-        "pip",
-        yamls.place(tree, path, pip.line),
-        tuple(found.requirements),
-        tuple(found.constraints),
-        requirements.in_force(found.indexes),
-    )
+def of_command(words: Sequence[str], place: Place) -> Install | None:
+    """The installation of `conda install WORDS`."""
+    asked: list[Requirement] = []
+    channels: list[Index] = []
+    waiting = ""
+    for word in words:
+        if waiting:
+            channels += [Index(word, "extra", place)] if waiting in ("-c", "--channel") else []
+            waiting = ""
+        elif word in _VALUED or word in ("-c", "--channel"):
+            waiting = word
+        elif not word.startswith("-") and (found := package(word, place)):
+            asked.append(found)
+    return Install("conda", place, tuple(asked), tuple(channels)) if asked else None

@@ -1,13 +1,8 @@
-"""requirements*.txt as pip reads them: logical lines, -r and -c with their cycles, index options, hashes, markers, URLs.
-
-pip's own parser is private and pip-requirements-parser copies an old one; the grammar of a line is packaging's, the
-options are few (https://pip.pypa.io/en/stable/reference/requirements-file-format/), so this file reads them itself.
-"""
+"""Requirements files as pip reads them: one requirement or option a line, other files by `-r` and `-c`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import posixpath
 from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement
@@ -15,227 +10,190 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import About, Index, Place, ReadProblem, Requirement, Role, Tool
-from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
+from rocm_doctor.lint.model import Environment, Fault, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.tree import Tree
 
-_OPTION = regex(
-    r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)"
-)
-_ROLES: dict[str, Role] = {
-    "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
-}  # fmt: skip
-_WHEEL = regex(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
-_TAIL = regex(
-    r" --(?:hash|config-settings?|global-option|install-option|no-binary|only-binary|prefer-binary|pre|require-hashes|trusted-host|use-feature)(?:[= ].*|$)"
-)
-# pip takes a requirement with such an option after it and ignores the option without a word.
-_IGNORED = regex(r"\s(?:--(?:extra-)?index-url|--find-links|-i|-f)[=\s]+(\S+).*")
-_GIT = regex(r"git\+\S*?/([\w.-]+?)(?:\.git)?(?:@[^#\s]*)?(?:#.*egg=([\w.-]+).*|#.*)?$")
-_REPOSITORIES = {"flash-attention": "flash-attn", "pytorch": "torch", "vision": "torchvision", "audio": "torchaudio"}
-_COMMENT = regex(r"(?:^|(?<=\s))#.*")
+MAX_DEPTH = 8
 MAX_LINE = 4000
-MAX_LINES = 10_000
-MAX_REQUIREMENT = 500
-MAX_DEPTH = 40
-MAX_TROUBLES = 20
+ELSEWHERE = regex(r"#\s*rocm-doctor:\s*torch comes from elsewhere")
+"""The comment by which a file says that it is installed where torch is there already."""
+_OPTION = regex(r"(--?[A-Za-z][\w-]*)(?:[=\s]\s*(.*))?$")
+_SHORT = {
+    "-i": "--index-url",
+    "-f": "--find-links",
+    "-r": "--requirement",
+    "-c": "--constraint",
+    "-e": "--editable",
+    "--pypi-url": "--index-url",
+}
+_ROLES = {"--index-url": "default", "--extra-index-url": "extra", "--find-links": "find-links"}
+_BEHIND = regex(r"\s+--?[a-zA-Z][\w-]*(?:[=\s].*)?$")
+"""Options behind a requirement: pip reads them, and an index among them has no effect."""
+_PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+://")
 
 
-class RequirementsFile(NamedTuple):
-    """What one requirements file and those that it includes ask for."""
+class Listed(NamedTuple):
+    """What a requirements file asks for, with the files that it includes."""
 
-    requirements: list[Requirement]
-    constraints: list[Requirement]
-    indexes: list[Index]
-    included: list[str]
+    requirements: tuple[Requirement, ...]
+    indexes: tuple[Index, ...]
+    unread: tuple[Unread, ...]
+    faults: tuple[Fault, ...]
+    files: tuple[str, ...]
+    elsewhere: bool
 
 
-def read(tree: Tree, path: str) -> RequirementsFile:
-    """A requirements file with everything it includes; a cycle or a missing file becomes a trouble at its line."""
-    found = RequirementsFile([], [], [], [])
-    _read(tree, path, found, found.requirements, (path,))
+def read(tree: Tree, path: str) -> list[Environment]:
+    """The environment of a requirements file; none for a text without requirements."""
+    found = listed(tree, path)
+    place = found.requirements[0].place if found.requirements else Place(path, 1)
+    if not found.requirements and not found.indexes:
+        return []
+    step = Install("pip", place, found.requirements, found.indexes, complete=False, files=found.files)
+    steps: tuple[Step, ...] = (*(u for u in found.unread if u.installs), step)
+    return [
+        Environment(
+            "requirements", Place(path, 1), steps=steps, unread=found.unread, files=found.files, faults=found.faults,
+            elsewhere=found.elsewhere,
+        )
+    ]  # fmt: skip
+
+
+def listed(tree: Tree, path: str, depth: int = 0) -> Listed:
+    """The lines of a requirements file and of those that it includes."""
+    reading = _Reading(tree, path)
+    if depth < MAX_DEPTH:
+        reading.read(depth)
+    return Listed(
+        tuple(reading.requirements), tuple(reading.indexes), tuple(reading.unread), tuple(reading.faults),
+        tuple(dict.fromkeys(reading.files)), reading.elsewhere,
+    )  # fmt: skip
+
+
+class _Reading:
+    def __init__(self, tree: Tree, path: str) -> None:
+        self.tree, self.path = tree, path
+        self.requirements: list[Requirement] = []
+        self.indexes: list[Index] = []
+        self.unread: list[Unread] = []
+        self.faults: list[Fault] = []
+        self.files = [path]
+        self.elsewhere = False
+        self.refused: list[Fault] = []
+        self.on_a_disk = False
+
+    def read(self, depth: int) -> None:
+        text = self.tree.text(self.path)
+        if text is None:
+            self.unread.append(Unread(Place(self.path, 1), Reason.DENIED, True))
+            return
+        self.elsewhere = ELSEWHERE.search(text) is not None
+        for number, line in logical_lines(text):
+            place = Place(self.path, number, line[:200])
+            if "${" in line or len(line) > MAX_LINE:
+                self.unread.append(Unread(place, Reason.VARIABLE if "${" in line else Reason.SIZE, True))
+            elif line.startswith("-"):
+                self._option(line, place, depth)
+            else:
+                self._requirement(line, place)
+        if len(self.refused) <= len(self.requirements):
+            self.faults += self.refused  # else the text is no list of requirements
+
+    def _option(self, line: str, place: Place, depth: int) -> None:
+        found = _OPTION.match(line)
+        name = _SHORT.get(found[1], found[1]) if found else ""
+        value = (found[2] or "").strip().strip("\"'") if found else ""
+        if found and not found[2] and line[:2] in _SHORT and len(line) > 2 and line[1] != "-":
+            name, value = _SHORT[line[:2]], line[2:].strip()
+        if name in _ROLES and value:
+            self.indexes.append(Index(value, _ROLES[name], place))  # type: ignore[arg-type]
+        elif name == "--requirement" and value:
+            self._include(value, place, depth)
+        elif name == "--editable" and value:
+            self._requirement(value, place)
+
+    def _include(self, value: str, place: Place, depth: int) -> None:
+        other = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), value))
+        if "://" in value:
+            self.unread.append(Unread(place, Reason.MISSING, True))
+        elif not self.tree.has(other):
+            self.unread.append(Unread(place, Reason.MISSING, True))
+            if not other.startswith("..") and not value.startswith("/"):
+                self.faults.append(
+                    Fault(
+                        place,
+                        f"it includes {value}, which is not in the repository",
+                        "pip stops at a requirements file that it cannot open.",
+                    )
+                )
+        elif other not in self.files:
+            found = listed(self.tree, other, depth + 1)
+            self.requirements += found.requirements
+            self.indexes += found.indexes
+            self.unread += found.unread
+            self.files += found.files
+            self.elsewhere = self.elsewhere or found.elsewhere
+
+    def _requirement(self, line: str, place: Place) -> None:
+        one = requirement(line, place)
+        if isinstance(one, Requirement):
+            self.requirements.append(one)
+            if one.url.startswith("file:///") and not self.on_a_disk:
+                self.on_a_disk = True
+                cause = f"pip takes it from {one.url[:120]} alone, and stops where there is no such path: name a version."
+                self.faults.append(Fault(place, f"{one.name} is taken from a path of its writer's disk", cause))
+        elif one is Reason.MISSING:
+            self.unread.append(Unread(place, one, True))
+        else:
+            self.unread.append(Unread(place, Reason.SYNTAX))
+            self.refused.append(
+                Fault(place, "pip does not take this line", "It is no requirement: pip installs nothing of the file.")
+            )
+
+
+def requirement(words: str, place: Place) -> Requirement | Reason:
+    """The requirement that a line or a word of a command states; MISSING for a path or address without a name, SYNTAX for no requirement."""
+    words = _BEHIND.sub("", words).strip()
+    if _PATH.match(words) and " @ " not in words:
+        return of_address(words, place)
+    try:
+        parsed = Parsed(words)
+    except InvalidRequirement:
+        return Reason.SYNTAX
+    marker = str(parsed.marker) if parsed.marker else ""
+    return Requirement(
+        canonicalize_name(parsed.name), str(parsed.specifier), place, tuple(sorted(parsed.extras)), marker, parsed.url or ""
+    )
+
+
+_WHEEL = regex(r"(?:^|/)([A-Za-z0-9_.]+?)-([0-9][\w.!+%]*?)(?:-\d\w*)?-[\w.]+-[\w.]+-[\w.]+\.whl(?:$|[#?])")
+_EGG = regex(r"#(?:.*&)?egg=([\w.-]+)")
+_GIT = regex(r"git\+[a-z]+://[^#@]*/([\w.-]+?)(?:\.git)?/?(?:[@#].*)?$")
+
+
+def of_address(url: str, place: Place) -> Requirement | Reason:
+    """The package at an address: by the name of its wheel, its egg, or its repository; MISSING where none of them says it."""
+    if wheel := _WHEEL.search(url):
+        return Requirement(canonicalize_name(wheel[1]), f"=={wheel[2].replace('%2B', '+')}", place, url=url)
+    named = _EGG.search(url) or _GIT.match(url)
+    return Requirement(canonicalize_name(named[1]), "", place, url=url) if named else Reason.MISSING
+
+
+def logical_lines(text: str) -> list[tuple[int, str]]:
+    """The lines without comments and blank ones, continued ones as one, each with its number."""
+    found: list[tuple[int, str]] = []
+    held, first = "", 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.rstrip()
+        first = first if held else number
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            held += line[:-1] + " "
+            continue
+        line = _COMMENT.sub("", held + line).strip()
+        held = ""
+        if line:
+            found.append((first, line))
     return found
 
 
-def in_force(indexes: Sequence[Index], tool: Tool = "pip", command: Sequence[Index] = ()) -> tuple[Index, ...]:
-    """The indexes of a list that the tool asks, and those of the command that installs it. pip takes an --index-url in a list in place of every
-    index named before it, the command's as well; for uv the command's has the last word.
-    """
-    every = [*command, *indexes]
-    chosen = [n for n, one in enumerate(every) if one.role == "default"]
-    if tool == "pip" and chosen and chosen[-1] >= len(command):
-        return tuple(one for n, one in enumerate(every) if n >= chosen[-1] or one.role not in ("default", "extra"))
-    by_command = any(one.role == "default" for one in command)
-    return tuple(one for n, one in enumerate(every) if n < len(command) or one.role != "default" or not by_command)
-
-
-def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile) -> None:
-    """Lines of a requirements list inside another file (conda's pip section)."""
-    _lines(tree, lines, found, found.requirements, ())
-
-
-def _read(tree: Tree, path: str, found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]) -> None:
-    _lines(tree, logical_lines(path, tree.text(path) or ""), found, into, chain)
-
-
-def _lines(
-    tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]
-) -> None:
-    for number, (place, line) in enumerate(lines):
-        if number >= MAX_LINES:
-            tree.problems.append(ReadProblem(place, f"more than {MAX_LINES} lines; the rest was not looked at"))
-            return
-        option = _OPTION.match(line)
-        if option and option[1] in ("-r", "-c", "--requirement", "--constraint"):
-            _include(tree, option[2], place, found, found.constraints if "c" in option[1].lstrip("-")[:1] else into, chain)
-        elif option and option[1] in _ROLES:
-            found.indexes.append(Index(option[2].strip("\"' "), _ROLES[option[1]], place))
-        elif option and option[1] not in ("-e", "--editable"):
-            continue
-        elif not line.startswith("--"):
-            into += one(as_folder(option[2]) if option else line, place, tree.problems)
-
-
-def _include(
-    tree: Tree, name: str, place: Place, found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]
-) -> None:
-    """The file of a -r or -c line."""
-    path = joined(folder_of(place.file), name.strip("\"' "))
-    if "://" in name or path is None:
-        tree.problems.append(ReadProblem(place, f"{name} is outside of the repository and is not read"))
-    elif path in chain or len(chain) > MAX_DEPTH:
-        if path in found.included:
-            return
-        found.included.append(path)
-        tree.problems.append(ReadProblem(place, f"{path} includes itself: {' -> '.join((*chain, path)[-4:])}"))
-    elif path not in found.included:
-        found.included.append(path)
-        if tree.text(path, wanted=False) is None:
-            tree.problems.append(_absent(path, place, brought=_is_brought(tree, path, place.file)))
-        else:
-            _read(tree, path, found, into, (*chain, path))
-
-
-def _absent(path: str, place: Place, *, brought: bool) -> ReadProblem:
-    if brought:
-        return ReadProblem(place, f"{path} is included here and brought by something else")
-    return ReadProblem(place, f"{path} is included here and cannot be read", "list")
-
-
-def _is_brought(tree: Tree, path: str, by: str) -> bool:
-    """True if a list that is not there may come with a submodule or a clone, or is named by another text of the repository, which may write it."""
-    folder, _, name = path.rpartition("/")
-    here = tree.text_if_there(".gitmodules") or ""
-    if folder and (not tree.exists(folder) or re.search(rf"path\s*=\s*{re.escape(folder)}\s*$", here, re.M)):
-        return True
-    return tree.mention(re.compile(rb"\b" + re.escape(name.encode())), (name.lower().encode(),), {by}) is not None
-
-
-def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
-    """Lines without comments, continued ones joined; each with the place of its first."""
-    start, parts = 0, []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = _COMMENT.sub("", raw[:MAX_LINE]).rstrip()
-        start = start or number
-        parts.append(line.removesuffix("\\"))
-        if line.endswith("\\"):
-            continue
-        whole = " ".join(p.strip() for p in parts).strip()
-        if whole:
-            yield Place(file, start, quoted(whole)), whole
-        start, parts = 0, []
-
-
-def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> list[Requirement]:
-    """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we
-    know.
-    """
-    text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
-    if problems is not None and (ignored := _IGNORED.search(text)):
-        problems.append(
-            ReadProblem(place, f"pip ignores the index {ignored[1].rstrip(';')} here: an index is a line of its own", "hint")
-        )
-        # With the option goes the marker behind it; an empty marker before it is none for pip.
-        text = text[: ignored.start()].rstrip("; ")
-    if len(text) > MAX_REQUIREMENT:
-        return _refused(place, f"{len(text)} characters long", problems)
-    address, _, marker = text.partition(" ;") if " ;" in text else text.partition(";")
-    wheel = _WHEEL.search(address)
-    if wheel and " @ " not in text:
-        version = wheel[2].replace("%2B", "+").replace("%2b", "+")
-        return [Requirement(str(canonicalize_name(wheel[1])), f"=={version}", place, url=address.strip(), marker=marker.strip())]
-    if (source := _GIT.match(address.strip())) and " @ " not in text:
-        name = str(canonicalize_name(source[2] or source[1]))
-        return [Requirement(_REPOSITORIES.get(name, name), "", place, url=address.strip(), marker=marker.strip())]
-    if text.startswith((".", "/", "-", "$")) or re.match(r"[a-z+]+://|[\w.-]+/[\w./-]+(?:\[[^\]]*\])?$", text) or not text:
-        return []
-    if "$" in text:
-        return _partly_known(text, place)
-    try:
-        parsed = Parsed(text)
-    except InvalidRequirement as exc:
-        why = str(exc).splitlines()[0][:120]
-        return _refused(place, why, problems, "refused" if _SOME_TAKE.fullmatch(text) and _LOCAL_RANGE not in why else "line")
-    return [of_parsed(parsed, place)]
-
-
-def as_folder(editable: str) -> str:
-    """What `-e` is given, as a path: pip takes it for a folder unless it is an address, and never for a package's name."""
-    address = "://" in editable or editable.startswith((".", "/", "$", "file:", "git+"))
-    return editable if address else f"./{editable}"
-
-
-def _partly_known(text: str, place: Place) -> list[Requirement]:
-    """A requirement with a variable that no file sets: its name, and a version that is not known."""
-    found = re.match(r"([A-Za-z][\w.-]*)(\[[^\]]*\])?\s*([=<>!~]=?|@|$)", text)
-    return [Requirement(str(canonicalize_name(found[1])), UNKNOWN, place)] if found else []
-
-
-UNKNOWN = "===$"
-"""The range of a requirement whose version is a variable that no file sets."""
-
-
-def _unquoted(text: str) -> str:
-    """Without the quotes around the whole; those of a marker at the end (`sys_platform == 'linux'`) stay."""
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
-
-
-# What packaging says of a range with a local version.
-_LOCAL_RANGE = "Local version label"
-# Versions that pip took before 24.1, markers, what conda writes (`numpy=1.26=py312_0`), and lines of a text that is no list.
-_SOME_TAKE = regex(
-    r"[\w.-]+(?:\[[^\]]*\])?\s*(?:\(?(?:\s*(?:===?|[<>!~]=?)\s*[^\s,;()<>=!~]+\s*,?)*\)?\s*(?:;.*)?|={1,2}[^\s=]+(?:=\S+)?|[\w.,'!?:;()-]+(?: [\w.,'!?:;()-]+){2,})"
-)
-
-
-def _refused(place: Place, why: str, problems: list[ReadProblem] | None, about: About = "refused") -> list[Requirement]:
-    """No requirement; noted for the first such lines of a file, of which one says enough."""
-    if problems is not None and sum(t.place.file == place.file for t in problems[-MAX_TROUBLES:]) < MAX_TROUBLES:
-        problems.append(ReadProblem(place, f"no requirement that pip would take: {why}", about))
-    return []
-
-
-_MEANT = (
-    (regex(r"^(?:\$ ?|! ?|%)?(?:python3? -m )?pip3? install(?: -U| --upgrade)?\s+"), ""),
-    (regex(r"\s+--(?:no-deps|upgrade|force-reinstall|user|no-cache-dir|no-build-isolation)\b"), ""),
-    (regex(r"^([A-Za-z][\w.-]*)\s*(?:=|:|\s)\s*v?(\d[\w.+]*)$"), r"\1==\2"),
-    (regex(r"[<>~]=?\s*(\d[\w.]*\+\w[\w.]*)$"), r"==\1"),
-)
-
-
-def meant_by(line: str) -> str:
-    """The requirement that a line which pip refuses is likely meant for; empty where that is not plain."""
-    for pattern, instead in _MEANT:
-        line = pattern.sub(instead, line.strip().rstrip(",;"))
-    try:
-        return str(Parsed(line))
-    except InvalidRequirement:
-        return ""
-
-
-def of_parsed(parsed: Parsed, place: Place) -> Requirement:
-    """Our form of a parsed requirement; the version of a wheel in its URL counts as pinned."""
-    wheel = _WHEEL.search(parsed.url or "")
-    spec = f"=={wheel[2].replace('%2B', '+').replace('%2b', '+')}" if wheel else str(parsed.specifier)
-    return Requirement(
-        str(canonicalize_name(parsed.name)), spec, place, tuple(sorted(parsed.extras)), parsed.url or "", str(parsed.marker or "")
-    )
+_COMMENT = regex(r"(?:^|\s)#.*$")

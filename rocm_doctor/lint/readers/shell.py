@@ -1,210 +1,200 @@
-"""What reading a shell text needs and gives; and Windows' batch and PowerShell text cut into single commands.
+"""Commands of a shell text, literal words only.
 
-Text of a POSIX shell is parsed by bash.py. For the two of Windows no grammar is at hand: lines are joined and cut at `&&`, `;`, `|`.
+tree-sitter-bash cuts the text; nothing is expanded but names whose literal value a Dockerfile states. A word with any other expansion is
+None. What stands in a branch, a loop or a function is not read.
 """
 
 from __future__ import annotations
 
-import posixpath
 import re
-import shlex
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Container, Environment, Place, ReadProblem, Setting, Step
-from rocm_doctor.lint.environments.words import Kind
-from rocm_doctor.lint.readers.files import Tree, joined, quoted
+from rocm_doctor.lint.model import Place, Reason, Unread
 
-_NAME = regex(r"%(\w+)%|\$(?:\{(\w+)\}|(\w+))")
-_SEPARATOR = regex(r"(?:&&|\|\||;|\|) ?")
-_COMMENT = regex(r"(?:^|(?<=\s))#.*")
-MAX_LINE = 8000
-MAX_COMMAND = 100_000
-MAX_VALUE = 500
-"""Letters of a variable that are kept."""
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
-
-class Used(NamedTuple):
-    """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
-
-    `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own. `apart` and
-    `anew`: those of its step. `frozen`: uv takes the lock as it is. `locked`: the lock exists when the command runs; `lock`: its path at that point. `checks`: the installer holds what the project says of Python against
-    the Python of the system or the image.
-    """
-
-    tool: str
-    path: str
-    extras: tuple[str, ...] = ()
-    at: int = 0
-    sure: bool = True
-    isolated: bool = True
-    apart: str = ""
-    anew: bool = False
-    frozen: bool = False
-    locked: bool = True
-    checks: bool = False
-    lock: str = ""
+MAX_TEXT = 2**18
+RELEVANT = regex(
+    r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm)\b[^\n]*\b(?:install|add|sync|create|update|run)\b"
+    r"|HSA_OVERRIDE|ROCR_VISIBLE|HIP_VISIBLE|_ARCHS?\b|GPU_TARGETS|gfx\d|\brocm\b"
+)
+"""What a command has to do with the GPU stack: a text without any of it is not parsed, and a branch without it is not counted."""
+_CALLS = regex(r"(?:^|[\s;&|(])(?:\./|(?:bash|sh|source|\.|make|eval)\s|python[\d.]*\s+\S+\.py\b)|\|\s*(?:ba)?sh\b", re.M)
+"""What runs something else, which may install anything."""
+_SHELLS = frozenset(("sh", "bash", "zsh", "python", "python3"))
+_SIMPLE = regex(r"\$(?:\{(\w+)\}|(\w+))")
+_ESCAPE = regex(r"\\(.)")
 
 
-Made = tuple[Environment, Sequence[Used]]
-"""An environment, with the files of the repository that it installs from."""
+class Command(NamedTuple):
+    """One command. `words`: None for one that is not literal; `assigned`: variables that it sets for itself, or for what follows where
+    it has no words or is an export; `folder`: where the shell stands, by the literal `cd` before it; None where that is not known;
+    `may_fail`: the script goes on if it fails; `redirected`: files that it writes."""
 
-
-class Build(NamedTuple):
-    """How a command or another file says that a Dockerfile is built: the folder that it copies from, build arguments, last stage."""
-
-    dockerfile: str
-    context: str
-    arguments: tuple[tuple[str, str], ...] = ()
-    target: str = ""
-    tag: str = ""
-
-
-def default_dockerfile(tree: Tree, folder: str) -> str:
-    """The Dockerfile that a folder is built from where none is named: BuildKit takes one in lower case as well."""
-    name = f"{folder}/Dockerfile".lstrip("/")
-    lower = f"{folder}/dockerfile".lstrip("/")
-    return lower if tree.is_file(lower) and not tree.is_file(name) else name
-
-
-class Script(NamedTuple):
-    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them. `builds`: the
-    images that it builds.
-
-    `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts. `pythons`: those of
-    the environments that it makes. `open_ends`: what it runs that is not read. `doubts`: what leaves open whether its GPU is used.
-    """
-
-    variables: list[Setting]
-    steps: list[Step]
-    containers: list[Container]
-    used: list[Used]
-    problems: list[ReadProblem]
-    unsure: list[Place]
-    options: list[Setting]
-    builds: list[Build]
-    pythons: list[Setting]
-    open_ends: list[ReadProblem]
-    doubts: list[ReadProblem]
-
-
-def places_of(steps: Iterable[Step]) -> list[Place]:
-    """Where the requirements of these steps are written: in a command, or in a list that it reads."""
-    return [place for step in steps for place in (step.place, *(r.place for r in step.requirements))]
-
-
-class Context(NamedTuple):
-    """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image.
-
-    `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`. `arguments`: the
-    build arguments that its caller may give, `given`: those that it gives. `reading`: the scripts that called this one. `declared`: another file
-    says which folder the image is built from.
-    """
-
-    tree: Tree
-    folder: str
-    names: dict[str, str]
-    copied: dict[str, str]
-    kind: Kind = "amd"
-    start: str = ""
-    arguments: frozenset[str] = frozenset()
-    given: frozenset[str] = frozenset()
-    reading: tuple[str, ...] = ()
-    declared: bool = False
+    words: tuple[str | None, ...]
+    assigned: tuple[tuple[str, str | None], ...]
+    place: Place
+    folder: str | None = ""
+    may_fail: bool = False
+    redirected: tuple[str, ...] = ()
 
     @property
-    def moved(self) -> bool:
-        """True if the text has gone to another folder, so that names are no longer looked for near the script."""
-        return self.names.get("WORKDIR", self.start) != self.start
+    def program(self) -> str:
+        """The program, without its folder; empty where it is not literal."""
+        return (self.words[0] or "").rsplit("/", 1)[-1] if self.words else ""
 
-    def at(self, folder: str) -> str:
-        """A folder by its whole name, from where the commands are."""
-        return posixpath.normpath(posixpath.join("/", self.names.get("WORKDIR", "/"), folder))
 
-    def path(self, name: str) -> str | None:
-        """A name of a command as a path of the repository: below what was copied into the image, or beside the script."""
-        if "WORKDIR" not in self.names:
-            return joined(self.folder, name)
-        here = self._below(posixpath.join("/", self.names["WORKDIR"], name))
-        if "/" in name or (here and self.tree.is_file(here)):
-            return here
-        there = (self._below(f"{folder}/{name}") for folder in (*self.names.get("PATH", "").split(":"), *_PROGRAMS))
-        return next((path for path in there if path and self.tree.is_file(path)), here)
+def parse(text: str, file: str, line: int = 1, names: Mapping[str, str] | None = None) -> Iterator[Command | Unread]:
+    """The commands of a text in their order, and what was not read. `line`: the line of the file where the text begins."""
+    if not (RELEVANT.search(text) or _CALLS.search(text)):
+        return
+    if len(text) > MAX_TEXT:
+        yield Unread(Place(file, line), Reason.SIZE, True)
+        return
+    yield from _Reader(file, line, names or {}).read(_parser().parse(text.encode("utf-8", "replace")).root_node)
 
-    def _below(self, name: str) -> str | None:
-        at = posixpath.normpath(name)
-        for to in sorted(self.copied, key=len, reverse=True):
-            if at == to or at.startswith(to.rstrip("/") + "/"):
-                return joined(self.copied[to], at[len(to) :].lstrip("/") or ".")
+
+class _Reader:
+    def __init__(self, file: str, line: int, names: Mapping[str, str]) -> None:
+        self.file, self.line, self.names = file, line, names
+        self.folder: str | None = ""
+
+    def read(self, root: Node) -> Iterator[Command | Unread]:
+        pending: list[tuple[Node, bool]] = [(child, False) for child in reversed(root.named_children)]
+        while pending:
+            node, may_fail = pending.pop()
+            kind = node.type
+            if kind in ("command", "declaration_command", "variable_assignment", "variable_assignments"):
+                yield from self._command(node, may_fail, ())
+            elif kind == "redirected_statement":
+                body, files = node.child_by_field_name("body"), self._redirected(node)
+                if body is not None and body.type == "command":
+                    yield from self._command(body, may_fail, files)
+                elif body is not None:
+                    pending.append((body, may_fail))
+            elif kind == "list":
+                left, *rest = node.named_children
+                either = any(child.type == "||" for child in node.children)
+                if either:
+                    yield from self._unread(rest, Reason.BRANCH)
+                pending += [(child, may_fail) for child in reversed(rest)] if not either else []
+                pending.append((left, may_fail or either))
+            elif kind == "pipeline":
+                parts = node.named_children
+                last = next(iter(self._command(parts[-1], may_fail, ())), None) if parts and parts[-1].type == "command" else None
+                if isinstance(last, Command) and last.program in _SHELLS:
+                    yield Unread(self._place(node), Reason.SCRIPT, True)
+                else:
+                    pending += [(part, may_fail) for part in reversed(parts)]
+            elif kind in ("subshell", "compound_statement"):
+                pending += [(child, may_fail) for child in reversed(node.named_children)]
+            elif kind == "ERROR":
+                yield from self._unread([node], Reason.SYNTAX)
+            elif kind != "comment":
+                yield from self._unread([node], Reason.BRANCH)
+
+    def _unread(self, nodes: list[Node], reason: Reason) -> Iterator[Unread]:
+        """What is in nodes that are not read, one for each line that has to do with the GPU stack."""
+        for node in nodes:
+            for number, line in enumerate(_text(node).split("\n")):
+                if RELEVANT.search(line):
+                    place = Place(self.file, self.line + node.start_point[0] + number, line.strip()[:200])
+                    yield Unread(place, reason, "install" in line or "sync" in line)
+
+    def _place(self, node: Node) -> Place:
+        return Place(self.file, self.line + node.start_point[0], " ".join(_text(node).replace("\\\n", " ").split())[:200])
+
+    def _redirected(self, node: Node) -> tuple[str, ...]:
+        targets = (child.child_by_field_name("destination") for child in node.named_children if child.type == "file_redirect")
+        return tuple(word for one in targets if one is not None and (word := self._word(one)))
+
+    def _command(self, node: Node, may_fail: bool, files: tuple[str, ...]) -> Iterator[Command]:
+        words: list[str | None] = []
+        assigned: list[tuple[str, str | None]] = []
+        end = -1
+        for child in node.named_children or [node]:
+            if child.type == "variable_assignment":
+                assigned.append(self._assigned(child))
+            elif child.type == "file_redirect":
+                files = (*files, *(word for one in child.named_children if (word := self._word(one))))
+            elif child.type in ("herestring_redirect", "heredoc_redirect", "comment", "file_descriptor"):
+                continue
+            elif words and child.start_byte == end:
+                words[-1] = None  # the grammar cuts `$A-$B-c` in two
+            elif node.type == "declaration_command" and child.type == "variable_name":
+                continue
+            elif node.type != "variable_assignment":
+                words.append(
+                    self._word(child.named_children[0] if child.type == "command_name" and child.named_children else child)
+                )
+            end = child.end_byte
+        if node.type == "variable_assignment":
+            assigned = [self._assigned(node)]
+        if node.type == "declaration_command" and not _text(node).startswith(("export", "declare -x", "typeset -x")):
+            return
+        one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, may_fail, files)
+        if one.program == "cd":
+            self.folder = _joined(self.folder, one.words[1] if len(one.words) > 1 else None)
+        yield one
+
+    def _assigned(self, node: Node) -> tuple[str, str | None]:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        plain = node.named_child_count < 3 and "+=" not in _text(node).partition('"')[0]
+        return _text(name) if name is not None else "", ("" if value is None else self._word(value)) if plain else None
+
+    def _word(self, node: Node) -> str | None:
+        """The literal text of a word; None where a part of it is not literal."""
+        kind = node.type
+        if kind in ("word", "number", "string_content", "command_name", "variable_name", "extglob_pattern"):
+            return _ESCAPE.sub(r"\1", _text(node))
+        if kind == "raw_string":
+            return _text(node)[1:-1]
+        if kind == "string":
+            # The grammar gives no node for blanks between two expansions.
+            inner = _text(node)[1:-1]
+            return self.filled(inner.replace('\\"', '"'))
+        if kind in ("simple_expansion", "expansion"):
+            return self.filled(_text(node))
+        if kind == "concatenation":
+            parts = [self._word(child) for child in node.named_children]
+            whole = sum(len(_text(child)) for child in node.named_children) == len(_text(node))
+            return "".join(part for part in parts if part is not None) if None not in parts and whole else None
         return None
 
-
-_PROGRAMS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-ROOT = "/repository"
-EDITED = "edited "
-"""Before the path of a list, as a name: the command that changed it."""
-ANEW = "*"
-"""In place of that command: the list was written anew."""
+    def filled(self, text: str) -> str | None:
+        """The text with the names whose literal value is known; None where anything else would have to be expanded."""
+        return filled(text, self.names)
 
 
-def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd") -> Context:
-    """Where a script of the repository starts: in its folder, in a checkout whose place is not known. It receives `names`."""
-    start = names["WORKDIR"] = f"{ROOT}/{folder}".rstrip("/")
-    return Context(tree, folder, names, {ROOT: ""}, kind, start)
+def filled(text: str, names: Mapping[str, str]) -> str | None:
+    """The text with `$NAME` and `${NAME}` as their literal values; None for a name that has none, and for any other expansion."""
+    known = _SIMPLE.sub(lambda m: names.get(m[1] or m[2], m[0]), text)
+    return None if "$" in known or "`" in known else known
 
 
-def new(variables: Iterable[Setting] = ()) -> Script:
-    """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [], [], [], [], [], [])
+def _joined(folder: str | None, to: str | None) -> str | None:
+    if folder is None or to is None or to == "-":
+        return None
+    if to.startswith("/"):
+        return to
+    parts = [p for p in f"{folder}/{to}".split("/") if p not in ("", ".")]
+    kept: list[str] = []
+    for part in parts:
+        kept = kept[:-1] if part == ".." else [*kept, part]
+    return ("/" if folder.startswith("/") else "") + "/".join(kept)
 
 
-def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:
-    """Single commands with their places: continued lines joined, comments dropped, cut at the separators."""
-    start, parts = 0, []
-    for number, raw in enumerate(text.splitlines(), first):
-        line = raw[:MAX_LINE].rstrip()
-        start = start or number
-        if not line.lstrip().startswith(("#", "::", "REM ", "rem ")):
-            parts.append(line.removesuffix("^").removesuffix("`"))
-        if line.endswith(("^", "`")):
-            continue
-        yield from _cut(Place(file, start), [(number - len(parts) + 1 + n, part) for n, part in enumerate(parts)])
-        start, parts = 0, []
+def _text(node: Any) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
 
 
-def _cut(place: Place, parts: list[tuple[int, str]]) -> Iterator[tuple[Place, str]]:
-    """The commands of one logical line, each at the line on which it begins."""
-    offsets, numbers, pieces, size = [], [], [], 0
-    for number, part in parts:
-        text = " ".join(_COMMENT.sub("", part).split())
-        if text:
-            offsets.append(size)
-            numbers.append(number)
-            pieces.append(text + " ")
-            size += len(text) + 1
-    whole = "".join(pieces)[:MAX_COMMAND]
-    at = 0
-    for end in [m.span() for m in _SEPARATOR.finditer(whole)] + [(len(whole), len(whole))]:
-        piece = whole[at : end[0]].strip()
-        if piece:
-            yield Place(place.file, numbers[bisect_right(offsets, at) - 1], quoted(piece)), piece
-        at = end[1]
+@cache
+def _parser() -> Parser:
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
 
-
-def words(command: str) -> list[str]:
-    """The words of a command; of one with open quotes, its parts between blanks."""
-    try:
-        return shlex.split(command.replace("\\", "\\\\"), posix=True)
-    except ValueError:
-        return command.split()
-
-
-def filled(text: str, names: dict[str, str]) -> str:
-    """`%NAME%` and `$NAME` replaced where the name is known."""
-
-    def value(m: re.Match[str]) -> str:
-        return names.get(m[1] or m[2] or m[3], m[0])
-
-    return _NAME.sub(value, text)[:MAX_LINE]
+    return Parser(Language(tree_sitter_bash.language()))

@@ -1,161 +1,118 @@
-"""Which torch an environment ends up with, and what put it there."""
+"""The torch that an environment ends up with is no build for ROCm, or pip finds none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor import versions
-from rocm_doctor.commands import filled
-from rocm_doctor.lint.advice import on_torch
-from rocm_doctor.lint.declared import Environment, Step, Target
-from rocm_doctor.lint.rules.companions import own_or_asked
-from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import Torch, admits, of_local, pinned, said, sources, wanted
-from rocm_doctor.lint.rules.replacing import replacing, way, with_own_torch
-from rocm_doctor.lint.rules.requires_torch import is_open, requires_torch
-from rocm_doctor.lint.rules.torch_state import is_either, last_state
-from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Severity
+from rocm_doctor.lint import catalog
+from rocm_doctor.lint.model import Edit, Problem
+from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.torch import Torch
+from rocm_doctor.rules.build import builds_with
+from rocm_doctor.versions import sort_key
 
+SILENCE = "# rocm-doctor: torch comes from elsewhere"
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
-
-NO_TORCH = "no torch can be installed here"
-RESOLVES = "torch resolves to"
-"""How titles begin."""
+_INSTALL = "https://pytorch.org/get-started/locally/"
+_LISTS = ("requirements", "project")
 
 
-def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """`version.torch-not-rocm` where the environment ends up with a CUDA or CPU torch, naming what put it there."""
-    state = last_state(environment, matrix, target)
-    if state is None:
+def torch_build(case: Case) -> Iterator[Problem]:
+    """`version.torch-not-rocm` for a torch with CUDA or CPU code; `version.wheel-missing` where no index has the build that is asked for."""
+    torch, one = case.torch, case.environment
+    if not isinstance(torch, Torch) or torch.vendor == "rocm" or (one.kind == "service" and one.image is None):
         return
-    step, before, last = state
-    if last.build == "none":
-        yield _no_wheel(environment, target, matrix, step, last)
-    if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
+    if torch.step is None and one.image is not None and torch.place == one.image.place:
+        return  # base_image says it
+    if torch.vendor == "none":
+        if case.amd:
+            yield Problem(
+                "version.wheel-missing", f"no index has torch{torch.asked.specifier if torch.asked else ''}",
+                f"{_sentence(torch.why)} pip stops there.", (torch.place,), one, case.target, literal=torch.literal, sources=(_INSTALL,),
+            )  # fmt: skip
         return
-    bringing, there = replacing(environment, target, matrix)
-    before = there or before
-    replaced = before is not None and before.build == "rocm"
-    settled = bool(last.version and bringing) or any(pinned(r.spec) for r in wanted(step, target))
-    own = [] if settled else bringing or with_own_torch(step, target, matrix)
-    version = last.version if not own and _is_known(environment, step, target) else ""
-    what = said(last.build, version) if last.build == "cpu" or not is_either(step) else f"{version}, {_EITHER}".removeprefix(", ")
-    if own:
-        what += f", that of {own[0].name}'s {'newest release' if is_open(own[0].spec) else 'release'}"
-    title = f"the ROCm torch is replaced by {what}" if replaced else f"{RESOLVES} {what}"
-    places = [
-        *(r.place for r in bringing),
-        last.place,
-        *([last.origin.place] if last.origin else []),
-        *([before.place] if replaced and before else []),
-    ]
-    yield found(
-        matrix,
-        "version.torch-not-rocm",
-        environment,
-        target,
-        places,
-        severity="error" if replaced else _weight(environment, step, matrix),
-        title=title,
-        cause=_sentence(last.why) + (_unseen(step) if replaced else ""),
-        advice=way(bringing, matrix)
-        or (_TOGETHER if replaced and (step.apart or step.anew) else "")
-        or on_torch(environment, target, matrix, step, last) + _later(environment),
-        commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
-        sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
+    if not case.amd and (torch.vendor == "cpu" or one.kind in ("job", "script")):
+        return  # a CPU build that is asked for, or a command for any machine
+    kind = "CPU" if torch.vendor == "cpu" or case.target.os == "windows" else "CUDA"
+    version = f" {torch.version}" if torch.version else ""
+    by = torch.asked.name if torch.asked and torch.asked.name != "torch" else ""
+    says = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
+    hints = (
+        (f"If torch is installed beforehand, say so in a comment of this file: {SILENCE}",)
+        if one.kind in (*_LISTS, "conda", "script")
+        else ()
     )
+    if torch.step is not None and torch.step.tool == "conda":
+        hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
+    yield Problem(
+        "version.torch-not-rocm", says, f"{_sentence(torch.why)} A {kind} build of torch sees no AMD GPU.", (torch.place,), one, case.target,
+        literal=torch.literal and not (by and one.kind in _LISTS and case.documented), sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
+    )  # fmt: skip
 
 
-def _is_known(environment: Environment, step: Step, target: Target) -> bool:
-    """True if the version is pinned, or that for a Python that is known: releases of torch are for some Pythons only."""
-    return bool(own_or_asked(environment, target)) or any(pinned(r.spec) for r in wanted(step, target))
+def base_image(case: Case) -> Iterator[Problem]:
+    """An image for AMD that starts from one with CUDA."""
+    one = case.environment
+    if one.image is None or not case.amd:
+        return
+    facts = catalog.image_facts(one.image.name, case.matrix)
+    ends_with_rocm = isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
+    cuda = facts.torch == "cuda" or (facts.entry is not None and facts.entry.name.startswith("nvidia/"))
+    if not cuda or facts.torch == "rocm" or ends_with_rocm:
+        return
+    way = f" For AMD GPUs there is {facts.entry.way}." if facts.entry and facts.entry.way else ""
+    holds = facts.entry.holds if facts.entry else "a CUDA build"
+    yield Problem(
+        "version.torch-not-rocm", f"the image {one.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (one.image.place,), one,
+        case.target, sources=facts.entry.sources if facts.entry else (), stops=facts.torch == "cuda",
+    )  # fmt: skip
 
 
-_EITHER = "a CPU or CUDA build"
-
-_TOGETHER = "Name the ROCm index and the pinned torch in this command as well, or install all of it in one command."
-
-
-def _unseen(step: Step) -> str:
-    """Why the torch that is there does not count for pip."""
-    if step.anew:
-        return " With --force-reinstall, --ignore-installed or an eager upgrade pip takes the packages that others depend on anew as well."
-    return f" pip does not look for installed packages in {step.apart}." if step.apart else ""
-
-
-_LATER = " The GPU libraries beside it are judged once torch is a ROCm build."
-_GPU_LIBRARIES = frozenset(("bitsandbytes", "xformers", "flash-attn", "torchao", "deepspeed", "vllm", "aiter", "triton"))
-
-
-def _later(environment: Environment) -> str:
-    """What the advice goes on with where it is not judged with another torch."""
-    libraries = any(r.name in _GPU_LIBRARIES for step in environment.steps for r in step.requirements)
-    return _LATER if libraries and environment.purpose.kind != "amd" else ""
-
-
-def _weight(environment: Environment, step: Step, matrix: Matrix) -> Severity:
-    """A list that names no torch may be meant to be installed beside one: that is a note, all else is an error."""
-    named = any(r.name == "torch" or r.name in requires_torch(matrix).exact for r in step.requirements)
-    return "error" if named or environment.image or step.tool == "lock" else "note"
+def _remedies(case: Case, torch: Torch) -> Iterator[tuple[Edit, ...]]:
+    """The ROCm build of the catalog that the requirement admits, with its index: in a requirements file, as two lines at most."""
+    asked, one, step = torch.asked, case.environment, torch.step
+    if (
+        case.target.os != "linux"
+        or one.kind != "requirements"
+        or asked is None
+        or asked.name != "torch"
+        or asked.url
+        or asked.extras
+        or step is None
+    ):
+        return
+    if any(index.role == "default" for index in step.indexes):
+        return
+    named = {index.url.rstrip("/") for index in step.indexes}
+    fitting = [
+        b
+        for b in builds_with(case.target.gpu, case.matrix, case.target.python)
+        if b.local and catalog.admits(asked.specifier, b.torch)
+    ]
+    fitting = [b for b in fitting if b.index.startswith("https://download.pytorch.org/")]
+    for build in sorted(fitting, key=lambda b: b.index not in named)[:1]:
+        marker = f"; {asked.marker}" if asked.marker else ""
+        index = "" if build.index in named else f"--extra-index-url {build.index}"
+        yield (Edit(asked.place, asked.place.quote, f"torch=={build.local}{marker}", index),)
 
 
 def _sentence(words: str) -> str:
-    """Words as a sentence; the name of a package at its beginning stays as it is written."""
-    begins = words.startswith(("it ", "the ", "an "))
-    return f"{words[0].upper() if begins else words[0]}{words[1:]}."
+    return words[:1].upper() + words[1:] + "."
 
 
-def _no_wheel(environment: Environment, target: Target, matrix: Matrix, step: Step | None, last: Torch) -> Finding:
-    python = target.python and f"for Python {target.python}" in last.why
-    return found(
-        matrix,
-        "version.python-unsupported" if python else "version.wheel-missing",
-        environment,
-        target,
-        [last.place, *([last.origin.place] if last.origin else [])],
-        title=f"{NO_TORCH}: {last.why}",
-        cause=_sentence(last.why),
-        advice=on_torch(environment, target, matrix, step, last),
-        commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
-    )
-
-
-def _is_open(spec: str, matrix: Matrix) -> bool:
-    """True if a release that is yet to come may be in a range: one that ends before the newest release is settled."""
-    newest = max((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
-    return admits(spec, newest) or admits(spec, "999")
-
-
-def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere. Only the step that
-    brings the torch decides: pip leaves one that is there and in the range.
-    """
-    state = last_state(environment, matrix, target)
-    step = state[0] if state and state[2].build == "rocm" else None
-    if step is None:
+def image_too_old(case: Case) -> Iterator[Problem]:
+    """An image whose ROCm release is older than the first one that has code for the target."""
+    image = case.environment.image
+    if image is None or not case.amd or not case.target.gpu:
         return
-    asked, first = sources(step, "torch", target)
-    rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
-    others = [s for s in asked if s.build != "rocm"]
-    asked_for = wanted(step, target)
-    settled = any(
-        pinned(r.spec) or of_local(r.spec, r.url) for r in (*asked_for, *(c for c in step.constraints if c.name == "torch"))
-    )
-    open_ones = [r for r in asked_for if _is_open(r.spec, matrix)]
-    if first or not rocm or not others or settled or not open_ones:
+    facts = catalog.image_facts(image.name, case.matrix)
+    ours = facts.torch == "rocm" or image.name.startswith("rocm/")
+    first = catalog.first_rocm(case.target.gpu, case.matrix)
+    torch_of_its_own = isinstance(case.torch, Torch) and case.torch.step is not None
+    if not ours or not facts.rocm or not first or sort_key(facts.rocm) >= sort_key(first) or torch_of_its_own:
         return
-    yield found(
-        matrix,
-        "version.torch-not-rocm",
-        environment,
-        target,
-        [open_ones[-1].place, rocm.place],
-        severity="warning",
-        confidence="medium",
-        row="",
-        title="an open torch range over a ROCm index and the default one: the next release there replaces the ROCm build",
-        cause=f"All indexes are searched and the highest version wins ({step.strategy or 'pip'}).",
-        advice="Pin torch to one version, or give it the ROCm index alone.",
-        sources=(_PIP,),
-    )
+    yield Problem(
+        "arch.not-in-build", f"the image {image.name} has ROCm {facts.rocm}, which has no code for the target",
+        f"The first release with code for {case.target.gpu} is {first}.", (image.place,), case.environment, case.target,
+        key=(image.name, case.target.gpu), sources=(_INSTALL,),
+    )  # fmt: skip

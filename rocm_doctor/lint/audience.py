@@ -1,0 +1,131 @@
+"""Whom an environment is for, by what the repository declares, its path, its label and its own literal text; and the GPUs that it names.
+
+GPU names come from the catalog, by the code that reads them in reports. The words for vendors are those of the table below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rocm_doctor.bounded.patterns import fits, regex
+from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.lint.model import Audience, Environment, Policy
+from rocm_doctor.matrix import Matrix
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "amd": ("rocm", "amd", "hip", "radeon", "instinct", "amdgpu"),
+    "other": (
+        "cuda", "nvidia", "cudnn", "tensorrt", "trt", "nvcr", "jetson", "l4t", "tegra", "cpu", "arm64", "aarch64", "xpu", "intel", "ipex",
+        "gaudi", "hpu", "openvino", "mps", "macos", "darwin", "apple", "mlx", "windows", "win", "win32", "tpu", "npu", "ascend", "cann",
+        "musa", "mlu", "directml", "dml", "zluda", "vulkan", "neuron", "blackwell", "hopper",
+    ),
+    "aside": (
+        "test", "tests", "testing", "thirdparty", "vendor", "vendored", "external", "extern", "submodules", "archive", "archived", "deprecated",
+        "legacy", "old", "backup", "bak", "fixtures", "disabled", "unused",
+    ),
+}  # fmt: skip
+_VENDOR = {word: vendor for vendor, words in _WORDS.items() for word in words}
+_TOKEN = regex(r"[a-z]+\d*[a-z]*|\d+")
+_NUMBERED = regex(r"(rocm|cuda|cu|hip|win)[\d.]*$")
+_GFX = regex(r"gfx[0-9]{1,2}[0-9a-fx]{2,3}", re.I)
+_AMD_TEXT = regex(r"(?:^|[^a-z])(?:rocm|hip|amdgpu)(?:[^a-z]|$)|\+rocm", re.I)
+_NVIDIA_TEXT = regex(r"nvidia|(?:^|[^a-z])cuda|/cu\d{2,3}|\+cu\d", re.I)
+_FAMILY = {"torch", "torchvision", "torchaudio"}
+_AMD_VARIABLES = regex(r"HSA_OVERRIDE_GFX_VERSION|PYTORCH_ROCM_ARCH|ROCM_\w+|BNB_ROCM_ARCH|HIP_ARCHITECTURES|AMDGPU_TARGETS")
+
+
+class For(NamedTuple):
+    """The audience of an environment, the GPUs that its path or its label names (empty: none), and whether only its text says whom it
+    is for."""
+
+    audience: Audience
+    gpus: frozenset[str]
+    by_text: bool = False
+
+
+def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> For:
+    """Whom an environment is for. `named`: files of the command line; `root`: the name of the repository's folder."""
+    if _of_other_system(one):
+        return For("other", frozenset())
+    own = gpus_in(f"{one.file} {one.label}", matrix)
+    gpus = own or gpus_in(root, matrix)
+    if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *named)):
+        return For("declared", gpus)
+    by_path = _by_path(one, bool(own))
+    return For(by_path or _by_text(one), gpus, by_path is None)
+
+
+def _by_path(one: Environment, names_gpu: bool) -> Audience | None:
+    """The vendor by the label, else by the file's name and its folders from the nearest on; None where they name none."""
+    folders = one.file.lower().split("/")
+    aside = any(_VENDOR.get(token) == "aside" for folder in folders for token in _tokens(folder))
+    for words in (one.label, *reversed(folders)):
+        vendors = {v for token in _tokens(words.lower()) if (v := _VENDOR.get(token)) and v != "aside"}
+        if vendors == {"amd"} and words in folders[:-1] and _of_text(one) == (False, True):
+            return "neutral"  # a file for NVIDIA in a folder for AMD
+        if vendors == {"amd"} or (names_gpu and not vendors and words == folders[-1]):
+            return "aside" if aside else "amd"
+        if vendors == {"other"}:
+            return "other"
+        if vendors:
+            break  # both: a file for several
+    return "aside" if aside else None
+
+
+def _by_text(one: Environment) -> Audience:
+    amd, nvidia = _of_text(one)
+    return "amd" if amd and not nvidia else "other" if nvidia and not amd else "neutral"
+
+
+def _of_other_system(one: Environment) -> bool:
+    """True if every wheel that is named by its address is for Windows or macOS, or AMD's wheels for Windows are asked for."""
+    if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
+        return True
+    tags = [m[1] for r in one.requirements if (m := _WHEEL.search(r.url))]
+    return bool(tags) and all(tag.startswith(("win", "macosx")) for tag in tags)
+
+
+_WHEEL = regex(r"-(win|macosx|linux|manylinux|musllinux|any)\w*\.whl(?:$|[#?])")
+
+
+def _tokens(words: str) -> list[str]:
+    plain = words.replace("third_party", "thirdparty").replace("third-party", "thirdparty")
+    found = _TOKEN.findall(plain)
+    return [("cuda" if m[1] == "cu" else m[1]) if (m := _NUMBERED.match(token)) else token for token in found]
+
+
+def _of_text(one: Environment) -> tuple[bool, bool]:
+    """Whether images, indexes, pinned builds, devices and build lists are AMD's, and NVIDIA's."""
+    texts = [one.image.name] if one.image else []
+    texts += [i.url for step in one.installs for i in step.indexes if not i.packages or _FAMILY & set(i.packages)]
+    texts += [f"{r.specifier} {r.url}" for r in one.requirements if r.name.startswith("torch") or r.name == "jax"]
+    amd = any(_AMD_TEXT.search(text) for text in texts) or any(_AMD_VARIABLES.match(v.name) for v in one.variables)
+    amd = amd or (one.service is not None and any(d.value == "/dev/kfd" for d in one.service.devices))
+    nvidia = any(_NVIDIA_TEXT.search(text) for text in texts) or (one.service is not None and one.service.nvidia is not None)
+    return amd, nvidia
+
+
+def gpus_in(words: str, matrix: Matrix) -> frozenset[str]:
+    """The targets that words name, as gfx numbers or as products of the catalog."""
+    known = matrix.once(_known)
+    if words not in known:
+        known[words] = _gpus_in(words, matrix)
+    return known[words]
+
+
+def _known(_: Matrix) -> dict[str, frozenset[str]]:
+    """What was found with a matrix: every environment of a folder has the same words."""
+    return {}
+
+
+def _gpus_in(words: str, matrix: Matrix) -> frozenset[str]:
+    found = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
+    if not found:
+        mentions = [m for m in gpu_names(matrix).find(_SIGNS.sub(" ", words)) if m.kind in ("name", "codename", "processor")]
+        found = {gfx for mention in mentions for gfx in mention.gfx}
+    return frozenset(found)
+
+
+_SIGNS = regex(r"[-_./]+")

@@ -1,0 +1,270 @@
+"""What the catalog of the matrix says of images, indexes, packages and lists of build targets, in the form that the rules ask for."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor import versions
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.model import Index, Target
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import TorchBuild
+from rocm_doctor.model import Grade
+
+Vendor = str
+"""rocm, cuda, cpu, pypi (the public package index), none (it has no torch), or unknown."""
+
+
+class Source(NamedTuple):
+    """What an index is: whose builds of torch it has, the ROCm release where its address names one, and the GPUs that it is for alone."""
+
+    vendor: Vendor
+    rocm: str = ""
+    gpus: tuple[str, ...] = ()
+    nightly: bool = False
+
+
+_PYTORCH = regex(r"https?://download\.pytorch\.org/whl/(?:(nightly|test)/)?(rocm([\d.]+)|cu\d+|cpu|xpu)")
+_MANYLINUX = regex(r"https?://repo\.radeon\.com/rocm/manylinux/rocm-rel-([\d.]+)")
+_FAMILY = regex(r"/(gfx[0-9]{2,}[0-9a-fX]*)(?:-[\w-]+)?(?:/|$)")
+_PYPI = regex(
+    r"https?://(?:[\w.-]+@)?(?:pypi\.org|(?:test\.)?pypi\.python\.org|[^/]*(?:mirror|tuna|aliyun|tencent|ustc|huaweicloud|bfsu|douban)[^/]*)/(?:\S*pypi|simple)"
+)
+_NO_TORCH = regex(r"https?://(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|huggingface\.co|flashinfer\.ai|wheels\.vllm\.ai)")
+
+
+def source_of(index: Index) -> Source:
+    """What an index has of torch, by its address."""
+    url = index.url.strip().strip("'\"")
+    if found := _PYTORCH.match(url):
+        kind = "rocm" if found[3] else "cpu" if found[2] in ("cpu", "xpu") else "cuda"
+        return Source(kind, (found[3] or "").strip("."), nightly=bool(found[1]))
+    if found := _MANYLINUX.match(url):
+        return Source("rocm", found[1].strip("."))
+    if found := _FAMILY.search(url):
+        return Source("rocm", "", (found[1],), "nightlies" in url)
+    if _NO_TORCH.match(url):
+        return Source("none")
+    if _PYPI.match(url):
+        return Source("pypi")
+    return Source("rocm" if "rocm" in url and "amd.com" in url else "unknown", nightly="night" in url)
+
+
+PYPI = Source("pypi")
+
+
+def serves_family(family: str, gfx: str) -> bool:
+    """True if an index for `gfx110X` or `gfx1151` has code for a GPU."""
+    pattern = family[:-1].lower() + "[0-9a-f]" if family[-1:] in "xX" else re.escape(family.lower())
+    return re.fullmatch(pattern + (r"[0-9a-f]?" if len(family) == 5 else ""), gfx) is not None
+
+
+def builds_on(matrix: Matrix, rocm: str, specifier: str = "", python: str = "") -> list[TorchBuild]:
+    """Builds of torch on PyTorch's index of a ROCm release, newest first."""
+    tag = "cp" + "".join(python.split(".")[:2]) if python else ""
+    fit = [b for b in matrix.torch if b.index.rstrip("/").endswith(f"/rocm{rocm}") and admits(specifier, b.torch)]
+    fit = [b for b in fit if not tag or not b.pythons or tag in b.pythons]
+    return sorted(fit, key=lambda b: versions.sort_key(b.torch), reverse=True)
+
+
+def newest_torch(matrix: Matrix, specifier: str, python: str = "") -> str:
+    """The newest release of torch in the catalog that a specifier and a Python admit; empty for none."""
+    tag = "cp" + "".join(python.split(".")[:2]) if python else ""
+    known = {b.torch for b in matrix.torch if versions.parse(b.torch) and (not tag or not b.pythons or tag in b.pythons)}
+    return max((v for v in known if admits(specifier, v)), key=versions.sort_key, default="")
+
+
+@lru_cache(4096)
+def admits(specifier: str, version: str) -> bool:
+    """True if a public version is in a range; a range that cannot be read admits everything."""
+    try:
+        return not specifier or versions.contains(re.sub(r"\+[\w.]+", "", specifier), version) is not False
+    except ValueError:
+        return True
+
+
+def pinned(specifier: str) -> str:
+    """The version of `==X`, without its local part; empty for a range."""
+    found = re.fullmatch(r"={2,3}\s*([\w.!]+?)(\+[\w.]+)?", specifier.strip())
+    return found[1] if found and not found[1].endswith(".*") else ""
+
+
+def build_by_local(specifier: str, url: str = "") -> tuple[str, str] | None:
+    """The vendor and the ROCm release that a local version (`+rocm6.4`, `+cu126`) or the address of a wheel names."""
+    found = _LOCAL.search(specifier) or _LOCAL.search(url.replace("%2B", "+")) or _WHEEL_FOLDER.search(url)
+    if not found:
+        return None
+    tag = found[1]
+    return ("rocm", tag[4:].strip(".")) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
+
+
+_LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
+_WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
+
+
+def applies(marker: str, target: Target) -> bool:
+    """True if a marker holds on the target; one that cannot be judged is taken to hold."""
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
+
+    windows = target.os == "windows"
+    known = {"sys_platform": "win32" if windows else "linux", "platform_system": "Windows" if windows else "Linux",
+             "platform_machine": "x86_64", "os_name": "nt" if windows else "posix", "extra": ""}  # fmt: skip
+    if target.python:
+        known |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}
+    try:
+        return Marker(marker).evaluate(known)
+    except (InvalidMarker, UndefinedEnvironmentName, ValueError):
+        return True
+
+
+class ImageEntry(msgspec.Struct, frozen=True):
+    """An image of catalog/images.yaml. `amd`: words of its tags that use AMD GPUs (empty: none do); `way`: the image for AMD GPUs; `holds`:
+    what its other tags have; `torch`: whose torch it brings; empty for one that brings none."""
+
+    name: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    amd: tuple[str, ...] = ()
+    way: str = ""
+    holds: str = "a CUDA build"
+    torch: str = "cuda"
+
+
+class ImageFacts(NamedTuple):
+    """What the literal name of an image says. `torch`: rocm, cuda, none, or empty where it is not known."""
+
+    torch: str
+    rocm: str = ""
+    version: str = ""
+    python: str = ""
+    entry: ImageEntry | None = None
+
+
+_ROCM = regex(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)", re.I)
+_TORCH = regex(r"(?:pytorch|torch)(?:_release)?[-_]?(\d+\.\d+(?:\.\d+)?)", re.I)
+_PYTHON = regex(r"py(?:thon)?[-_]?(3\.\d+)", re.I)
+
+
+def image_facts(name: str, matrix: Matrix) -> ImageFacts:
+    """What is known of an image by its name and the catalog."""
+    repository, _, tag = name.lower().removeprefix("docker.io/").removeprefix("library/").partition("@")[0].partition(":")
+    entry = next((e for e in matrix.section("images", ImageEntry) if _is(e.name, repository)), None)
+    rocm = _ROCM.search(tag) or _ROCM.search(repository) or (_PLAIN.match(tag) if repository.startswith("rocm/dev") else None)
+    torch = _TORCH.search(tag)
+    python = _PYTHON.search(tag) or (_VERSION.match(tag) if repository == "python" else None)
+    if entry is None:
+        known = (
+            "rocm" if "rocm" in f"{repository} {tag}" and regex(r"torch|vllm|sglang|sgl").search(f"{repository} {tag}") else ""
+        )
+    else:
+        known = "rocm" if entry.torch == "rocm" or any(word in tag for word in entry.amd) else entry.torch
+    plain = _VERSION.match(tag) if known == "cuda" and repository == "pytorch/pytorch" else None
+    return ImageFacts(
+        known, rocm[1] if rocm else "", torch[1] if torch else plain[1] if plain else "", python[1] if python else "", entry
+    )
+
+
+_PLAIN = regex(r"(\d+\.\d+(?:\.\d+)?)")
+_VERSION = regex(r"(\d+\.\d+(?:\.\d+)?)")
+
+
+def _is(pattern: str, repository: str) -> bool:
+    """True if an entry of the catalog is of a repository; `rocm/dev-*` is of each that begins so."""
+    return repository.startswith(pattern[:-1]) if pattern.endswith("*") else repository == pattern
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A library of catalog/libraries.yaml that is built for named GPUs: the variable that lists them, and the GPUs that it serves."""
+
+    name: str
+    packages: frozenset[str]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    gfx: tuple[str, ...] = ()
+    variable: str = ""
+    wheel: bool = False
+    repository: str = ""
+    accepted: tuple[msgspec.Raw, ...] = ()
+
+
+class CudaOnly(msgspec.Struct, frozen=True):
+    """A package of catalog/cuda_only.yaml, whose wheels on the package index hold CUDA code. `way`: how to have it on ROCm."""
+
+    name: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    way: str = ""
+    through: tuple[str, ...] = ()
+    wheels: str = "CUDA"
+    unless: tuple[str, ...] = ()
+    alone: bool = False
+    switch: str = ""
+
+
+class OtherSystem(msgspec.Struct, frozen=True):
+    """A name of catalog/other_systems.yaml that pip cannot install on Linux. `systems`: those that have wheels; none: no such project.
+    `other`: the project of that name is another one than the one that is meant here; `way`: what to ask for."""
+
+    name: str
+    systems: tuple[str, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    way: str = ""
+    other: str = ""
+    use: str = ""
+
+
+class RequiresTorch(msgspec.Struct, frozen=True):
+    """An entry of catalog/requires_torch.yaml: packages that bring torch with them."""
+
+    name: str
+    torch: str
+    packages: tuple[str, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    newest: str = ""
+    pins: dict[str, str] = {}
+
+
+def brings_torch(matrix: Matrix) -> dict[str, RequiresTorch]:
+    """The packages whose newest release requires torch, by name."""
+    entries = matrix.section("requires_torch", RequiresTorch)
+    return {name: entry for entry in entries for name in entry.packages if entry.newest != "none"}
+
+
+_LIST_NAME = regex(
+    r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|HIP_ARCHITECTURES)$|^--(?:offload-arch|amdgpu-target)$",
+    re.I,
+)
+_LIST = regex(r"gfx[0-9a-f]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-f]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
+
+
+def build_list(name: str, value: str) -> tuple[str, ...]:
+    """The targets of a list that a build is given, without their features; empty for a variable that is no such list."""
+    if not _LIST_NAME.search(name) or not _LIST.fullmatch(value.strip()):
+        return ()
+    return tuple(one.partition(":")[0].lower() for one in re.split(r"[;,\s]+", value.strip()) if one)
+
+
+def in_list(targets: tuple[str, ...], gfx: str) -> bool:
+    """True if code that is built for these targets loads on a GPU."""
+    return covers(targets, gfx) is not False
+
+
+def first_rocm(gpu: str, matrix: Matrix) -> str:
+    """The first ROCm release that has code for a GPU, by the builds of torch and AMD's support tables; empty where neither names one."""
+    known = [b.rocm for b in matrix.torch if gpu in b.gfx and b.rocm]
+    known += [s.since for s in matrix.support if gpu in s.gfx and s.since and s.os == "linux"]
+    return min((v for v in known if versions.parse(v)), key=versions.sort_key, default="")

@@ -1,0 +1,244 @@
+"""What a repository declares, each piece with its file and line, and what is found in it."""
+
+from __future__ import annotations
+
+import datetime
+from enum import Enum
+from typing import Literal, Union
+
+import msgspec
+
+from rocm_doctor.model import Grade, Reading, Severity
+
+Kind = Literal["requirements", "project", "lock", "conda", "image", "service", "job", "script", "training", "settings"]
+Tool = Literal["pip", "uv", "conda", "poetry", "lock"]
+Audience = Literal["declared", "amd", "main", "neutral", "aside", "other"]
+"""Whom an environment is for. declared: the repository or the command line names it; amd: its path or its own text says AMD; main: what
+installs torch in a repository without an environment for AMD; aside: tests, archives, vendored folders; other: other hardware."""
+
+
+class Reason(Enum):
+    """Why something was not read."""
+
+    VARIABLE = "a variable decides"
+    EXPRESSION = "an expression decides"
+    BRANCH = "a branch, loop or function"
+    SCRIPT = "another script or program"
+    MISSING = "a file that is not in the repository"
+    SYNTAX = "not parsed"
+    IMAGE = "an image whose contents no file names"
+    INDEX = "an index whose contents are not known"
+    SIZE = "too large"
+    DENIED = "not readable"
+    TIME = "out of time"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file relative to the root of the repository, with `/`; a line from 1 on; the words there."""
+
+    file: str
+    line: int
+    quote: str = ""
+
+    def reading(self) -> Reading:
+        """The place as evidence of a finding."""
+        return Reading(self.file, f"line {self.line}", self.quote)
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """Something that was met and not read. `installs`: packages may come by it, so that what is installed afterwards is not certain."""
+
+    place: Place
+    reason: Reason
+    installs: bool = False
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One package: canonical name, specifier (`>=2.1,<3`), where it is asked for, extras, marker as text, address of a wheel or source."""
+
+    name: str
+    specifier: str
+    place: Place
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+    url: str = ""
+
+
+class Index(msgspec.Struct, frozen=True):
+    """Where packages may come from. `packages`: those that are bound to it (a source of uv or Poetry); empty: all."""
+
+    url: str
+    role: Literal["default", "extra", "find-links"]
+    place: Place
+    packages: tuple[str, ...] = ()
+
+
+class Install(msgspec.Struct, frozen=True):
+    """One installation: what is asked for, from where, by which tool. `upgrade`: what is there is not kept. `apart`: pip does not look at
+    what is there (`--target`, `--prefix`, `--ignore-installed`). `complete`: the indexes are all that will be asked; false for a file
+    whose caller may name more. `files`: the requirements files that it reads. `packages`: nothing else is resolved (`--no-deps`, a lock)."""
+
+    tool: Tool
+    place: Place
+    requirements: tuple[Requirement, ...] = ()
+    indexes: tuple[Index, ...] = ()
+    upgrade: bool = False
+    apart: bool = False
+    complete: bool = True
+    files: tuple[str, ...] = ()
+    packages: bool = False
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """An environment variable, a build argument, or a setting of a training configuration, with its literal value."""
+
+    name: str
+    value: str
+    place: Place
+
+
+class Image(msgspec.Struct, frozen=True):
+    """The image that an environment starts from, as its literal name."""
+
+    name: str
+    place: Place
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A container that is started. `devices`: the literal devices that it gets; `all_devices`: privileged, or by a mechanism that names
+    none; `nvidia`: where it asks for NVIDIA's runtime or driver; `open`: an include, an extension or a variable may add devices."""
+
+    devices: tuple[Variable, ...] = ()
+    all_devices: bool = False
+    nvidia: Place | None = None
+    open: bool = False
+
+
+Step = Union[Install, Unread]
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """One thing that is installed or run: a requirements file, a project with one extra, the last stage of a Dockerfile, a service, a job,
+    a script. `steps` are in their order; `files` are all that it was read from; `elsewhere`: a comment says that torch comes from
+    elsewhere; `label`: the part of the file that it is (an extra, a service, a job)."""
+
+    kind: Kind
+    place: Place
+    label: str = ""
+    image: Image | None = None
+    steps: tuple[Step, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    service: Service | None = None
+    unread: tuple[Unread, ...] = ()
+    files: tuple[str, ...] = ()
+    elsewhere: bool = False
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The file that declares it."""
+        return self.place.file
+
+    @property
+    def name(self) -> str:
+        """The environment as a report names it: `pyproject.toml [rocm]`."""
+        return f"{self.place.file} [{self.label}]" if self.label else self.place.file
+
+    @property
+    def installs(self) -> list[Install]:
+        """The installations that were read."""
+        return [step for step in self.steps if isinstance(step, Install)]
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """Every package that is asked for."""
+        return [r for step in self.installs for r in step.requirements]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What is wrong in the text itself, whatever the GPU: a line that pip refuses, a file that is not there, a shell redirect."""
+
+    place: Place
+    title: str
+    cause: str
+    sources: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """A change of one line. `old` is on it exactly once; `new` takes its place; None: the whole line, which is `old`, goes. `before`: a line
+    that is put above it."""
+
+    place: Place
+    old: str
+    new: str | None = None
+    before: str = ""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What is declared of the machine. `name` is the user's; `place` is None for the command line."""
+
+    name: str
+    gpu: str = ""
+    rocm: str = ""
+    driver: str = ""
+    python: str = ""
+    os: str = "linux"
+    place: Place | None = None
+
+    def reading(self) -> Reading:
+        """The GPU as evidence of a finding."""
+        if self.place is None:
+            return Reading("command line", "--gpu", self.gpu, "target")
+        return Reading(self.place.file, f"line {self.place.line}", f"{self.name}: gpu {self.gpu}", "target")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What a rule found. `key`: what is the same for two findings with one cause. `literal`: every line that it needs was read word for
+    word, and nothing unread may change it. `stops`: the target cannot train with it;
+    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `remedies`: edits to try, best first; `edits`: the ones that were proven."""
+
+    id: str
+    title: str
+    cause: str
+    places: tuple[Place, ...]
+    environment: Environment
+    target: Target
+    row: str = ""
+    key: tuple[str, ...] = ()
+    literal: bool = True
+    severity: Severity = "note"
+    stops: bool = True
+    informs: bool = False
+    sources: tuple[str, ...] = ()
+    grade: Grade = "official"
+    hints: tuple[str, ...] = ()
+    remedies: tuple[tuple[Edit, ...], ...] = ()
+    edits: tuple[Edit, ...] = ()
+    gpus: tuple[str, ...] = ()
+
+    @property
+    def cause_key(self) -> tuple[object, ...]:
+        """The same for every environment and target that has this problem for the same reason."""
+        return (self.id, self.row, *(self.key or (self.places[0].file, self.places[0].line)))
+
+
+class Ignore(msgspec.Struct, frozen=True):
+    """A finding that the repository accepts until a day. `file`: a path or pattern; empty: everywhere."""
+
+    id: str
+    reason: str
+    until: datetime.date
+    place: Place
+    file: str = ""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What the repository says to rocm-doctor. `environments`: files, or `file [label]`, that are meant for AMD GPUs."""
+
+    targets: tuple[Target, ...] = ()
+    environments: tuple[str, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
+    fail_on: str = ""
+    exclude: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()

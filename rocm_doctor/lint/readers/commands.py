@@ -1,0 +1,258 @@
+"""What a command installs: pip, uv, conda, Poetry. A word that is not literal leaves the command unread."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.model import Fault, Index, Install, Place, Reason, Requirement, Step, Tool, Unread, Variable
+from rocm_doctor.lint.readers import pyproject, requirements
+from rocm_doctor.lint.readers.shell import Command
+from rocm_doctor.lint.tree import Tree
+
+_VALUED = frozenset((
+    "-t", "--target", "--prefix", "--root", "-p", "--python", "--platform", "--python-version", "--implementation", "--abi", "--only-binary",
+    "--no-binary", "--cache-dir", "--timeout", "--retries", "--trusted-host", "--progress-bar", "--log", "--src", "-d", "--upgrade-strategy",
+    "--config-settings", "-C", "--global-option", "--proxy", "--cert", "--index-strategy", "--link-mode", "--exclude-newer", "--resolution",
+    "--prerelease", "--group", "--report", "--root-user-action", "--no-build-isolation-package", "--reinstall-package", "--upgrade-package",
+))  # fmt: skip
+_ROLES = {"-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
+          "-f": "find-links", "--find-links": "find-links"}  # fmt: skip
+_RUNNERS = frozenset(("sudo", "time", "nice", "env", "exec", "then", "command", "nohup"))
+_PYTHON = regex(r"python(?:\d(?:\.\d+)?)?$")
+_PIP = regex(r"pip(?:\d(?:\.\d+)?)?$")
+_RUNS_SCRIPT = frozenset(
+    (
+        "sh",
+        "bash",
+        "zsh",
+        "source",
+        ".",
+        "make",
+        "just",
+        "eval",
+        "pixi",
+        "pipx",
+        "pdm",
+        "pipenv",
+        "tox",
+        "nox",
+        "ansible-playbook",
+    )
+)
+REDIRECT = regex(r"=+\s*\d")
+_VENVS = frozenset(("activate", "virtualenv", "venv"))
+
+
+class Commands:
+    """Reads the commands of one text. `folders`: where a relative path may lie, best first; `hidden`: files of a requirements file that
+    no COPY brings are not the repository's."""
+
+    def __init__(self, tree: Tree, folders: Sequence[str], *, foreign: bool = False) -> None:
+        self.tree, self.folders, self.foreign = tree, tuple(dict.fromkeys(folders)), foreign
+        self.steps: list[Step] = []
+        self.variables: list[Variable] = []
+        self.faults: list[Fault] = []
+        self.unread: list[Unread] = []
+        self.files: list[str] = []
+        self.elsewhere = False
+
+    def take(self, commands: Iterator[Command | Unread]) -> None:
+        """Add what the commands install and set."""
+        for one in commands:
+            if isinstance(one, Unread):
+                self._skip(one)
+            else:
+                self._take(one)
+
+    def _skip(self, one: Unread) -> None:
+        self.unread.append(one)
+        if one.installs:
+            self.steps.append(one)
+
+    def _take(self, one: Command) -> None:
+        for name, value in one.assigned:
+            if value is None:
+                self.unread.append(Unread(one.place, Reason.VARIABLE))
+            else:
+                self.variables.append(Variable(name, value, one.place))
+        words = list(one.words)
+        while words and (words[0] in _RUNNERS or (words[0] or "").startswith("-") or "=" in (words[0] or "")):
+            if words[0] and "=" in words[0] and not words[0].startswith("-"):
+                name, _, value = words[0].partition("=")
+                self.variables.append(Variable(name, value, one.place))
+            words.pop(0)
+        program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
+        self._settings(words, one.place)
+        if _PYTHON.match(program):
+            if words[1:3] == ["-m", "pip"]:
+                self._pip("pip", words[3:], one)
+            elif len(words) > 1 and (words[1] or "").endswith(".py"):
+                self._skip(Unread(one.place, Reason.SCRIPT, True))
+        elif _PIP.match(program):
+            self._pip("pip", words[1:], one)
+        elif program == "uv":
+            self._uv(words[1:], one)
+        elif program in ("conda", "mamba", "micromamba"):
+            self._conda(words[1:], one)
+        elif program in ("docker", "podman") and "run" in words[1:3]:
+            self._container(words, one.place)
+        elif program == "poetry":
+            if words[1:2] in (["install"], ["add"], ["sync"]):
+                self._skip(Unread(one.place, Reason.SCRIPT, True))
+        elif program in ("source", ".") and len(words) > 1 and (words[1] or "").rsplit("/", 1)[-1] == "activate":
+            if not any(folder in (words[1] or "") for folder in ("venv", "env")):
+                self._skip(Unread(one.place, Reason.SCRIPT, True))
+        elif program in _RUNS_SCRIPT or (words and (words[0] or "").startswith("./")) or program.endswith(".sh"):
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+
+    def _container(self, words: Sequence[str | None], place: Place) -> None:
+        """The variables that `docker run -e NAME=VALUE` sets."""
+        for before, word in pairwise(words):
+            if before in ("-e", "--env") and word and "=" in word:
+                name, _, value = word.partition("=")
+                self.variables.append(Variable(name, value, place))
+
+    def _settings(self, words: Sequence[str | None], place: Place) -> None:
+        """Lists of GPUs that a command names in an option: `-DGPU_TARGETS=gfx942`, `--offload-arch=gfx942`."""
+        for word in words:
+            if found := _OPTION_LIST.match(word or ""):
+                self.variables.append(Variable(found[1], found[2], place))
+
+    def _pip(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
+        if not words or words[0] not in ("install", "wheel", "uninstall"):
+            return
+        if words[0] == "uninstall":
+            if "torch" in words:
+                self._skip(Unread(one.place, Reason.SCRIPT, True))
+            return
+        self._install(tool, words[1:], one)
+
+    def _uv(self, words: Sequence[str | None], one: Command) -> None:
+        words = [w for w in words if w not in ("-q", "--quiet", "-v", "--verbose")]
+        if words[:2] == ["pip", "install"]:
+            self._install("uv", words[2:], one)
+        elif words[:1] == ["add"]:
+            self._install("uv", words[1:], one)
+        elif words[:1] in (["sync"], ["run"]) or words[:2] == ["pip", "sync"]:
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+
+    def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
+        place = one.place
+        asked: list[Requirement] = []
+        indexes: list[Index] = []
+        files: list[str] = []
+        flags: set[str] = set()
+        for written in one.redirected:
+            if REDIRECT.match(written):
+                self.faults.append(Fault(place, f"the shell takes `>{written}` for a file, not for a version",
+                                         "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
+        waiting = ""
+        for word in words:
+            if word is None:
+                if waiting in ("-r", "--requirement", "-c", "--constraint") or not waiting or waiting in _ROLES:
+                    self._skip(Unread(place, Reason.VARIABLE, True))
+                    return
+                waiting = ""
+                continue
+            if waiting:
+                option, value, waiting = waiting, word, ""
+            elif word.startswith("-") and word not in ("-", "--"):
+                option, _, value = word.partition("=")
+                if (
+                    option in _VALUED
+                    or option in _ROLES
+                    or option in ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--extra", "--torch-backend")
+                ):
+                    if not value and "=" not in word:
+                        waiting = option
+                        continue
+                else:
+                    flags.add(option)
+                    continue
+            else:
+                option, value = "", word
+            if option in _ROLES:
+                indexes += [Index(url, _ROLES[option], place) for url in value.split()]  # type: ignore[arg-type]
+            elif option == "--torch-backend":
+                self._skip(Unread(place, Reason.EXPRESSION, True)) if not value.startswith("rocm") else indexes.append(
+                    Index(f"https://download.pytorch.org/whl/{value}", "default", place, ("torch", "torchvision", "torchaudio"))
+                )
+            elif option in ("-r", "--requirement"):
+                self._file(value, one, asked, indexes, files)
+            elif option in ("-t", "--target", "--prefix", "--root"):
+                flags.add("--target")
+            elif option in ("", "-e", "--editable"):
+                self._word(value, one, asked, files)
+        step = Install(
+            tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"-U", "--upgrade", "--force-reinstall"}),
+            apart=bool(flags & {"--target", "--ignore-installed", "-I"}), files=tuple(files), packages="--no-deps" in flags,
+        )  # fmt: skip
+        if asked or indexes:
+            self.steps.append(step)
+
+    def _word(self, word: str, one: Command, asked: list[Requirement], files: list[str]) -> None:
+        base, _, extras = word.partition("[")
+        if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
+            self._project(base, extras.rstrip("]"), one, asked, files)
+            return
+        found = requirements.requirement(word, one.place)
+        if isinstance(found, Requirement):
+            asked.append(found)
+        else:
+            self._skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
+
+    def _project(self, folder: str, extras: str, one: Command, asked: list[Requirement], files: list[str]) -> None:
+        """The dependencies of a project of the repository that is installed."""
+        path = self._found(posixpath.join(folder, "pyproject.toml"), one)
+        declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
+        if declared is None:
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+        else:
+            asked += declared
+            files.append(str(path))
+            self.files.append(str(path))
+
+    def _file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index], files: list[str]) -> None:
+        path = self._found(value, one)
+        if path is None:
+            self._skip(Unread(one.place, Reason.MISSING, True))
+            return
+        found = requirements.listed(self.tree, path)
+        asked += found.requirements
+        indexes += found.indexes
+        files += found.files
+        self.files += found.files
+        self.elsewhere = self.elsewhere or found.elsewhere
+        for one_unread in found.unread:
+            self._skip(one_unread)
+
+    def _found(self, value: str, one: Command) -> str | None:
+        """The file of the repository that a path in a command names; None where that is not certain."""
+        if one.folder is None or "://" in value or self.foreign:
+            return None
+        inside = one.folder.lstrip("/") if not one.folder.startswith("/") else ""
+        name = posixpath.basename(value) if value.startswith("/") else value
+        for folder in self.folders:
+            path = posixpath.normpath(posixpath.join(folder, inside, name))
+            if self.tree.has(path):
+                return path
+        return None
+
+    def _conda(self, words: Sequence[str | None], one: Command) -> None:
+        if words[:1] not in (["install"], ["create"], ["update"], ["env"]):
+            return
+        if None in words or words[:1] == ["env"]:
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+            return
+        from rocm_doctor.lint.readers import conda
+
+        if step := conda.of_command([w for w in words[1:] if w is not None], one.place):
+            self.steps.append(step)
+
+
+_OPTION_LIST = regex(
+    r"(?:-D)?((?:CMAKE_HIP_ARCHITECTURES|(?:AMD)?GPU_TARGETS|PYTORCH_ROCM_ARCH|GPU_ARCHS|--offload-arch|--amdgpu-target))=((?:gfx[0-9a-f]+[:+\w-]*[;,]?)+)$"
+)

@@ -1,0 +1,185 @@
+"""pyproject.toml: the project, its extras and dependency groups, and the sources of uv, Poetry and PDM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as Parsed
+from packaging.utils import canonicalize_name
+
+from rocm_doctor.bounded import Unreadable, tomls
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
+from rocm_doctor.lint.readers.requirements import ELSEWHERE
+from rocm_doctor.lint.tree import Tree
+
+TORCH = ("torch", "torchvision", "torchaudio")
+
+
+class Project:
+    """The tables of a pyproject.toml, with the line of each word."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        self.path, self.text = path, tree.text(path) or ""
+        self.lines = self.text.split("\n")
+        self.data = tomls.values(self.text)
+
+    def table(self, *keys: str) -> dict[str, Any]:
+        """A table; an empty one where it is not there."""
+        at: Any = self.data
+        for key in keys:
+            at = at.get(key) if isinstance(at, dict) else None
+        return at if isinstance(at, dict) else {}
+
+    def place(self, *words: str, after: int = 0) -> Place:
+        """The first line behind another one that holds all of the words."""
+        number = next(
+            (n for n, line in enumerate(self.lines[after:], after + 1) if all(word in line for word in words)), after or 1
+        )
+        return Place(self.path, number, self.lines[number - 1].strip()[:200])
+
+    def requirement(self, text: str, after: int) -> Requirement | None:
+        """A requirement of PEP 508 as it is written in a list."""
+        try:
+            parsed = Parsed(text)
+        except InvalidRequirement:
+            return None
+        marker = str(parsed.marker) if parsed.marker else ""
+        quoted = text.replace('"', '\\"')
+        place = self.place(f'"{quoted}"' if f'"{quoted}"' in self.text else text, after=after)
+        return Requirement(
+            canonicalize_name(parsed.name), str(parsed.specifier), place, tuple(sorted(parsed.extras)), marker, parsed.url or ""
+        )
+
+    def requirements(self, key: str, texts: object) -> list[Requirement]:
+        """The requirements of the list of that key; what is no requirement is left out."""
+        listed = texts if isinstance(texts, list) else []
+        start = re.compile(rf"""["']?{re.escape(key)}["']?\s*=\s*\[""")
+        after = next((n for n, line in enumerate(self.lines) if start.match(line.strip())), 0)
+        return [r for text in listed if isinstance(text, str) and (r := self.requirement(text, after))]
+
+    @property
+    def name(self) -> str:
+        """The canonical name of the project."""
+        return canonicalize_name(str(self.table("project").get("name") or self.table("tool", "poetry").get("name") or ""))
+
+    @property
+    def extras(self) -> dict[str, list[Requirement]]:
+        """The extras and dependency groups."""
+        optional = {**self.table("project", "optional-dependencies"), **self.table("dependency-groups")}
+        return {str(name): self.requirements(str(name), texts) for name, texts in optional.items()}
+
+    def base(self) -> list[Requirement]:
+        """What the project itself requires."""
+        return self.requirements("dependencies", self.table("project").get("dependencies")) + self._of_poetry(
+            self.table("tool", "poetry", "dependencies")
+        )
+
+    def _of_poetry(self, table: dict[str, Any]) -> list[Requirement]:
+        found: list[Requirement] = []
+        for name, value in table.items():
+            version = value.get("version", "") if isinstance(value, dict) else value
+            if name.lower() == "python" or not isinstance(version, str) or (isinstance(value, dict) and value.get("optional")):
+                continue
+            exact = version.strip().lstrip("=")
+            specifier = f"=={exact}" if exact[:1].isdigit() and "," not in exact else ""
+            source = value.get("source", "") if isinstance(value, dict) else ""
+            url = value.get("url", "") if isinstance(value, dict) else ""
+            place = self.place(f"{name} =") if f"{name} =" in self.text else self.place(name)
+            found.append(
+                Requirement(canonicalize_name(name), specifier, place, url=url, extras=(f"source:{source}",) if source else ())
+            )
+        return found
+
+    def indexes(self, extra: str) -> tuple[list[Index], list[Unread]]:
+        """The indexes that uv asks for the project with one extra, and the sources of Poetry; what a marker decides is not read."""
+        found: list[Index] = []
+        unread: list[Unread] = []
+        uv = self.table("tool", "uv")
+        listed = [i for i in uv.get("index") or () if isinstance(i, dict) and isinstance(i.get("url"), str)]
+        named = {str(i.get("name")): i["url"] for i in listed}
+        for one in listed:
+            if not one.get("explicit"):
+                found.append(Index(one["url"], "default" if one.get("default") else "extra", self.place(one["url"])))
+        for key, role in (("index-url", "default"), ("extra-index-url", "extra")):
+            urls = uv.get(key) or uv.get("pip", {}).get(key) if isinstance(uv.get("pip", {}), dict) else uv.get(key)
+            found += [Index(str(u), role, self.place(str(u))) for u in ([urls] if isinstance(urls, str) else urls or ())]  # type: ignore[arg-type]
+        for package, source in self.table("tool", "uv", "sources").items():
+            for one in source if isinstance(source, list) else [source]:
+                if not isinstance(one, dict) or (one.get("extra") or one.get("group") or extra) != extra:
+                    continue
+                url = named.get(str(one.get("index")), "")
+                place = self.place(package, str(one.get("index"))) if url else self.place(package)
+                marker = str(one.get("marker", ""))
+                if url and (not marker or ("linux" in marker and "!=" not in marker)):
+                    found.append(Index(url, "default", place, (canonicalize_name(package),)))
+                elif canonicalize_name(package) == "torch" and not (url and "linux" not in marker and "platform" in marker):
+                    unread.append(Unread(place, Reason.EXPRESSION, True))
+        sources = self.table("tool", "poetry").get("source") or self.table("tool", "pdm").get("source") or ()
+        for one in sources:
+            if isinstance(one, dict) and isinstance(one.get("url"), str):
+                name = f"source:{one.get('name')}"
+                bound = tuple(r.name for r in self.base() if name in r.extras)
+                explicit = bound or str(one.get("priority", "")) in ("explicit", "supplemental")
+                if bound or not explicit:
+                    found.append(Index(one["url"], "default", self.place(one["url"]), bound))
+        return found, unread
+
+
+def read(tree: Tree, path: str) -> list[Environment]:
+    """The project, and the project with each extra that concerns the GPU stack."""
+    try:
+        project = Project(tree, path)
+    except Unreadable as exc:
+        return [
+            Environment(
+                "project", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, True),), files=(path,)
+            )
+        ]
+    base, extras = project.base(), project.extras
+    elsewhere = ELSEWHERE.search(project.text) is not None
+    found: list[Environment] = []
+    for extra in ("", *extras):
+        asked = [*base, *_with_own_extras(extra, extras, project.name)]
+        indexes, unread = project.indexes(extra)
+        if not asked or (extra and not _concerns_gpu(extra, extras[extra], indexes)):
+            continue
+        place = extras[extra][0].place if extra and extras[extra] else project.place(extra or "[project]")
+        tool = "uv" if project.table("tool", "uv") else "pip"
+        step = Install(tool, place, tuple(asked), tuple(indexes), files=(path,))  # type: ignore[arg-type]
+        found.append(
+            Environment("project", place, extra, steps=(*unread, step), unread=tuple(unread), files=(path,), elsewhere=elsewhere)
+        )
+    return found
+
+
+def dependencies(tree: Tree, path: str, extras: Sequence[str]) -> list[Requirement] | None:
+    """What `pip install PROJECT[extras]` asks for; None for a project whose requirements no pyproject.toml states."""
+    try:
+        project = Project(tree, path)
+    except Unreadable:
+        return None
+    table = project.table("project")
+    if not (table or project.table("tool", "poetry")) or "dependencies" in (table.get("dynamic") or ()):
+        return None
+    known = project.extras
+    return [*project.base(), *(r for extra in extras for r in _with_own_extras(extra, known, project.name))]
+
+
+def _with_own_extras(extra: str, extras: dict[str, list[Requirement]], name: str, depth: int = 0) -> Iterable[Requirement]:
+    """The requirements of an extra, with those of extras that it names of the same project."""
+    for r in extras.get(extra, ()):
+        if r.name == name and r.extras and depth < 4:
+            for other in r.extras:
+                yield from _with_own_extras(other, extras, name, depth + 1)
+        else:
+            yield r
+
+
+def _concerns_gpu(extra: str, asked: Sequence[Requirement], indexes: Sequence[Index]) -> bool:
+    """True for an extra that names a package of PyTorch's, or whose name says hardware."""
+    words = extra.lower().replace("_", "-").split("-")
+    named = any(word.startswith(("rocm", "amd", "cuda", "cu1", "gpu", "cpu", "hip", "gfx")) for word in words)
+    return named or any(r.name in TORCH for r in asked) or any("torch" in i.packages for i in indexes if f"[{extra}]" in i.url)

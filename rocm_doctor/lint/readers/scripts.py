@@ -1,0 +1,37 @@
+"""Shell scripts: what they install and set, outside of branches, loops and functions."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from rocm_doctor.lint.model import Environment, Place
+from rocm_doctor.lint.readers import shell
+from rocm_doctor.lint.readers.commands import Commands
+from rocm_doctor.lint.readers.requirements import ELSEWHERE
+from rocm_doctor.lint.tree import Tree
+
+_SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
+
+
+def is_script(tree: Tree, path: str) -> bool:
+    """True for a file that begins as a shell script."""
+    return _SHEBANG.match(tree.head(path)) is not None
+
+
+def read(tree: Tree, path: str) -> list[Environment]:
+    """The environment of a script that has to do with the GPU stack."""
+    text = tree.text(path) or ""
+    if not shell.RELEVANT.search(text):
+        return []
+    reading = Commands(tree, [posixpath.dirname(path), ""])
+    reading.take(shell.parse(text, path))
+    if not (reading.steps or reading.variables or reading.unread):
+        return []
+    return [
+        Environment(
+            "script", Place(path, 1), steps=tuple(reading.steps), variables=tuple(reading.variables), unread=tuple(reading.unread),
+            files=(path, *reading.files), faults=tuple(reading.faults),
+            elsewhere=reading.elsewhere or ELSEWHERE.search(text) is not None,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,134 @@
+"""The packages that the real resolver takes for a target: uv, else pip, judged as if they were installed.
+
+Index order, markers, extras and locks are the resolver's own. Nothing is installed; the index is asked over the network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor.lint.judge import Result
+from rocm_doctor.lint.model import Environment, Target
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Reading, Report, Subject
+from rocm_doctor.rules.findings import finding
+from rocm_doctor.workers.process import run
+
+SECONDS = 300
+DEFAULT_PYTHON = "3.12"
+_LINE = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
+_PLATFORMS = {"linux": "x86_64-unknown-linux-gnu", "wsl": "x86_64-unknown-linux-gnu", "windows": "x86_64-pc-windows-msvc"}
+_TAGS = {"linux": "manylinux_2_28_x86_64", "wsl": "manylinux_2_28_x86_64", "windows": "win_amd64"}
+_OFFLINE = re.compile(
+    r"error sending request|connection (?:refused|reset|error)|timed out|dns|name resolution|failed to fetch|could not connect|NewConnectionError|max retries",
+    re.I,
+)
+
+
+class Resolved(NamedTuple):
+    """What a resolver answered. `packages`: versions by name; `failure`: why there is none: `unreachable` (an index did not answer),
+    `unsolvable`, or `no-resolver`; `words`: what it printed."""
+
+    tool: str
+    packages: dict[str, str]
+    failure: str = ""
+    words: str = ""
+
+
+def resolvable(one: Environment) -> bool:
+    """True for an environment that a resolver takes: a requirements file or a project."""
+    return one.kind in ("requirements", "project")
+
+
+def resolve(root: Path, one: Environment, target: Target) -> Resolved:
+    """Ask uv, or pip where there is no uv, for the packages of an environment on the target's system and Python."""
+    python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
+    if uv := shutil.which("uv"):
+        return _with_uv(uv, root, one, python, target.os)
+    return _with_pip(root, one, python, target.os)
+
+
+def _with_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolved:
+    command = [uv, "pip", "compile", one.file, "--python-version", python, "--python-platform", _PLATFORMS[system], "--no-header", "--quiet",
+               "--no-annotate", "--python", sys.executable, *(["--extra", one.label] if one.label else [])]  # fmt: skip
+    done = run(command, limit=SECONDS, cwd=str(root))
+    packages = {m[1].lower(): m[2] for line in done.stdout.splitlines() if (m := _LINE.match(line))}
+    if done.returncode == 0:
+        return Resolved("uv", packages)
+    return Resolved("uv", {}, _why(done.stderr), _last(done.stderr))
+
+
+def _with_pip(root: Path, one: Environment, python: str, system: str) -> Resolved:
+    project = f"./{Path(one.file).parent.as_posix()}{f'[{one.label}]' if one.label else ''}"
+    asked = ["-r", one.file] if one.kind == "requirements" else [project]
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
+        report = Path(folder, "report.json")
+        command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--report", str(report), "--python-version", python,
+                   "--platform", _TAGS[system], "--only-binary=:all:", "--target", folder, "--disable-pip-version-check", *asked]  # fmt: skip
+        done = run(command, limit=SECONDS, cwd=str(root))
+        words = f"{done.stdout}\n{done.stderr}"
+        if "No module named pip" in words:
+            return Resolved("pip", {}, "no-resolver", "neither uv nor pip is installed")
+        if done.returncode != 0:
+            return Resolved("pip", {}, _why(words), _last(done.stderr))
+        try:
+            entries = json.loads(report.read_bytes())["install"]
+            return Resolved("pip", {e["metadata"]["name"].lower(): e["metadata"]["version"] for e in entries})
+        except (OSError, ValueError, KeyError, TypeError):
+            return Resolved("pip", {}, "unsolvable", "pip's report was not readable")
+
+
+def _why(words: str) -> str:
+    return "unreachable" if _OFFLINE.search(words) else "unsolvable"
+
+
+def _last(words: str) -> str:
+    """The end of what a resolver printed, on one line."""
+    return " ".join(words.split())[-600:]
+
+
+def findings(
+    found: Result, target: Target, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
+) -> Iterator[tuple[str, list[Finding]]]:
+    """For each environment for AMD GPUs that a resolver takes: what was done, in words, and what is wrong with the packages.
+
+    judge: pipeline.judge_packages.
+    """
+    from rocm_doctor.sources import declared
+
+    machine = declared.Target(target.gpu, rocm=target.rocm, driver=target.driver, os=target.os)
+    python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
+    for row in found.rows:
+        one = row.environment
+        if not resolvable(one) or row.audience not in ("declared", "amd", "main") or row.cells.get(target.gpu) == "-":
+            continue
+        answer = resolve(found.tree.root, one, target)
+        name = shown(one.name)
+        subject = f"{name}, as {answer.tool} resolves it for Python {python}"
+        if answer.failure == "unsolvable":
+            where = Reading(shown(one.file), f"line {one.place.line}", answer.words)
+            yield f"{name}: {answer.tool} finds no solution", [
+                finding(matrix, "version.wheel-missing", title=f"{answer.tool} finds no solution for {name}", cause=answer.words[-300:],
+                        evidence=[where], subject=Subject(subject, "environment"))
+            ]  # fmt: skip
+        elif answer.failure:
+            yield f"{name}: not resolved: {'an index did not answer' if answer.failure == 'unreachable' else answer.words}", []
+        else:
+            judged = judge(answer.packages, machine, matrix, python=python)
+            word = f"torch {answer.packages['torch']}" if "torch" in answer.packages else "no torch"
+            serious = [
+                msgspec.structs.replace(f, subject=subject, subject_kind="environment")
+                for f in judged.findings
+                if f.severity != "note"
+            ]
+            state = "judged" if judged.verdict != "undetermined" else "open"
+            yield f"{name}: {answer.tool} takes {word} ({len(answer.packages)} packages, {state})", serious

@@ -1,0 +1,79 @@
+"""Build lists, indexes and libraries that leave the target out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.lint import catalog
+from rocm_doctor.lint.catalog import Library
+from rocm_doctor.lint.model import Edit, Problem, Variable
+from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.torch import Torch
+
+_THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
+
+
+def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
+    """The build lists of an environment, each with its targets."""
+    found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
+    return [(v, targets) for v, targets in found if targets]
+
+
+def build_lists(case: Case) -> Iterator[Problem]:
+    """`arch.not-in-build` for the lists of build targets of an environment that leave the target's GPU out: one finding for all of them."""
+    every = lists(case)
+    left = [(v, targets) for v, targets in every if not catalog.in_list(targets, case.target.gpu)]
+    if not left:
+        return
+    (first, targets), more = left[0], len(left) - 1
+    known = case.matrix.env.get(first.name)
+    library = next((one for one in case.matrix.section("libraries", Library) if one.variable == first.name), None)
+    others = f" and {more} more list{'s' if more > 1 else ''}" if more else ""
+    yield Problem(
+        "arch.not-in-build", f"{first.name}={first.value}{others} leave{'s' if not more else ''} the target out",
+        f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left), case.environment, case.target,
+        key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
+        # Where another list has the GPU, what leaves it out is a part that can be done without; a job builds for its own runner.
+        stops=case.environment.kind in ("image", "script") and len(left) == len(every),
+        remedies=tuple(_remedies(first, library, case.target.gpu)) if not more else (),
+    )  # fmt: skip
+
+
+def _remedies(variable: Variable, library: Library | None, gpu: str) -> Iterator[tuple[Edit, ...]]:
+    """The GPU added to the list, where the variable is that of one library alone which serves every GPU, by the catalog."""
+    quote = variable.place.quote
+    if library is None or library.gfx or library.accepted or quote.count(variable.value) != 1:
+        return
+    separator = next((sign for sign in (";", ",") if sign in variable.value), ";")
+    yield (Edit(variable.place, quote, quote.replace(variable.value, f"{variable.value}{separator}{gpu}")),)
+
+
+def index_for_others(case: Case) -> Iterator[Problem]:
+    """`arch.not-in-build` for a torch from an index, or with device packages, that are for other GPUs."""
+    torch = case.torch
+    if not isinstance(torch, Torch) or not torch.gpus or not case.target.gpu:
+        return
+    if any(catalog.serves_family(gpu, case.target.gpu) for gpu in torch.gpus):
+        return
+    place = torch.source.place if torch.source else torch.place
+    yield Problem(
+        "arch.not-in-build", f"this torch is for {', '.join(torch.gpus)} alone",
+        "An index or a device package of that name has code for these GPUs alone.", (place,), case.environment, case.target,
+        literal=torch.literal, sources=(_THEROCK,),
+    )  # fmt: skip
+
+
+def libraries(case: Case) -> Iterator[Problem]:
+    """A library that is built from its repository and that serves other GPUs alone, whatever it is built for."""
+    if not case.amd or case.target.gpu not in case.matrix.gfx:
+        return
+    for one in case.matrix.section("libraries", Library):
+        if not one.gfx or case.target.gpu in one.gfx:
+            continue
+        asked = [r.place for r in case.environment.requirements if r.name in one.packages and r.url.startswith("git+")]
+        asked += [v.place for v in case.environment.variables if one.variable and v.name == one.variable]
+        if asked:
+            yield Problem(
+                "arch.not-in-build", f"{one.name} does not serve the target", f"It serves {', '.join(one.gfx)}.", (asked[0],),
+                case.environment, case.target, key=(one.name, asked[0].file), sources=one.sources, stops=False,
+            )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The rules and rows for machines, asked of the facts that the text of an environment gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.facts import snapshot_of
+from rocm_doctor.lint.model import Edit, Place, Problem
+from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.torch import Torch
+from rocm_doctor.lint.wheels import WITH_CODE, by_version
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Reading, Row
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+
+_KNOWN = frozenset((
+    "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm", "torch.release",
+    "rocm.loaded", "torch.family", "torch.expandable_segments", "gpu.gfx", "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
+))  # fmt: skip
+_OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch-not-rocm", "version.companion-mismatch")
+"""Judged by what only a machine says, about the target alone, or by a rule of lint's own."""
+_STOPS = frozenset((
+    "arch.not-in-build", "arch.dropped-by-rocm", "arch.blas-missing", "arch.override-wrong", "version.python-unsupported", "version.rocm-mismatch",
+    "version.torch-regression", "numeric.wrong-result",
+))  # fmt: skip
+"""What ends training, where a rule says error: the rest goes on in another way."""
+
+
+def machine_rules(case: Case) -> Iterator[Problem]:
+    """What the rules for machines say of what an environment declares."""
+    one = case.environment
+    if not case.amd or not (one.steps or one.variables or one.image) or one.kind == "training":
+        return
+    facts = snapshot_of(one, case.torch, case.target, case.matrix)
+    found, _ = judge(facts, Logs(()), _with_fewer_rows(case.matrix, facts.facts.keys()), RULES)
+    for finding in found:
+        ours = [r for r in finding.evidence if _of_file(r)]
+        if not ours or finding.id.startswith(_OF_MACHINES) or finding.follows_from:
+            continue
+        places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
+        literal = not isinstance(case.torch, Torch) or case.torch.literal or case.torch.place not in places
+        yield Problem(
+            finding.id, finding.title, finding.cause, places, one, case.target, row=finding.row, literal=literal,
+            key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
+            informs=finding.severity == "note",
+            stops=finding.severity == "error" and finding.id in _STOPS and finding.confidence != "low",
+            sources=finding.sources, grade=finding.grade,
+            remedies=tuple(_remedies(finding, places)),
+        )  # fmt: skip
+
+
+def _of_file(reading: Reading) -> bool:
+    return reading.origin == "text" and reading.place.startswith("line ")
+
+
+def _with_fewer_rows(matrix: Matrix, known: Set[str]) -> Matrix:
+    """The matrix with the rows that may hold for these facts; one matrix for each set of rows."""
+    rows = tuple(row for needs, row in matrix.once(_decidable) if needs <= known)
+    kept = matrix.once(_matrices)
+    key = frozenset(row.key for row in rows)
+    if key not in kept:
+        kept[key] = matrix.with_rows(rows)
+    return kept[key]
+
+
+def _matrices(_: Matrix) -> dict[frozenset[str], Matrix]:
+    """The matrices that were made, by the keys of their rows."""
+    return {}
+
+
+def _decidable(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
+    """The rows that the facts of files decide, each with the facts without which it cannot hold."""
+    rows = (row for row in by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
+    return tuple((frozenset(name for name, value in row.when.items() if _needs(name, value)), row) for row in rows)
+
+
+def _needs(name: str, value: str) -> bool:
+    """True for a condition that an absent fact does not meet; the GPU's facts are always there."""
+    return not name.startswith("gpu.") and not value.startswith("!") and "absent" not in value
+
+
+def _is_known(name: str) -> bool:
+    return name in _KNOWN or name.startswith(("pkg.", "env."))
+
+
+def _remedies(finding: Finding, places: tuple[Place, ...]) -> Iterator[tuple[Edit, ...]]:
+    """The line of a variable that has to go, where the line holds nothing else."""
+    if finding.id not in ("arch.override-wrong", "arch.override-pointless"):
+        return
+    if _ALONE.match(places[0].quote):
+        yield (Edit(places[0], places[0].quote),)
+
+
+_ALONE = regex(r"(?:ENV\s+|ARG\s+|export\s+|-\s+)?[\"']?HSA_OVERRIDE_GFX_VERSION[\"']?\s*[=: ]\s*\S*$")

@@ -1,0 +1,193 @@
+"""Packages that have no code for AMD GPUs, that pip does not find, or that are other projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint import catalog
+from rocm_doctor.lint.catalog import CudaOnly, OtherSystem
+from rocm_doctor.lint.model import Edit, Install, Place, Problem, Requirement, Unread
+from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.torch import Torch
+from rocm_doctor.matrix import Matrix
+
+_PYPI = ("pypi", "none")
+
+
+def _asked(case: Case) -> Iterator[tuple[Install, Requirement]]:
+    """What pip and uv are asked for by name, with markers that hold on the target."""
+    for step in case.environment.installs:
+        for r in step.requirements if step.tool in ("pip", "uv") else ():
+            if catalog.applies(r.marker, case.target):
+                yield step, r
+
+
+def _public(step: Install, name: str, matrix: Matrix) -> bool:
+    """True if a package comes from the package index: PyTorch's own indexes hold the packages of catalog/held.yaml alone."""
+    asked = [i for i in step.indexes if not i.packages or name in i.packages]
+    held = matrix.named("held", _Held).get("download.pytorch.org/whl")
+    others = {i.url for i in asked if held and name not in held.holds and "://download.pytorch.org/whl" in i.url}
+    return all(catalog.source_of(i).vendor in _PYPI for i in asked if i.url not in others)
+
+
+def cuda_only(case: Case) -> Iterator[Problem]:
+    """`version.package-mismatch` for a package whose wheels on the package index hold CUDA code."""
+    if not case.amd:
+        return
+    known = {one.name: one for one in case.matrix.section("cuda_only", CudaOnly)}
+    names = {r.name for r in case.environment.requirements}
+    for step, r in _asked(case):
+        one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
+        if one is None or r.url or "+" in r.specifier or not _public(step, r.name, case.matrix):
+            continue
+        if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:
+            continue  # beside a torch it is a helper on the CPU
+        if isinstance(case.torch, Torch) and case.torch.place == r.place:
+            continue  # that it brings the CUDA torch is said
+        if any(n.startswith(one.unless) for n in names if one.unless) or any(
+            v.name == one.switch for v in case.environment.variables
+        ):
+            continue
+        yield Problem(
+            "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
+            f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
+            case.environment, case.target, sources=one.sources, grade=one.grade, stops=False,
+        )  # fmt: skip
+
+
+def not_for_linux(case: Case) -> Iterator[Problem]:
+    """A name that pip does not find on Linux, or that is another project."""
+    if not case.amd or case.target.os not in ("linux", "wsl"):
+        return
+    known = {one.name: one for one in case.matrix.section("other_systems", OtherSystem)}
+    asked = list(_asked(case))
+    only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
+    if len(only) > 1 or any(_WINDOWS.search(r.url) for _, r in asked):
+        return  # a file for another system
+    for step, r in asked:
+        one = known.get(r.name)
+        if one is None or r.url or not _public(step, r.name, case.matrix):
+            continue
+        where = " and ".join(one.systems)
+        title = (
+            f"{r.name} on the package index is {one.other}"
+            if one.other
+            else f"{r.name} has wheels for {where} only"
+            if where
+            else f"the package index has no {r.name}"
+        )
+        cause = f"{'It is another project' if one.other else 'pip stops there'}.{f' Take {one.way}.' if one.way else ''}"
+        edits = (
+            ((Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use)),),)
+            if one.use and r.place.quote.count(r.name) == 1
+            else ()
+        )
+        yield Problem(
+            "version.wheel-missing",
+            title,
+            cause,
+            (r.place,),
+            case.environment,
+            case.target,
+            sources=one.sources,
+            grade=one.grade,
+            remedies=edits,
+        )
+
+
+_WINDOWS = regex(r"win_amd64|win32")
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """An index of catalog/held.yaml: the names that it holds."""
+
+    name: str
+    holds: frozenset[str]
+    sources: tuple[str, ...]
+    alone: dict[str, str] = {}
+
+
+_OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
+
+
+def not_on_index(case: Case) -> Iterator[Problem]:
+    """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
+    held = case.matrix.named("held", _Held).get("download.pytorch.org/whl")
+    there = {"pip", "setuptools", "wheel", "uv"}
+    certain = True
+    for step in case.environment.steps if held else ():
+        if isinstance(step, Unread):
+            certain = False
+            continue
+        default = [i for i in step.indexes if i.role == "default" and not i.packages]
+        alone = (
+            bool(default) and "download.pytorch.org/whl" in default[-1].url and not any(i.role != "default" for i in step.indexes)
+        )
+        asked = [r for r in step.requirements if r.name not in there]
+        missing = [r for r in asked if held and r.name not in held.holds and not _OF_TORCH.match(r.name) and not r.url]
+        if alone and missing and held and step.tool in ("pip", "uv") and case.amd:
+            names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+            bare = case.environment.image is None or catalog.image_facts(case.environment.image.name, case.matrix).torch == "none"
+            yield Problem(
+                "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
+                "PyTorch's index holds torch and what torch requires; `--index-url` takes the place of the package index.",
+                (missing[0].place, default[-1].place), case.environment, case.target, literal=certain and bare, sources=held.sources,
+            )  # fmt: skip
+        there |= {r.name for r in step.requirements}
+
+
+class _Wheels(msgspec.Struct, frozen=True):
+    """A package of catalog/wheels.yaml: the first and last release with a wheel for each Python."""
+
+    name: str
+    sources: tuple[str, ...]
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    sdist: bool = True
+    fails: dict[str, str] = {}
+    none: tuple[str, ...] = ()
+
+
+def without_wheel(case: Case) -> Iterator[Problem]:
+    """A pinned release that has no wheel for the Python that is declared, and no source that pip can build."""
+    python, place = _python(case)
+    if not python or not case.amd:
+        return
+    known = case.matrix.once(_wheels)
+    for step, r in _asked(case):
+        one, version = known.get(r.name), catalog.pinned(r.specifier)
+        if one is None or not version or r.url or not _public(step, r.name, case.matrix):
+            continue
+        first = one.first.get(python, "")
+        fails = bool(one.fails.get(python)) and versions.contains(one.fails[python], version) is True
+        if first and versions.sort_key(version) < versions.sort_key(first) and (not one.sdist or fails):
+            yield Problem(
+                "version.wheel-missing", f"{r.name} {version} has no wheel for Python {python}",
+                f"The first release with one is {first}" + (", and its source does not build there." if one.sdist else "."),
+                (r.place, *place), case.environment, case.target, sources=one.sources,
+            )  # fmt: skip
+
+
+def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
+    import json
+
+    found: dict[str, _Wheels] = {}
+    for entry in json.loads(matrix.raw.get("wheels", b"[]")):
+        kept = {
+            k: v for k, v in entry.items() if k in _Wheels.__struct_fields__ and not (k == "none" and not isinstance(v, list))
+        }
+        found[entry["name"]] = msgspec.convert(kept, _Wheels, strict=False)
+    return found
+
+
+def _python(case: Case) -> tuple[str, tuple[Place, ...]]:
+    """The Python that the target or the image declares, with its place."""
+    if case.target.python:
+        return ".".join(case.target.python.split(".")[:2]), ()
+    image = case.environment.image
+    facts = catalog.image_facts(image.name, case.matrix) if image else None
+    return (facts.python, (image.place,)) if facts and facts.python and image else ("", ())

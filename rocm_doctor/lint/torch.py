@@ -1,0 +1,281 @@
+"""Which torch an environment ends up with, as its literal text says: the image, then each installation in its order.
+
+pip asks all of its indexes and takes the highest version; a local part (+rocm6.4) is higher than the same version without one. uv takes
+a package from the first index that has it, extra indexes first. Where an index, an image or an earlier step is not known, neither is torch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+from rocm_doctor import versions
+from rocm_doctor.lint import catalog
+from rocm_doctor.lint.catalog import PYPI, Source
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Target, Unread
+from rocm_doctor.matrix import Matrix
+
+
+class Torch(NamedTuple):
+    """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version` without its local part; `rocm`: its ROCm release
+    (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `why` it is this
+    one; `asked`: the requirement; `literal`: nothing unread comes before it."""
+
+    vendor: str
+    version: str
+    rocm: str
+    place: Place
+    why: str
+    gpus: tuple[str, ...] = ()
+    asked: Requirement | None = None
+    step: Install | None = None
+    source: Index | None = None
+    literal: bool = True
+    nightly: bool = False
+
+    @property
+    def local(self) -> str:
+        """The version with its local part, as torch prints it; empty where it is not known."""
+        if self.vendor == "rocm":
+            return f"{self.version}+rocm{self.rocm}" if self.version and self.rocm else ""
+        return self.version
+
+
+def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
+    """The torch of an environment; why it is not known; None where nothing brings one."""
+    now: Torch | Unread | None = _of_image(one, matrix)
+    certain = True
+    for step in one.steps:
+        if isinstance(step, Unread):
+            certain = False
+            continue
+        if one.elsewhere and not any(r.name == "torch" and catalog.build_by_local(r.specifier, r.url) for r in step.requirements):
+            continue
+        then = _after(step, now, target, matrix)
+        if isinstance(then, Torch) and then is not now:
+            now = then._replace(literal=certain and then.literal)
+        elif then is not now:
+            now = then
+    return now
+
+
+def _of_image(one: Environment, matrix: Matrix) -> Torch | Unread | None:
+    if one.image is None:
+        return None
+    facts = catalog.image_facts(one.image.name, matrix)
+    if facts.torch == "":
+        return Unread(one.image.place, Reason.IMAGE, True)
+    if facts.torch == "none":
+        return None
+    return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
+
+
+def _after(step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix) -> Torch | Unread | None:
+    """The torch after one installation; `now` itself where that leaves it alone."""
+    before = None if step.apart else now
+    asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
+    if not asked:
+        return _required(step, before, now, target, matrix)
+    one = asked[-1]
+    named = catalog.build_by_local(one.specifier, one.url)
+    if isinstance(before, Unread) and not named and not step.upgrade:
+        return before  # what is there may satisfy the requirement
+    if isinstance(before, Torch) and not step.upgrade and _satisfied(before, one, named):
+        return now
+    if (
+        isinstance(before, Torch)
+        and not named
+        and not before.version
+        and before.vendor == "rocm"
+        and catalog.pinned(one.specifier)
+    ):
+        return Unread(before.place, Reason.IMAGE, True)  # whether the pin is the image's own torch is not known
+    return _resolved(step, one, named, target, matrix)
+
+
+def _satisfied(now: Torch, one: Requirement, named: tuple[str, str] | None) -> bool:
+    """True if pip keeps the torch that is there."""
+    if named and (named[0] != now.vendor or (named[1] and now.rocm and named[1] != now.rocm)):
+        return False
+    if one.url and not one.url.startswith("conda:"):
+        return False
+    return catalog.admits(one.specifier, now.version) if now.version else not catalog.pinned(one.specifier)
+
+
+Asked = tuple[Source, Union[Index, None]]
+"""An index that is asked, and where it is named; None for the package index that is asked by default."""
+
+
+def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
+    """The indexes that are asked for a package, in the order of the tool, and whether the first one that has it settles it."""
+    bound = [i for i in step.indexes if package in i.packages]
+    if bound:
+        return [(catalog.source_of(bound[-1]), bound[-1])], True
+    free = [i for i in step.indexes if not i.packages]
+    named: list[Asked] = [(catalog.source_of(i), i) for i in free if i.role == "default"]
+    default = named[-1:] or [(PYPI, None)]
+    more: list[Asked] = [(s, i) for i in free if i.role != "default" and (s := catalog.source_of(i)).vendor != "none"]
+    first = step.tool == "uv"
+    return (more + default if first else default + more), first
+
+
+def _resolved(step: Install, one: Requirement, named: tuple[str, str] | None, target: Target, matrix: Matrix) -> Torch | Unread:
+    """torch as it is taken from the indexes."""
+    version = catalog.pinned(one.specifier)
+    devices = tuple(e.removeprefix("device-") for e in one.extras if e.startswith("device-gfx"))
+    if step.tool == "conda":
+        return _of_conda(step, one)
+    asked, first = _sources(step, "torch")
+    if named:
+        if (
+            named[0] == "rocm"
+            and not one.url
+            and step.tool != "lock"
+            and step.complete
+            and all(s.vendor == "pypi" for s, _ in asked)
+        ):
+            why = f"no index that is asked has torch{one.specifier}"
+            return Torch("none", version, named[1], one.place, why, asked=one, step=step)
+        if named[0] == "rocm" and not one.url and (missing := _missing(one, named[1], asked, target, matrix)):
+            return Torch("none", version, named[1], one.place, missing, asked=one, step=step)
+        return Torch(named[0], version, named[1], one.place, f"it is asked for as {one.url or one.specifier}", devices, one, step)
+    if "+" in one.specifier or one.url:
+        return Unread(one.place, Reason.INDEX, True)
+    if any(s.vendor == "unknown" for s, _ in asked):
+        return Unread(next(i for s, i in asked if s.vendor == "unknown" and i).place, Reason.INDEX, True)
+    choice = _first(asked, one, target, matrix) if first else _highest(asked, one, target, matrix)
+    return choice._replace(gpus=devices or choice.gpus, asked=one, step=step)
+
+
+def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> str | None:
+    """The version that an index offers; empty where it is not known; None where it has none."""
+    if source.vendor == "rocm" and source.rocm and not source.nightly:
+        if not catalog.builds_on(matrix, source.rocm):
+            return catalog.pinned(one.specifier)
+        found = catalog.builds_on(matrix, source.rocm, one.specifier, target.python)
+        return found[0].torch if found else None
+    if source.vendor == "rocm":
+        return catalog.pinned(one.specifier)
+    return catalog.pinned(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
+
+
+def _first(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
+    for source, index in asked:
+        offer = _offer(source, one, target, matrix)
+        return _from(source, index, one, offer, matrix)
+    raise AssertionError("an installer asks one index at least")
+
+
+def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
+    """The highest version of all indexes; a local part wins a tie. A ROCm index whose versions are not known wins nothing."""
+    offers = [(source, index, _offer(source, one, target, matrix)) for source, index in asked]
+    there = [(s, i, v) for s, i, v in offers if v is not None]
+    if not there:
+        source, index = next(((s, i) for s, i in asked if s.vendor == "rocm"), asked[0])
+        return _from(source, index, one, None, matrix)
+    open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
+    if open_ and len(there) > 1:
+        return _from(*open_, one, "", matrix)._replace(literal=False)
+    rank = {"rocm": 3, "cuda": 2, "cpu": 1, "pypi": 0}
+    source, index, version = max(there, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
+    beaten = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
+    found = _from(source, index, one, version, matrix)
+    if beaten and source.vendor == "pypi":
+        has = f"whose newest fitting torch is {beaten[1]}" if beaten[1] else f"which has no torch {one.specifier}"
+        return found._replace(
+            why=f"pip takes the highest version of all indexes: {version} from the package index, not from rocm{beaten[0].rocm}, {has}"
+        )
+    return found
+
+
+def _from(source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix) -> Torch:
+    where = index.url if index else "the package index"
+    if version is None:
+        builds = catalog.builds_on(matrix, source.rocm)
+        has = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
+        return Torch("none", "", source.rocm, one.place, f"{where} has no torch {one.specifier} ({has})", source=index)
+    vendor = "cuda" if source.vendor in ("pypi", "none") else source.vendor
+    return Torch(
+        vendor, version, source.rocm, one.place, f"it comes from {where}", source.gpus, source=index, nightly=source.nightly
+    )
+
+
+def _missing(one: Requirement, rocm: str, asked: list[Asked], target: Target, matrix: Matrix) -> str:
+    """Why none of the indexes has a pinned ROCm build; empty where one may have it."""
+    ours = [s for s, _ in asked if s.vendor == "rocm"]
+    others = [s for s, _ in asked if s.vendor == "unknown"]
+    if others or not ours or any(not s.rocm or s.nightly or not catalog.builds_on(matrix, s.rocm) for s in ours):
+        return ""
+    version = catalog.pinned(one.specifier)
+    if any(
+        b.torch == version and b.rocm and b.local.endswith(f"+rocm{rocm}")
+        for s in ours
+        for b in catalog.builds_on(matrix, s.rocm)
+    ):
+        return ""
+    oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
+    if not version or versions.sort_key(version) < versions.sort_key(oldest):
+        return ""
+    return f"the index of rocm{ours[-1].rocm} has no torch{one.specifier}"
+
+
+def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
+    words = f"{one.url} {' '.join(index.url for index in step.indexes)}".lower()
+    if "rocm" in words or "hip" in words or "amd" in words:
+        return Unread(one.place, Reason.INDEX, True)
+    cpu = any(r.name == "cpuonly" for r in step.requirements)
+    return Torch(
+        "cpu" if cpu else "cuda",
+        catalog.pinned(one.specifier),
+        "",
+        one.place,
+        "conda's channels have CUDA and CPU builds",
+        asked=one,
+        step=step,
+    )
+
+
+def _required(
+    step: Install, before: Torch | Unread | None, now: Torch | Unread | None, target: Target, matrix: Matrix
+) -> Torch | Unread | None:
+    """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
+    if step.packages or step.tool in ("conda", "lock"):
+        return now
+    known = catalog.brings_torch(matrix)
+    asked = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]
+    if isinstance(before, Unread):
+        return now
+    if before is None:
+        bring = next((r for r in asked if r.name in known or "torch" in r.extras), None)
+        if bring is None:
+            return now
+        sources, first = _sources(step, "torch")
+        if any(s.vendor != "pypi" for s, _ in sources[: 1 if first else None]):
+            return Unread(bring.place, Reason.INDEX, True)
+        entry = known.get(bring.name)
+        pins = entry.pins.get(catalog.pinned(bring.specifier), "") if entry else ""
+        return Torch(
+            "cuda",
+            pins,
+            "",
+            bring.place,
+            f"{bring.name} requires torch, and the package index has CUDA builds",
+            asked=bring,
+            step=step,
+        )
+    for r in asked:
+        entry = known.get(r.name)
+        pin = entry.pins.get(catalog.pinned(r.specifier), "") if entry else ""
+        public = all(s.vendor in ("pypi", "none") for s, _ in _sources(step, r.name)[0])
+        if entry and entry.torch == "exact" and not entry.newest and not entry.pins and public and before.vendor == "rocm":
+            return Torch(
+                "cuda",
+                "",
+                "",
+                r.place,
+                f"each release of {r.name} on the package index requires one exact torch",
+                asked=r,
+                step=step,
+            )
+        if pin and before.version and pin != before.version and public:
+            return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", asked=r, step=step)
+    return now

@@ -1,0 +1,150 @@
+"""The files of a repository: listed once, each read once, within limits of size and of processor time.
+
+A folder link is never followed; a file link only where it stays inside the root. What cannot be read is recorded, not dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rocm_doctor.bounded import Unreadable, files
+from rocm_doctor.bounded.patterns import fits
+from rocm_doctor.lint.model import Edit, Place, Reason, Unread
+
+MAX_BYTES = 4 * 2**20
+MAX_FILES = 200_000
+SECONDS = 20.0
+"""Processor time for one repository. 5,000 files take less than 2 s; what is left after this is said not to be read."""
+SKIPPED = frozenset((
+    ".git", ".hg", ".svn", ".idea", ".vscode", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+    "__pycache__", "node_modules", "site-packages", "wandb", "mlruns",
+))  # fmt: skip
+
+
+class Tree:
+    """The files of one repository. `overlay` holds texts that replace those on the disk, to try an edit."""
+
+    def __init__(self, root: Path, exclude: tuple[str, ...] = (), overlay: Mapping[str, str] | None = None) -> None:
+        self.root = root.resolve()
+        self.exclude = exclude
+        self.overlay = dict(overlay or {})
+        self.unread: list[Unread] = []
+        self._texts: dict[str, str | None] = {}
+        self._paths: list[str] | None = None
+        self._started = time.process_time()
+
+    @property
+    def late(self) -> bool:
+        """True once the processor time for the repository is used up."""
+        return time.process_time() - self._started > SECONDS
+
+    @property
+    def paths(self) -> list[str]:
+        """Every file, sorted by folder and name."""
+        if self._paths is None:
+            self._paths = [p for p in self._walk() if not any(fits(p, glob) for glob in self.exclude)]
+            self.names = frozenset(self._paths)
+        return self._paths
+
+    def edited(self, edits: tuple[Edit, ...]) -> Tree:
+        """The same tree with the edits applied in memory. Raises ValueError where a line is no longer what the edit expects."""
+        texts: dict[str, str] = {}
+        for file in dict.fromkeys(edit.place.file for edit in edits):
+            texts[file] = apply(self.text(file) or "", [edit for edit in edits if edit.place.file == file])
+        other = Tree(self.root, self.exclude, {**self.overlay, **texts})
+        other._paths, other.names, other._started = self.paths, self.names, self._started
+        other._texts = {path: text for path, text in self._texts.items() if path not in texts}
+        return other
+
+    def has(self, path: str) -> bool:
+        """True for a file of the repository."""
+        return bool(self.paths) and path in self.names
+
+    def text(self, path: str) -> str | None:
+        """The text of a file with line ends as `\\n`; None where it cannot be read, which is recorded."""
+        if path not in self._texts:
+            self._texts[path] = self._read(path)
+        return self._texts[path]
+
+    def size(self, path: str) -> int:
+        """The bytes of a file; 0 where it cannot be asked."""
+        try:
+            return (self.root / path).stat().st_size
+        except OSError:
+            return 0
+
+    def head(self, path: str) -> bytes:
+        """The first bytes of an ordinary file; none where it cannot be read."""
+        try:
+            return files.head(self.root / path, 64) if not (self.root / path).is_symlink() else b""
+        except (OSError, Unreadable):
+            return b""
+
+    def quote(self, path: str, line: int) -> str:
+        """A line of a file as evidence: without blanks around it, 200 characters at most."""
+        lines = (self.text(path) or "").split("\n", line)
+        return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+
+    def _read(self, path: str) -> str | None:
+        if path in self.overlay:
+            return self.overlay[path]
+        real = self.root / path
+        try:
+            if real.is_symlink() and not real.resolve().is_relative_to(self.root):
+                return self._lost(path, Reason.DENIED)
+            data = files.read(real, MAX_BYTES)
+        except Unreadable:
+            return self._lost(path, Reason.SIZE)
+        except (OSError, RuntimeError):
+            return self._lost(path, Reason.DENIED)
+        if b"\0" in data[:4096]:
+            return self._lost(path, Reason.SYNTAX)
+        return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+    def _lost(self, path: str, reason: Reason) -> str | None:
+        self.unread.append(Unread(Place(path, 1), reason))
+        return None
+
+    def _walk(self) -> Iterator[str]:
+        """Relative paths, without recursion: a folder may be thousands deep."""
+        pending, count = [""], 0
+        while pending:
+            path = pending.pop()
+            if path and not path.endswith("/"):
+                yield path
+                continue
+            try:
+                entries = sorted(os.scandir(f"{self.root}/{path}"), key=lambda e: e.name, reverse=True)
+            except OSError:
+                self._lost(path.rstrip("/") or ".", Reason.DENIED)
+                continue
+            for entry in entries:
+                count += 1
+                if count > MAX_FILES or self.late:
+                    self._lost(path.rstrip("/") or ".", Reason.TIME)
+                    return
+                if not files.encodable(entry.name):
+                    self._lost(path.rstrip("/") or ".", Reason.DENIED)
+                elif not entry.is_dir(follow_symlinks=False):
+                    pending.append(path + entry.name)
+                elif entry.name not in SKIPPED and not entry.name.endswith((".egg-info", ".dist-info")):
+                    pending.append(f"{path}{entry.name}/")
+
+
+def apply(text: str, edits: list[Edit]) -> str:
+    """The text with the edits. Raises ValueError where a line is not the one that an edit was made for, or is continued."""
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda e: e.place.line, reverse=True):
+        at = edit.place.line - 1
+        line = lines[at] if 0 <= at < len(lines) else ""
+        whole = edit.new is None
+        if line.count(edit.old) != 1 or (whole and line.strip() != edit.old):
+            raise ValueError(f"{edit.place.file}:{edit.place.line} is not the line that was read")
+        if whole and (line.endswith("\\") or (at and lines[at - 1].endswith("\\"))):
+            raise ValueError(f"{edit.place.file}:{edit.place.line} is a part of a longer command")
+        new = [] if edit.new is None else [line.replace(edit.old, edit.new)]
+        lines[at : at + 1] = [edit.before, *new] if edit.before else new
+    return "\n".join(lines)

@@ -1,0 +1,2 @@
+curl -LsSf https://example.com/install.sh | sh
+pip install torch

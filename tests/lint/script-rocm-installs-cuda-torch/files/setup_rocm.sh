@@ -1,0 +1,3 @@
+#!/bin/bash
+set -e
+pip install torch==2.9.1 transformers

@@ -1,0 +1,261 @@
+"""What lint writes, resolves and refuses: --fix, --init, --resolve against a loopback index, its exit codes, its time and hostile files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rocm_doctor.cli import cli
+from rocm_doctor.lint import tree
+from rocm_doctor.lint.judge import lint
+from rocm_doctor.lint.model import Target
+from rocm_doctor.matrix import load
+
+MATRIX = load()
+PLAIN = "numpy\ntorch==2.9.1\n"
+ROCM = "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1\n"
+
+
+def invoked(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["lint", *args])
+
+
+def repository(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_DOT_", ".").replace("_DASH_", "-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8", newline="")
+    return folder
+
+
+def test_fix_writes_what_was_shown_and_the_next_run_passes(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=PLAIN)
+    assert invoked(str(tmp_path), "--gpu", "gfx1100").exit_code == 1
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--fix").exit_code == 0
+    text = (tmp_path / "requirements-rocm.txt").read_text("utf-8")
+    assert text == "numpy\n--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n"
+
+
+def test_fix_keeps_the_line_ends_of_windows(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=PLAIN.replace("\n", "\r\n"))
+    invoked(str(tmp_path), "--gpu", "gfx1100", "--fix")
+    data = (tmp_path / "requirements-rocm.txt").read_bytes()
+    assert data.count(b"\r\n") == data.count(b"\n") == 3
+
+
+def test_no_edit_is_offered_that_does_not_mend(tmp_path: Path) -> None:
+    """A pin that no ROCm build has: what is wrong, and nothing to type."""
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt="torch==1.4.0\n")
+    found = lint(tmp_path, [Target("t", "gfx1100")], MATRIX)
+    assert [(p.id, p.severity, p.edits) for p in found.problems] == [("version.torch-not-rocm", "error", ())]
+
+
+def test_a_file_for_everybody_is_not_changed(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DOT_txt=PLAIN, requirements_DASH_rocm_DOT_txt=ROCM)
+    assert "no finding has an edit" in invoked(str(tmp_path), "--gpu", "gfx1100", "--fix").output
+
+
+def test_init_writes_a_declaration_that_lint_reads(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=PLAIN, requirements_DOT_txt=PLAIN)
+    assert invoked(str(tmp_path), "--gpu", "gfx942", "--init").exit_code == 0
+    text = (tmp_path / "rocm-doctor.yaml").read_text("utf-8")
+    assert '- "requirements-rocm.txt"\n' in text
+    assert '#  - "requirements.txt"' in text
+    done = invoked(str(tmp_path))
+    assert (done.exit_code, "gfx942" in done.output) == (1, True)
+    assert invoked(str(tmp_path), "--init").exit_code == 2
+
+
+@pytest.mark.parametrize(("text", "code"), [(ROCM, 0), (PLAIN, 1), ("numpy\n", 3)], ids=["passes", "fails", "nothing was judged"])
+@pytest.mark.parametrize("format_", ["text", "github", "gitlab", "junit", "sarif", "json"])
+@pytest.mark.parametrize("strict", [(), ("--strict",)])
+def test_three_words_and_three_exit_codes(text: str, code: int, format_: str, strict: tuple[str, ...], tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=text)
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--format", format_, *strict).exit_code == code
+
+
+def test_a_baseline_accepts_what_is_known_and_nothing_new(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=PLAIN)
+    old = tmp_path / "old.json"
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--format", "json", "-o", str(old)).exit_code == 1
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--baseline", str(old)).exit_code == 0
+    repository(tmp_path, Dockerfile_DOT_rocm="FROM rocm/dev-ubuntu-24.04:6.4\nENV PYTORCH_ROCM_ARCH=gfx942\n")
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--baseline", str(old)).exit_code == 1
+
+
+def test_every_target_has_to_pass(tmp_path: Path) -> None:
+    repository(tmp_path, requirements_DASH_gfx1100_DOT_txt=ROCM)
+    assert invoked(str(tmp_path), "--gpu", "gfx1100").exit_code == 0
+    assert invoked(str(tmp_path), "--gpu", "gfx1100", "--gpu", "gfx942").exit_code == 3
+
+
+def test_what_is_late_is_not_read_and_does_not_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository(tmp_path, requirements_DASH_rocm_DOT_txt=ROCM)
+    monkeypatch.setattr(tree, "SECONDS", -1.0)
+    done = invoked(str(tmp_path), "--gpu", "gfx1100")
+    assert (done.exit_code, "out of time" in done.output) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "requirements.txt",
+        "pyproject.toml",
+        "Dockerfile",
+        "compose.yaml",
+        "run.sh",
+        "environment.yml",
+        "uv.lock",
+        ".github/workflows/a.yml",
+        "ds.json",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 20_000, "a: &a [*a, *a]\n" * 50, "\\\n" * 20_000, "$(" * 5_000, "- " * 5_000, "-r requirements.txt\n", "services:\n" + " a" * 9_000, "${" * 9_000,
+     "FROM a AS a\nFROM a AS a\nCOPY --from=a /venv /venv\n", "pip install " + "x" * 90_000, "if pip install; then " * 2_000, "lora_r: {" * 5_000, "\x00", "a.b." * 9_000],
+    ids=str.__len__,
+)  # fmt: skip
+def test_hostile_files_end_in_a_verdict(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    done = invoked(str(tmp_path), "--gpu", "gfx1100")
+    assert done.exit_code in (0, 1, 3), done.exception
+
+
+CUDA = "nvidia-cublas-cu12"
+LISTINGS = {
+    "pypi": {"torch": ["2.9.1", "2.14.1"], CUDA: ["12.8.4.1"]},
+    "rocm": {"torch": ["2.9.1+rocm6.4"]},
+}
+"""What the package index and PyTorch's index of ROCm 6.4 list, in part (seen 2026-11-22)."""
+
+
+@cache
+def wheel(name: str, version: str) -> bytes:
+    needs = f"Requires-Dist: {CUDA}\n" if name == "torch" and "+" not in version else ""
+    folder = f"{name.replace('-', '_')}-{version}.dist-info"
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(f"{folder}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+        archive.writestr(f"{folder}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{folder}/RECORD", "")
+    return data.getvalue()
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        index, *parts = [part for part in self.path.split("/") if part]
+        if self.path.endswith(".whl"):
+            name, version = parts[-1].split("-")[:2]
+            self._send(wheel(name.replace("_", "-"), version.replace("%2B", "+")), "application/zip")
+            return
+        name = parts[-1]
+        versions = LISTINGS[index].get(name)
+        if versions is None:
+            self.send_error(404)
+            return
+        files = [f"{name.replace('-', '_')}-{v}-py3-none-any.whl" for v in versions]
+        sums = [hashlib.sha256(wheel(name, v)).hexdigest() for v in versions]
+        links = "".join(
+            f'<a href="/{index}/files/{f.replace("+", "%2B")}#sha256={s}">{f}</a>\n' for f, s in zip(files, sums, strict=True)
+        )
+        self._send(f"<!DOCTYPE html><html><body>{links}</body></html>".encode(), "text/html")
+
+    do_HEAD = do_GET
+
+    def _send(self, data: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def resolved(folder: Path, text: str) -> tuple[int, dict[str, str], str]:
+    """Exit code, errors (id to title) and summary of `lint --resolve` for gfx1100."""
+    repository(folder, requirements_DASH_rocm_DOT_txt=text)
+    out = folder / "report.json"
+    done = invoked(str(folder), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out))
+    report = json.loads(out.read_bytes())
+    return done.exit_code, {f["id"]: f["title"] for f in report["findings"] if f["severity"] == "error"}, report["summary"]
+
+
+@pytest.fixture(params=["uv", "pip"])
+def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The resolver: uv of the development environment, and pip where uv is not on the path."""
+    uv = Path(sys.prefix, "bin", "uv")
+    found = shutil.which("uv") or (str(uv) if uv.exists() else None) or _of_base("uv")
+    monkeypatch.setattr(shutil, "which", lambda name, *_: found if request.param == "uv" and name == "uv" else None)
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    return str(request.param)
+
+
+def _of_base(name: str) -> str:
+    import uv
+
+    assert name
+    return str(uv.find_uv_bin())
+
+
+def test_resolve_judges_what_the_resolver_takes(tool: str, index: str, tmp_path: Path) -> None:
+    code, errors, summary = resolved(tmp_path, f"--index-url {index}/pypi/simple/\ntorch==2.9.1\n")
+    assert code == 1
+    assert "version.torch-not-rocm" in errors
+    assert f"{tool} takes torch 2.9.1" in summary
+
+
+def test_resolve_knows_the_order_of_indexes(tool: str, index: str, tmp_path: Path) -> None:
+    """With an extra index, uv takes torch from it; pip takes the highest version of both."""
+    code, errors, summary = resolved(
+        tmp_path, f"--index-url {index}/pypi/simple/\n--extra-index-url {index}/rocm/simple/\ntorch\n"
+    )
+    if tool == "uv":
+        assert (code, errors) == (0, {}), summary
+        assert "takes torch 2.9.1+rocm6.4" in summary
+    else:
+        assert code == 1
+        assert "takes torch 2.14.1" in summary
+
+
+def test_resolve_says_that_there_is_no_solution(tool: str, index: str, tmp_path: Path) -> None:
+    code, errors, summary = resolved(tmp_path, f"--index-url {index}/rocm/simple/\ntorch==2.14.1\n")
+    assert code == 1
+    assert "version.wheel-missing" in errors
+    assert "no solution" in summary
+
+
+def test_resolve_says_that_an_index_does_not_answer(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    code, errors, summary = resolved(tmp_path, "--index-url http://127.0.0.1:9/simple/\ntorch==2.9.1\n")
+    assert (code, errors) == (3, {})
+    assert "did not answer" in summary, tool
