@@ -39,6 +39,7 @@ class NoAmdGpu(NotReady):
 def check(
     *paths: str | Path,
     python: str | None = None,
+    gpu: str | None = None,
     ignore: Collection[str] = (),
     matrix: str | Path | None = None,
     overlays: Sequence[str | Path] = (),
@@ -46,12 +47,14 @@ def check(
     """The report on this machine, or on captured texts and bundles if paths are given. Nothing is redacted.
 
     python: interpreter to examine instead of the running one.
+    gpu: target or product to judge the installed environment for, in place of this machine.
     ignore: diagnosis ids, row keys, or `ID:row`, as `--ignore` takes them.
     matrix, overlays: files to use instead of the packaged matrix, and to add to it.
 
     Raises BundleError for a path that cannot be read, ValueError for an invalid argument.
     """
-    return _check(paths, python, ignore, _matrix(matrix, overlays, ignore))
+    data = _matrix(matrix, overlays, ignore)
+    return _check(paths, python, ignore, data) if gpu is None else _gate(gpu, paths, python, ignore, data)
 
 
 def require(
@@ -122,6 +125,22 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
     if python is not None and isinstance(problem := locate(python, Path("/"), os.environ), str):
         raise ValueError(f"python={problem}")
     return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
+
+
+def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
+    """The report on the installed environment for a GPU that need not be here."""
+    from rocm_doctor import pipeline
+    from rocm_doctor.facts.enrich import target_named
+    from rocm_doctor.sources.declared import Target, installed
+    from rocm_doctor.sources.live.python import locate
+
+    target, examined = target_named(gpu, matrix), locate(python, Path("/"), os.environ)
+    if paths or not isinstance(target, str):
+        raise ValueError(f"gpu={gpu!r}: expected one GPU of the catalog and no paths")
+    if isinstance(examined, str):
+        raise ValueError(f"python={examined}")
+    read = installed(examined, Path("/"), os.environ)
+    return pipeline.judge_environment(read, Target(target), matrix, source=examined.prefix, ignore=tuple(ignore))
 
 
 def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Collection[str]) -> Matrix:

@@ -13,6 +13,7 @@ from called import called
 from environments import BNB, FLASH, environment
 from machines import card, open_nodes
 
+import rocm_doctor
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
@@ -214,6 +215,11 @@ def test_an_unpacked_image_is_read_below_its_root_and_never_started(tmp_path: Pa
     assert not [name for name in facts if name.startswith("env.")]
 
 
+def test_the_root_may_be_the_one_that_is_mounted_here(tmp_path: Path) -> None:
+    code, report = check("--gpu", "gfx1100", "--root", "/", "--python", str(environment(tmp_path / "venv", ROCM64)))
+    assert (code, report["verdict"]) == (0, "ready")
+
+
 def test_the_systems_own_python_of_an_image_is_found_without_being_named(tmp_path: Path) -> None:
     code, report = check("--gpu", "gfx1100", "--root", str(image(tmp_path / "image", ROCM64)))
     assert code == 1
@@ -240,6 +246,9 @@ def test_each_target_has_a_verdict_in_every_format_of_a_pipeline(tmp_path: Path)
     assert [one["verdict"] for one in both["machines"]] == ["ready", "problems"]
     assert both["summary"]["words"].startswith("2 targets: 1 ready, 1 with problems")
     suites = ElementTree.parse(out["junit"]).findall("testsuite")
+    assert [[p.get("value") for p in suite.iter("property") if p.get("name") == "not judged"] for suite in suites] == [
+        ["driver", "access", "link", "memory"]
+    ] * 2
     assert [suite.get("failures") for suite in suites] == ["0", "1"]
     assert (
         "this environment has code for gfx1100: torch 2.9.1+rocm6.4; not judged without the machine: driver"
@@ -278,6 +287,28 @@ def test_targets_are_taken_from_the_folder_and_an_option_counts_before_them(
 def test_what_cannot_be_judged_is_a_usage_error(args: list[str], words: str) -> None:
     done = called("check", *args)
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_the_same_is_asked_from_python(tmp_path: Path) -> None:
+    venv = environment(tmp_path / "venv", {"torch": "2.9.1"})
+    report = rocm_doctor.check(gpu="RX 7900 XTX", python=str(venv))
+    assert (report.summary, report.kind) == ("for gfx1100: torch 2.9.1 is a CUDA build", "environment")
+    assert rocm_doctor.check(gpu="gfx1100", python=str(venv), ignore=["version.torch-not-rocm"]).findings == ()
+    for wrong in ({"gpu": "gfx9"}, {"gpu": "gfx1100", "python": "/no/such"}):
+        with pytest.raises(ValueError, match=r"gfx9|no Python found"):
+            rocm_doctor.check(**wrong)
+
+
+def test_a_machine_without_a_gpu_is_told_of_the_targets_that_its_folder_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
+    told = []
+    for text in ('[tool.other]\nx = "targets"\n', '[tool.rocm-doctor.targets.card]\ngpu = "gfx1100"\n'):
+        (tmp_path / "pyproject.toml").write_text(text)
+        told.append("check --gpu declared" in called("check", "--no-smoke", "--sysroot", str(tmp_path)).stderr)
+    assert told == [False, True]
 
 
 def test_nothing_of_this_machine_is_read(tmp_path: Path) -> None:

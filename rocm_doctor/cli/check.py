@@ -26,7 +26,7 @@ from rocm_doctor.cli.common import (
     report_options,
     say_when_old,
 )
-from rocm_doctor.cli.gate import judge, target_options, targets
+from rocm_doctor.cli.gate import declares_targets, judge, target_options, targets
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report, ReportKind
 from rocm_doctor.sources.declared import Target
@@ -115,6 +115,14 @@ def command(
         return
     deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
+    if (
+        kind == "machine"
+        and any(one.id == "access.no-gpu" for report in reports for one in report.findings)
+        and declares_targets()
+    ):
+        click.echo(
+            "note: this folder declares targets: `rocm-doctor check --gpu declared` judges the environment for them", err=True
+        )
     if any(was_interrupted(artifacts) for _, artifacts in found):
         sys.exit(130)
     finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
+from rocm_doctor.bounded.files import head
 from rocm_doctor.cli.common import InputError, completes, interpreter, named_gpu, this_system
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
@@ -83,6 +84,13 @@ def _declared(folder: Path, given: Target) -> list[Target]:
             "--gpu declared: no targets in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
         )
     return found
+
+
+def declares_targets() -> bool:
+    """True if the current folder seems to declare targets."""
+    files = [Path(name) for name in ("rocm-doctor.yaml", "rocm-doctor.yml", "pyproject.toml")]
+    texts = {file.name: head(file, 1 << 16) for file in files if file.is_file()}
+    return any(b"targets" in text and (name != "pyproject.toml" or b"tool.rocm-doctor" in text) for name, text in texts.items())
 
 
 def judge(

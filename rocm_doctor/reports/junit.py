@@ -40,6 +40,7 @@ def _properties(report: Report) -> list[tuple[str, str]]:
         ("matrix", report.matrix_version),
         ("verdict", report.verdict),
         ("source", report.source),
+        *(("not judged", check.name) for check in report.checks if check.state == "not-judged"),
     ]
 
 

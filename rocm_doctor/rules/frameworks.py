@@ -64,24 +64,20 @@ _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")
 def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for an environment on a machine with an AMD GPU, or declared for one, that has no framework with code for AMD GPUs.
 
-    A torch of another build has a finding of its own (versions.py); of one whose build is not known nothing is said.
+    A torch of another build has a finding of its own (versions.py); of one whose build is not known nothing is said. A machine may
+    serve models without a framework; what is declared is to train.
     """
     torch, declared = snapshot.get("torch.version"), snapshot.get("declared").value is True
     if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True):
         return
     if for_amd(snapshot) or not torch.known or torch.value is not None:
         return
-    if any(isinstance(snapshot.get(f"pkg.{name}").value, str) for name in _SERVERS):
+    if not declared and any(isinstance(snapshot.get(f"pkg.{name}").value, str) for name in _SERVERS):
         return
     others = [(one, one.build(snapshot)) for one in FRAMEWORKS if one.build(snapshot)]
     found = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
-    names = [one.name for one in FRAMEWORKS]
-    place = snapshot.get("python.prefix").value
-    none = (
-        f"torch is not installed in {place}"
-        if isinstance(place, str)
-        else f"neither {', '.join(names[:-1])} nor {names[-1]} is installed"
-    )
+    names, place = [one.name for one in FRAMEWORKS], snapshot.get("python.prefix").value
+    none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" + (f" in {place}" if isinstance(place, str) else "")
     yield finding(
         matrix,
         "version.no-framework",

@@ -75,7 +75,7 @@ def within(python: str | None, root: Path) -> Interpreter | str:
 
     `python`: a path as it is inside of `root`; None looks where PATH does.
     """
-    programs = (_program(below(root, name), root) for name in ([python] if python else _SEARCHED))
+    programs = (_program(root / name.lstrip("/"), root) for name in ([python] if python else _SEARCHED))
     path = next(filter(None, programs), None)
     found = _from_files(resolved(root, path.parent) / path.name, {}, root) if path else None
     where = f"{python} in {root}" if python else f"{root}"
