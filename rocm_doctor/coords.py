@@ -188,10 +188,8 @@ COORDS: dict[str, Coord] = {
         "verdict on a figure or a group of them (matmul, memory, copies, attention-passes): slow, as-expected, cannot-tell",
     ),
     # what a text says beside its tool output
-    "said.command": Coord("list", "commands that the text says were run"),
     "said.install": Coord("list", "install commands that the text says were run"),
     "said.groups": Coord("list", "groups that the text says the user is in"),
-    "said.tried": Coord("list", "sentences that say what was tried"),
     "said.works.root": Coord("flag", "the text says that it works for root"),
     "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),

@@ -2,7 +2,7 @@
 
 python scripts/draw.py --seed 20261122 [-n 80]     prints each statement
 
-A statement is one row or one entry of the catalog; entries that state nothing (phrases, questions, models) are left out.
+A statement is one row or one entry of the catalog; entries that state nothing (questions, models) are left out.
 """
 
 from __future__ import annotations

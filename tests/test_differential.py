@@ -14,7 +14,7 @@ from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_text
 from rocm_doctor.differential.judge import HYPOTHESES, ORIGIN
-from rocm_doctor.differential.relations import _holds, of_snapshot
+from rocm_doctor.differential.relations import of_snapshot
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
@@ -109,26 +109,6 @@ def test_two_words_of_a_sentence_are_weighed_in_any_order_and_words_of_the_first
     assert "p:gpu kernel" not in found
     assert found["t:kernel"] == 1
     assert "t:old" not in found
-
-
-@pytest.mark.parametrize(
-    ("text", "phrase", "holds"),
-    [
-        ("it smokes", "mok", False),
-        ("key in the mok list", "mok", True),
-        ("podman", "pod", False),
-        ("the pods", "pods", True),
-        ("crashes", "crash", True),
-        ("rx6700xt", "6700", True),
-        ("torch 12.6.1", "2.6", False),
-        ("kernel 6.14 works", "kernel*works", True),
-        ("kernel 6.14\nworks", "kernel*works", False),
-        ("works with kernel 6.14", "kernel*works", False),
-        (f"kernel {'x' * 90} works", "kernel*works", False),
-    ],
-)
-def test_a_phrase_holds_where_words_begin(text: str, phrase: str, holds: bool) -> None:
-    assert _holds(text, phrase) is holds
 
 
 def features_of(text: str) -> set[str]:

@@ -88,7 +88,6 @@ def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) ->
         ("passed through to a VM with VFIO", "virtual_machine", "guest"),
         ("I unset HSA_OVERRIDE_GFX_VERSION", "env.HSA_OVERRIDE_GFX_VERSION", None),
         ("HSA_XNACK is set to 1", "env.HSA_XNACK", "1"),
-        ("in March 2024", "said.date", "March 2024"),
         ("Fine-tuning with peft 0.13 on ROCm 6.2", "pkg.peft", "0.13"),
         ("Fine-tuning with peft 0.13 on ROCm 6.2", "rocm.version", "6.2"),
         ("there is no torch for rocm5.5 yet", "torch.rocm", None),
@@ -198,11 +197,7 @@ def test_other_people_in_the_thread() -> None:
 def test_commands_as_they_were_typed() -> None:
     text = "Then I ran\n\n$ pip install torch \\\n  --index-url https://download.pytorch.org/whl/rocm6.3\n"
     text += "user@host:~/x$ python train.py; ls\nand `rocminfo --support`.\n"
-    assert facts(prose, text)["said.command"] == (
-        "pip install torch --index-url https://download.pytorch.org/whl/rocm6.3",
-        "python train.py; ls",
-        "rocminfo --support",
-    )
+    assert facts(prose, text)["said.install"] == ("pip install torch --index-url https://download.pytorch.org/whl/rocm6.3",)
 
 
 def test_pins_and_downloads() -> None:
@@ -213,11 +208,6 @@ def test_pins_and_downloads() -> None:
     )
     assert found["said.torch_download"] == "2.4.0"
     assert "torch.version" not in found
-
-
-def test_what_was_tried() -> None:
-    found = facts(prose, "I tried HSA_OVERRIDE_GFX_VERSION=10.3.0 without success. Tried to allocate 2 GiB.")
-    assert found["said.tried"] == ("I tried HSA_OVERRIDE_GFX_VERSION=10.3.0 without success.",)
 
 
 def test_torchs_rocm_stands_in_for_the_systems() -> None:
@@ -231,10 +221,10 @@ def test_line_numbers_are_those_of_the_text() -> None:
 
 
 def test_of_lines_that_differ_in_numbers_only_the_first_are_read() -> None:
-    log = "".join(f"[2026-11-{n % 28 + 1:02}] step {n} loss 0.{n}\n" for n in range(900))
+    log = "".join(f"step {n} of kernel 6.{n % 28 + 1}.0 loss 0.{n}\n" for n in range(900))
     found = notes(prose, log + "\nROCm 6.4 breaks it.\n" + log).facts
     assert found["rocm.version"].value == "6.4"
-    said = found["said.date"]
+    said = found["kernel"]
     assert len(said.readings + said.disputed) <= 20
 
 

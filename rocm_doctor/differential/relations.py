@@ -6,8 +6,7 @@ A word says `rocm 6.1`; a relation says that this ROCm is older than the first o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -34,15 +33,10 @@ _COMPONENTS = {
     "library": r"bitsandbytes|flash|triton|xformers|deepspeed|torchao|aiter|transformers|peft|accelerate",
 }
 _COMPONENT = {name: regex(pattern, re.I) for name, pattern in _COMPONENTS.items()}
-_BEFORE = {"worked before", "fixed by a downgrade", "only one thing changed"}
 _SENTENCE = regex(r"[.!?;]\s|\n")
 _VERSION = regex(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
 _SPOKEN = 160
 """Characters of a sentence that a person wrote, mostly."""
-_APART = 80
-"""Characters between two parts of a phrase, at most."""
-_SHORT = 4
-"""Characters up to which a part of a phrase has to be a whole word."""
 _TARGET = regex(r"\bgfx[0-9a-f]{3,4}\b")
 _NIGHTLY = regex(r"(?:a|rc|dev|sdk)(20[23]\d[01]\d[0-3]\d)(?!\d)")
 _FRAME = regex(r"(?:site|dist)-packages[/\\]+(\w+)")
@@ -82,7 +76,6 @@ def of_snapshot(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[
     yield from _history(snapshot)
     yield from _targets(snapshot, complaint)
     yield from _of_lines(complaint)
-    yield from _said(complaint, matrix)
 
 
 def _plain(snapshot: Snapshot) -> Iterator[str]:
@@ -269,51 +262,3 @@ def fact_of(feature: str) -> str:
     name = name.removesuffix(" set").removesuffix(" not set")
     known = equals or name.startswith(("env.", "pkg."))
     return name if known and not name.startswith(("said.", "index")) and " " not in name else ""
-
-
-def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
-    """What the text says, by the phrases of the catalog, whichever words it uses for it."""
-    low = complaint.lower()
-    said = {phrase.says for phrase in matrix.phrases if any(_begins(one) in low and _holds(low, one) for one in phrase.any)}
-    yield from (f"f:{name}" for name in said)
-    if said & _BEFORE:
-        yield from (f"f:{name}, and it worked before" for name in said if name.endswith(" changed"))
-
-
-@cache
-def _begins(alternative: str) -> str:
-    return alternative.partition("*")[0]
-
-
-def _holds(low: str, alternative: str) -> bool:
-    """True if all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most, each where
-    a word begins, and where one ends if it is short.
-
-    >>> _holds("the pod restarts", "pod"), _holds("podman", "pod"), _holds("smoke", "mok"), _holds("kernel 6.14 works", "kernel*works")
-    (True, False, False, True)
-    """
-    first, *others = alternative.split("*")
-    if any(part not in low for part in (first, *others)):
-        return False
-    return any(_behind(low, place, others) for place in _places(low, first, 0, len(low)))
-
-
-def _behind(low: str, begin: int, parts: Sequence[str]) -> bool:
-    """True if the parts follow on the line, each near the one before it."""
-    for part in parts:
-        end = low.find("\n", begin)
-        begin = next(_places(low, part, begin, min(len(low) if end < 0 else end, begin + _APART + len(part))), -1)
-        if begin < 0:
-            return False
-    return True
-
-
-def _places(low: str, part: str, begin: int, end: int) -> Iterator[int]:
-    """The ends of the part where it is a word or begins one."""
-    place = low.find(part, begin, end)
-    while place >= 0:
-        behind, before = place + len(part), low[place - 1 : place]
-        begins = not (before.isalnum() if part[0].isalpha() else part[0].isdigit() and (before.isdigit() or before == "."))
-        if begins and not (len(part) <= _SHORT and part[-1:].isalpha() and low[behind : behind + 1].isalpha()):
-            yield behind
-        place = low.find(part, place + 1, end)

@@ -31,7 +31,6 @@ from rocm_doctor.matrix.types import (
     Fact,
     FieldFigure,
     Peak,
-    Phrase,
     Processor,
     QuestionEntry,
     Rate,
@@ -190,11 +189,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def field(self) -> tuple[FieldFigure, ...]:
         """Figures that others measured."""
         return _decoded(self.raw, "field", tuple[FieldFigure, ...])
-
-    @cached_property
-    def phrases(self) -> tuple[Phrase, ...]:
-        """Symptoms and circumstances, and the ways people phrase them."""
-        return _decoded(self.raw, "phrases", tuple[Phrase, ...])
 
     @cached_property
     def cures(self) -> tuple[Cure, ...]:

@@ -296,13 +296,6 @@ class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """The fact that is the value; `gpu.` for one of the GPU; empty for a value that is worked out (cures/values.py)."""
 
 
-class Phrase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One symptom, circumstance or observation (`says`), and the ways people put it: literal, lower case, `a*b` for both on one line."""
-
-    says: str
-    any: tuple[str, ...]
-
-
 class QuestionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A command that settles facts (`settles`; `pkg.` means the family), on these systems (empty: any). `asks`: what is not known."""
 

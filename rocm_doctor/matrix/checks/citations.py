@@ -28,7 +28,7 @@ _OF_RELEASE = regex(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release notes|s
 
 def source_form(entry: Any) -> Iterator[tuple[str, str]]:
     """Every statement has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package. Entries
-    without a field for sources (phrases) state nothing."""
+    without a field for sources state nothing."""
     sources = getattr(entry, "sources", ())
     if not sources and hasattr(entry, "sources"):
         yield "sources", "no source: every statement needs one"

@@ -59,10 +59,8 @@ _INSTALLER = regex(
 
 
 def record_commands(result: ProbeResult, document: Document, text: list[Sentence]) -> None:
-    """said.command, said.install, said.torch_index, and versions in the names of wheels, images and installers."""
+    """said.install, said.torch_index, and versions in the names of wheels, images and installers."""
     commands = list(dict(islice(_commands(document), MOST)).items())
-    if commands:
-        result.record("said.command", tuple(c for c, _ in commands), commands[0][1])
     installs = [(c, r) for c, r in commands if _PIP.search(c)]
     if installs:
         result.record("said.install", tuple(c for c, _ in installs), installs[0][1])
@@ -155,7 +153,6 @@ def _images(result: ProbeResult, sentence: Sentence) -> None:
         if re.search(r"\b(?:also|or)\b.{0,30}$", sentence.text[: found.start()], re.I):
             continue
         result.record("container", "docker", sentence.reading)
-        result.record("said.image", tag, sentence.reading)
         for fact, pattern in (
             ("rocm.version", _ROCM_TAG),
             ("python.version", regex(r"_py(3\.\d{1,2})")),

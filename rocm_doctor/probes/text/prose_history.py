@@ -1,4 +1,4 @@
-"""What was tried, what changed and when, and the variables that a person states are not set."""
+"""What changed, and the variables that a person states are set, or are not."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ _CHANGED = regex(
     r"|\bsince\b.{0,60}\b(?:came in|was installed|update|build|release)\b",
     re.I,
 )
-_DATE = regex(
-    r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September"
-    r"|October|November|December) 20[12]\d)\b"
-)
 _CAPITALS = regex(r"[A-Z]_|PYTHONPATH|HIPBLAS")
 _NAMES = regex(r"(?<![\w$])" + NAME + r"(?![\w=])")
 _IS_NOT_SET = regex(
@@ -41,24 +37,15 @@ _SPOKEN = regex(
     r"(?<![\w$])" + NAME + r"(?:\s+(?:is |was |variable )?set (?:to|at|as)|\s+(?:to|as))\s+[\"']?([\w.:,/-]{1,60})", re.I
 )
 _SETTING = regex(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
-MOST = 10
 
 
 def record_history(result: ProbeResult, text: Iterable[Sentence]) -> None:
-    """said.tried, said.changed, said.date, env.<NAME> absent or set in words."""
-    tried: list[Sentence] = []
+    """said.changed, env.<NAME> absent or set in words."""
     for sentence in text:
-        if _TRIED.search(sentence.text):
-            tried.append(sentence)
         if _CHANGED.search(sentence.text):
             result.record("said.changed", sentence.reading.quote, sentence.reading)
-        date = _DATE.search(sentence.text) if "20" in sentence.text else None
-        if date:
-            result.record("said.date", date.group(1) or date.group(2), sentence.reading)
         if "_" in sentence.text:
             _variables(result, sentence)
-    if tried:
-        result.record("said.tried", tuple(dict.fromkeys(s.reading.quote for s in tried))[:MOST], tried[0].reading)
 
 
 def _variables(result: ProbeResult, sentence: Sentence) -> None:
