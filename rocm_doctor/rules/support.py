@@ -53,7 +53,7 @@ def covers(one: Support, rocm: str) -> bool:
 def _who(statements: Sequence[Support]) -> str:
     """The contradicting statements, in words: AMD on another page, or users."""
     official = next((s.state for s in statements if s.grade == "official"), None)
-    return f"another page of AMD's has it as {official}" if official else "the field says that it works"
+    return f"another page of AMD's has it as {official}" if official else "users report that it works"
 
 
 def _reading(one: Support) -> Reading:

@@ -36,7 +36,7 @@ def verdict(
     serious = [f for f in findings if f.severity != "note"]
     roots = [f for f in serious if f.leads] or [f for f in serious if not f.alternative]
     if roots:
-        more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
+        more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
         target = f"for {_declared(snapshot)}: " if snapshot.get("declared").value is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven

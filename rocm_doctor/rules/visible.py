@@ -48,7 +48,20 @@ def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         title=f"{name}={value} hides every GPU" + (f" after {ROCR}" if twice else ""),
         cause=why,
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
+        advice=f"{_numbers(snapshot)}Unset {name}.",
         commands=filled("unset {variable}", variable=name),
+    )
+
+
+def _numbers(snapshot: Snapshot) -> str:
+    """How many GPUs the machine has and how they are numbered; empty where they are not known."""
+    count = len(snapshot.gpus)
+    if not count:
+        return ""
+    return (
+        "This machine has one GPU, number 0. "
+        if count == 1
+        else f"This machine has {count} GPUs, numbered from 0 to {count - 1}. "
     )
 
 
@@ -61,4 +74,6 @@ def _partly(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         title=f"{name}={value} names a GPU that does not exist",
         cause=f"{left} GPUs are available, numbered from 0; everything after an invalid index is ignored.",
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
+        advice=f"{_numbers(snapshot)}Take the other numbers out of {name}.",
+        commands=filled("echo ${variable}", variable=name),
     )
