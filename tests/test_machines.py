@@ -59,6 +59,8 @@ def test_every_command_of_ours_that_check_prints_runs_there(name: str, root: Roo
     machine = MACHINES[name]
     report = json.loads(simulated.run(root(name), machine, "rocm-doctor check --no-smoke --no-redact --format json").stdout)
     printed = [c["run"] for f in report["findings"] for c in (*f.get("commands", ()), *f.get("verify", ()), f.get("settle")) if c]
-    ours = dict.fromkeys(text for text in printed if text.startswith("rocm-doctor ") and " smoke" not in text and "--apply" not in text)
+    ours = dict.fromkeys(
+        text for text in printed if text.startswith("rocm-doctor ") and " smoke" not in text and "--apply" not in text
+    )
     ran = {text: simulated.run(root(name), machine, text) for text in ours}
     assert {text: one.stderr for text, one in ran.items() if one.returncode not in (0, 1) or "Traceback" in one.stderr} == {}
