@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from called import called
-from environments import BNB, FLASH, environment
+from environments import BNB, FLASH, SITE, environment
 from machines import card, open_nodes
 
 import rocm_doctor
@@ -182,7 +182,8 @@ def image(root: Path, packages: Mapping[str, str], at: str = "opt/venv") -> Path
     (root / at).symlink_to("/data/venv")
     (root / "usr/lib/python3/dist-packages/numpy-1.26.4.dist-info").mkdir(parents=True)
     (root / "etc" / "alternatives").mkdir(parents=True)
-    (root / "etc" / "os-release").write_text('PRETTY_NAME="Ubuntu 24.04.2 LTS"\n')
+    (root / "usr" / "lib" / "os-release").write_text('PRETTY_NAME="Ubuntu 24.04.2 LTS"\n')
+    (root / "etc" / "os-release").symlink_to("/usr/lib/os-release")
     (root / "opt" / "rocm-6.4.0" / ".info").mkdir(parents=True)
     (root / "opt" / "rocm-6.4.0" / ".info" / "version").write_text("6.4.0-47\n")
     (root / "etc" / "alternatives" / "rocm").symlink_to("/opt/rocm-6.4.0")
@@ -234,6 +235,20 @@ def test_a_link_out_of_an_image_ends_inside_of_it(tmp_path: Path) -> None:
     done = called("check", "--gpu", "gfx1100", "--root", str(root), "--python", "opt/venv")
     assert done.returncode == 2
     assert f"opt/venv in {root}: no Python with packages found" in done.stderr
+
+
+def test_a_link_of_an_image_that_leads_to_itself_leads_nowhere(tmp_path: Path) -> None:
+    """Here the same absolute link leads to packages of this machine."""
+    outside = environment(tmp_path / "outside", ROCM64)
+    inside = environment(tmp_path / "image" / outside.relative_to("/"), {})
+    (inside / "bin" / "python").unlink()
+    (inside / "bin" / "python").touch()
+    link = inside / SITE
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / SITE)
+    assert (link / "torch").is_dir()
+    done = called("check", "--gpu", "gfx1100", "--root", str(tmp_path / "image"), "--python", str(outside))
+    assert (done.returncode, "no Python with packages found" in done.stderr) == (2, True), done.stdout
 
 
 def test_each_target_has_a_verdict_in_every_format_of_a_pipeline(tmp_path: Path) -> None:

@@ -47,11 +47,12 @@ def installed(examined: Interpreter, root: Path, env: Mapping[str, str] | None) 
     not known."""
     from rocm_doctor.sources.live.code import code_objects
     from rocm_doctor.sources.live.env import environment
-    from rocm_doctor.sources.live.files import read
+    from rocm_doctor.sources.live.files import read, resolved
     from rocm_doctor.sources.live.python import examined_files
     from rocm_doctor.sources.live.rocm import rocm_files
 
-    release = list(read(root, "etc/os-release")) or list(read(root, "usr/lib/os-release"))
+    named = resolved(root, root / "etc/os-release")
+    release = read(root, str(named.relative_to(root) if named.is_file() else "usr/lib/os-release"))
     variables = [] if env is None else [environment(env)]
     found = examined_files(examined)
     return [*release, *variables, *rocm_files(root, env or {}), *found, *code_objects(found, root, env or {})]

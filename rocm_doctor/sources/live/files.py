@@ -93,7 +93,10 @@ def below(root: Path, path: str | Path) -> Path:
 
 
 def resolved(root: Path, path: Path) -> Path:
-    """The file that a path below `root` leads to for a process whose file system starts there: absolute links start at `root`."""
+    """The file that a path below `root` leads to for a process whose file system starts there: absolute links start at `root`.
+
+    A path that does not exist where Linux would give up.
+    """
     if root == Path("/"):
         return path.resolve()
     pending = list(reversed(path.relative_to(root).parts))
@@ -103,8 +106,10 @@ def resolved(root: Path, path: Path) -> Path:
         step = here / part
         if part == "..":
             here = here.parent if here != root else root
-        elif links < _MOST_LINKS and step.is_symlink():
+        elif step.is_symlink():
             links += 1
+            if links > _MOST_LINKS:
+                return step / "too many links"  # the link itself may lead to a file of this machine
             leads = step.readlink()
             here = root if leads.is_absolute() else here
             pending += reversed(leads.parts[1:] if leads.is_absolute() else leads.parts)
