@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rocm_doctor.cli.common import this_system
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
 SCRIPT = "import sys; sys.argv[0] = 'rocm-doctor'; from rocm_doctor.cli import program; program()"
 """What the installed script `rocm-doctor` runs."""
@@ -50,9 +52,7 @@ def test_an_interpreter_that_was_called_by_name_is_meant(venv: Path) -> None:
     assert f"python.prefix: {sys.prefix}" in probe("-m", "rocm_doctor", VIRTUAL_ENV=str(venv)).stdout
 
 
-def test_a_plan_made_inside_wsl_is_for_wsl(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocm_doctor.cli.common import this_system
-
-    release = (*os.uname()[:2], "6.6.87.2-microsoft-standard-WSL2", *os.uname()[3:])
-    monkeypatch.setattr(os, "uname", lambda: os.uname_result(release))
-    assert this_system() == "wsl"
+def test_a_plan_made_inside_wsl_is_for_wsl(tmp_path: Path) -> None:
+    (tmp_path / "wsl").write_text("6.6.87.2-microsoft-standard-WSL2\n")
+    (tmp_path / "linux").write_text("6.14.0-28-generic\n")
+    assert [this_system(tmp_path / name) for name in ("wsl", "linux", "none")] == ["wsl", "linux", "linux"]

@@ -77,13 +77,26 @@ def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vram", "gtt", "words"),
-    [(16, 60, "the runtime offers the carve-out of 16.0 GiB"), (62, 60, "of system memory are mapped"), (96, 15, "")],
+    ("vram", "gtt", "carveout", "words"),
+    [
+        (16, 60, 16, "16.0 GiB are the carve-out, which the firmware sets, though the driver could map 60.0 GiB"),
+        (62, 60, 0.5, "62.0 GiB of system memory are mapped for the GPU; ttm.pages_limit"),
+        (96, 16, 96, "96.0 GiB are the carve-out, which the firmware sets"),
+        (16, None, None, "the runtime offers 16.0 GiB"),
+    ],
 )
-def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int, words: str) -> None:
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", vram_bytes=vram * GIB, gtt_bytes=gtt * GIB, is_apu=True),)), MATRIX)[0]
+def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int | None, carveout: float | None, words: str) -> None:
+    read = {"vram_bytes": vram, "gtt_bytes": gtt, "carveout_bytes": carveout}
+    known = {name: size * GIB for name, size in read.items() if size}
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", is_apu=True, **known),)), MATRIX)[0]
     assert found.total == vram * GIB
     assert words in found.notes[0]
+
+
+def test_the_processors_own_gpu_beside_a_discrete_one_does_not_count() -> None:
+    """It comes first on this machine, and nobody trains on it."""
+    both = (gpu(gfx="gfx1036", is_apu=True, vram_bytes=GIB // 2), gpu(gfx="gfx1100", is_apu=False, vram_bytes=24 * GIB))
+    assert [c.gfx for c in card.present(Snapshot(gpus=both), MATRIX)] == ["gfx1100"]
 
 
 def test_a_declared_card_with_one_size_knows_it_and_with_several_asks() -> None:

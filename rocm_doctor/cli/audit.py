@@ -19,7 +19,7 @@ from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, python_option, write_file
+from rocm_doctor.cli.common import InputError, completes, interpreter, page_options, print_page, python_option
 from rocm_doctor.reports.neutral import cleaned
 from rocm_doctor.rules.frameworks import FRAMEWORKS
 
@@ -42,8 +42,7 @@ QUIET_SECONDS = 2.0
 @click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
 @click.option("--hip", metavar="X.Y", help="torch.version.hip to assume; it decides which library bitsandbytes loads.")
 @python_option
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@page_options("text", "json")
 @click.option("--no-redact", is_flag=True, help="Keep host and user in JSON and in files.")
 @click.option(
     "--strict",
@@ -56,7 +55,7 @@ def command(
     override: str | None,
     hip: str | None,
     python: str | None,
-    format_: str,
+    form: str,
     output: Path | None,
     no_redact: bool,
     strict: bool,
@@ -67,16 +66,13 @@ def command(
     """
     _check(gpus, override)
     result = cleaned(_audit(path, interpreter(python) if python or not path else None, hip))
-    if format_ == "json":
+    if form == "json":
         body = msgspec.to_builtins(_as_json(result, gpus, override))
         text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redacted(body)), indent=1).decode()
     else:
         lines = [*table.lines(result, gpus, override, 100), *_without_framework(result, gpus)]
         text = "\n".join(_redacted(lines) if output and not no_redact else lines)
-    if output:
-        write_file(output, f"{text}\n".encode())
-    else:
-        click.echo(text)
+    print_page(text, output)
     sys.exit(_exit_code(result, gpus, override, strict))
 
 

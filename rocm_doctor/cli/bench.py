@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.bench import causes, html, runner, text
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, python_option, width, write_file
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, python_option, width, write_file
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
@@ -30,10 +30,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
 )
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+@page_options(*FORMATS)
 def command(
-    quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, format_: str, output: Path | None
+    quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, form: str, output: Path | None
 ) -> None:
     """Measure matrix products, memory, copies, attention, training steps and the data loader, and judge each figure.
 
@@ -54,7 +53,7 @@ def command(
         click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
     judged = judge.judged(measured, matrix, earlier, str(compare or ""))
     report = causes.explained(judged, matrix, beside(judged, python))
-    deliver(rendered(report, format_, output), output)
+    deliver(rendered(report, form, output), output)
     if report.interrupted:
         sys.exit(130)
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)

@@ -48,6 +48,54 @@ python_option = click.option(
 )
 
 
+def page_options(*formats: str) -> Callable[[F], F]:
+    """--format with these choices, the first by default, as `form`, and -o as `output`: of a command that prints one page."""
+
+    def add(command: F) -> F:
+        command = click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")(
+            command
+        )
+        return click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True)(command)
+
+    return add
+
+
+def print_page(page: str, output: Path | None) -> None:
+    """Write a page to the file, or to standard output."""
+    if output:
+        write_file(output, (page.rstrip("\n") + "\n").encode())
+    else:
+        click.echo(page.rstrip("\n"))
+
+
+system_option = click.option(
+    "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="With --gpu: its system. [default: this one]"
+)
+_MACHINE: tuple[Callable[[F], F], ...] = (
+    click.option("--rocm", default="", help="With --gpu: ROCm release of the machine that trains, e.g. 6.4."),
+    click.option("--driver", default="", help="With --gpu: its amdgpu driver (6.12.12), or `inbox` for the in-tree driver."),
+    click.option("--kernel", default="", help="With --gpu: its kernel release, as uname -r prints it."),
+    system_option,
+)
+
+
+def machine_options(command: F) -> F:
+    """--rocm, --driver, --kernel, --os: the machine of a GPU that need not be here."""
+    for option in reversed(_MACHINE):
+        command = option(command)
+    return command
+
+
+with_option = click.option(
+    "--with",
+    "packages",
+    multiple=True,
+    metavar="NAMES",
+    shell_complete=completes("packages"),
+    help="Packages besides torch (bitsandbytes,flash-attn); repeatable.",
+)
+
+
 def report_options(command: F) -> F:
     """--format, -o, --fail-on, --strict, --ignore, --baseline, --no-redact, -v, -q, --matrix, --overlay."""
     for option in reversed(_OPTIONS):
@@ -126,11 +174,11 @@ def _active() -> str | None:
     return found
 
 
-def this_system() -> Literal["linux", "windows", "wsl"]:
-    """The system that runs the doctor."""
+def this_system(release: Path = Path("/proc/sys/kernel/osrelease")) -> Literal["linux", "windows", "wsl"]:
+    """The system that runs the doctor; WSL by the release of its kernel."""
     if sys.platform == "win32":
         return "windows"
-    return "wsl" if sys.platform == "linux" and "microsoft" in os.uname().release.lower() else "linux"
+    return "wsl" if release.exists() and "microsoft" in release.read_text(errors="replace").lower() else "linux"
 
 
 def named_gpu(text: str, matrix: Any, where: str = "") -> str:

@@ -30,7 +30,7 @@ def command(shell: str | None, **asked: Any) -> None:
     Prints nothing if nothing is needed, and never a variable that no program reads. Standard error names the stack, and what no
     variable mends; exit code 1 if that is an error of `check`.
     """
-    elsewhere = asked["index"] or (asked["system"] and not asked["python"])
+    elsewhere = asked["index"] or asked["rocm"] or (asked["system"] and not asked["python"])
     torch = installed_torch(asked["python"]) if asked["gpu"] and not elsewhere else ""
     plan = planned(**{**asked, "index": torch or asked["index"]})
     found, left = _answer(plan)
@@ -43,8 +43,8 @@ def command(shell: str | None, **asked: Any) -> None:
         sys.exit(1)
     of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan" if plan.best else ""
     click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
-    for one in left:
-        click.echo(f"no variable mends this: {one.title} (see rocm-doctor check)", err=True)
+    for title in dict.fromkeys(one.title for one in left):
+        click.echo(f"no variable mends this: {title} (see rocm-doctor check)", err=True)
     click.echo(variables_text(found, shell or ("powershell" if plan.machine.system == "windows" else "bash")), nl=False)
     sys.exit(1 if any(one.severity == "error" for one in left) else 0)
 

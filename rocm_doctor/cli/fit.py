@@ -11,11 +11,21 @@ from typing import Any, NamedTuple, NoReturn, get_args
 import click
 import msgspec
 
-from rocm_doctor.cli.check import live, said_when_slow
-from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, python_option, width
+from rocm_doctor.cli.check import examined, said_when_slow
+from rocm_doctor.cli.common import (
+    InputError,
+    completes,
+    interpreter,
+    load_matrix,
+    named_gpu,
+    page_options,
+    print_page,
+    python_option,
+    width,
+)
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit import presets, resolve, runner, text
+from rocm_doctor.fit import html, presets, resolve, runner, text
 from rocm_doctor.fit import served as serve_answers
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
 from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, checked
@@ -114,7 +124,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 )
 @click.option("--weights", type=click.Choice(FORMATS_OF_WEIGHTS), help="Format of the weights to serve. [default: 16 bits]")
 @click.option("--cache", type=click.Choice(FORMATS_OF_CACHE), help="Format of keys and values. [default: 16 bits]")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@page_options("text", "json", "html")
 def command(
     files: tuple[Path, ...],
     attention: str | None,
@@ -129,7 +139,8 @@ def command(
     serve: Engine | None,
     weights: str | None,
     cache: str | None,
-    format_: str,
+    form: str,
+    output: Path | None,
     **options: Any,
 ) -> None:
     """Predict the peak memory of a fine-tuning run, or of serving (--serve), without a GPU and without weights.
@@ -138,8 +149,11 @@ def command(
     used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
     matrix = load_matrix(None, ())
+    python = interpreter(python)
     if serve:
-        served(serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, format_, gpus), options, matrix)
+        served(
+            serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, form, output, gpus), options, matrix
+        )
     elif weights or cache:
         raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
@@ -152,7 +166,12 @@ def command(
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
-    click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured, width()))
+    if form == "html":
+        print_page(html.page(answer), output)
+    else:
+        print_page(
+            as_json(answer, measured) if form == "json" else text.page(answer, measured, width(output is not None)), output
+        )
     sys.exit(1 if answer.verdict == "does not fit" else 0)
 
 
@@ -167,6 +186,7 @@ class Target(NamedTuple):
     fast: bool
     measure: bool
     format: str
+    output: Path | None
     gpus: int
 
 
@@ -180,6 +200,8 @@ def served(
         raise InputError(
             f"--{wrong[0].replace('_', '-')} is about training; --serve takes --model, --batch, --seq, --weights, --cache"
         )
+    if target.format == "html":
+        raise InputError("--format html shows a training run; --serve has text and json")
     if not given.get("model"):
         raise InputError("which model? give --model (a preset, a config.json, a folder)")
     if target.measure and engine != "transformers":
@@ -202,7 +224,7 @@ def served(
         raise InputError(str(exc)) from exc
     body = msgspec.to_builtins(found) | {"measured": msgspec.to_builtins(measured)}
     as_text = msgspec.json.format(msgspec.json.encode(body), indent=1).decode() if target.format == "json" else ""
-    click.echo(as_text or serve_answers.page(found, measured, width()))
+    print_page(as_text or serve_answers.page(found, measured, width(target.output is not None)), target.output)
     sys.exit(1 if found.verdict == "does not fit" else 0)
 
 
@@ -219,10 +241,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
     if gpu != "auto":
         gfx = named_gpu(gpu, matrix)
         return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
-    from rocm_doctor import pipeline
-    from rocm_doctor.facts.enrich import enrich
-
-    snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
+    snapshot = examined(python, matrix).snapshot
     found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
     found_versions = {"torch": snapshot.get("torch.version").value, "vllm": snapshot.get("pkg.vllm").value}
     card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)

@@ -77,8 +77,8 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
     assert plan.best is not None
     for line in replaces(plan.best, plan.machine):
         click.echo(f"  there with another version than in {old.prefix}: {line}")
-    for one in plan.elsewhere:
-        click.echo(f"  not a matter of packages: {one.title} (see rocm-doctor check)")
+    for title in dict.fromkeys(one.title for one in plan.elsewhere):
+        click.echo(f"  not mended by this: {title} (see rocm-doctor check)")
 
 
 def _ended(plan: Plan, old: Environment, new: Path, left: list[str], in_place: bool) -> int:

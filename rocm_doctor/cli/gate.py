@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, named_gpu, this_system
+from rocm_doctor.cli.common import InputError, completes, interpreter, machine_options, named_gpu, this_system
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.sources.declared import Target
@@ -33,18 +33,12 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
         help="With --gpu: an unpacked image or a mounted file system to judge; --python is a path inside it.",
     ),
-    click.option("--rocm", default="", help="With --gpu: ROCm release of the machine that trains, e.g. 6.4."),
-    click.option("--driver", default="", help="With --gpu: its amdgpu driver (6.12.12), or `inbox` for the in-tree driver."),
-    click.option("--kernel", default="", help="With --gpu: its kernel release, as uname -r prints it."),
-    click.option(
-        "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="With --gpu: its system. [default: this one]"
-    ),
 )
 
 
 def target_options(command: F) -> F:
     """--gpu, --root, --rocm, --driver, --kernel, --os."""
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, machine_options)):
         command = option(command)
     return command
 

@@ -11,7 +11,18 @@ from typing import Any, TypeVar, get_args
 import click
 
 from rocm_doctor.cli.check import examined
-from rocm_doctor.cli.common import InputError, completes, interpreter, load_matrix, named_gpu, this_system, write_file
+from rocm_doctor.cli.common import (
+    InputError,
+    completes,
+    interpreter,
+    load_matrix,
+    machine_options,
+    named_gpu,
+    page_options,
+    print_page,
+    this_system,
+    with_option,
+)
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.plan.answer import Plan, answer
@@ -31,22 +42,8 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option(
         "--python", help="Interpreter or environment to plan around; with --gpu also a version (3.12). [default: the active one]"
     ),
-    click.option(
-        "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"
-    ),
-    click.option(
-        "--driver",
-        help="Version of the amdgpu module (6.12.12), or `inbox` for the in-tree driver; on Windows the Adrenalin version.",
-    ),
-    click.option("--kernel", help="Kernel release, as uname -r prints it."),
-    click.option(
-        "--with",
-        "packages",
-        multiple=True,
-        metavar="NAMES",
-        shell_complete=completes("packages"),
-        help="Packages besides torch (bitsandbytes,flash-attn); repeatable.",
-    ),
+    machine_options,
+    with_option,
     click.option("--train", type=click.Choice(get_args(Training)), help="Add the packages of this kind of fine-tuning."),
     click.option(
         "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
@@ -58,7 +55,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 
 
 def plan_options(command: F) -> F:
-    """--gpu, --python, --os, --driver, --kernel, --with, --train, --index, --matrix, --overlay."""
+    """--gpu, --python, --rocm, --driver, --kernel, --os, --with, --train, --index, --upgrade, --matrix, --overlay."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -69,9 +66,8 @@ def plan_options(command: F) -> F:
     "rocm-doctor plan --gpu gfx1100 --with bitsandbytes --format requirements -o requirements.txt"
 )
 @plan_options
-@click.option("--format", "form", type=click.Choice(("text", *FORMATS)), default="text", show_default=True)
+@page_options("text", *FORMATS)
 @click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Installer for the commands.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected.")
 def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
     """List the stacks that work for this GPU, best first, as commands to paste.
@@ -79,17 +75,12 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
     Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
     plan = planned(**asked)
+    whole = plan.best is not None or form in ("json", "html")
     try:
-        if form == "text" or (not plan.best and form not in ("json", "html")):
-            words = text(plan, verbose=verbose, tool=tool)
-        else:
-            words = FORMATS[form](plan)
+        words = FORMATS[form](plan) if whole and form != "text" else text(plan, verbose=verbose, tool=tool)
     except UnknownFormat as exc:
         raise InputError(f"--format {form}: {exc}") from exc
-    if output and (plan.best or form in ("json", "html")):
-        write_file(output, words.encode())
-    else:
-        click.echo(words, nl=False)
+    print_page(words, output if whole else None)
     sys.exit(0 if plan.best or plan.works else 1)
 
 
@@ -104,7 +95,7 @@ class NoTarget(InputError):
 
 
 def planned(
-    *, gpu: str | None, python: str | None, system: str | None, driver: str | None, kernel: str | None,
+    *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
     packages: Sequence[str], train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path], upgrade: bool,
     installed: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
@@ -123,12 +114,12 @@ def planned(
     wish = wished(names, train or "", known_of)
     if gpu:
         target = _declared(gpu, python, system, driver, kernel, matrix)
-        return answer(having(target, installed) if installed else target, known_of, wish, index, upgrade=upgrade)
+        return answer(having(target, installed) if installed else target, known_of, wish, index, rocm, upgrade=upgrade)
     report = here(python, matrix)
     machine = probed(report.snapshot)
     if machine is None:
         raise NoTarget("\n".join(_unknown(report, known_of)))
-    return answer(machine, known_of, wish, index, report, upgrade)
+    return answer(machine, known_of, wish, index, rocm, report, upgrade)
 
 
 def here(python: str | None, matrix: Matrix) -> Report:
@@ -142,17 +133,15 @@ def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
     yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
     yield from (f"  {command.text}" for one in report.findings if one.leads for command in one.commands if one.severity != "note")
-    system = this_system()
-    for step in known_of.steps if system == "wsl" else ():
-        if system in step.systems and step.commands:
+    in_wsl = report.snapshot.get("wsl").value is True
+    for step in known_of.steps if in_wsl else ():
+        if "wsl" in step.systems and step.commands:
             yield f"- {step.words} ({step.sources[0]})"
             yield from (f"    {command}" for command in step.commands)
     yield "To plan all the same, name the GPU as its box or the Device Manager does: --gpu gfx1100, --gpu 'RX 7900 XTX'"
 
 
-def _declared(
-    gpu: str, python: str | None, system: str | None, driver: str | None, kernel: str | None, matrix: Matrix
-) -> Machine:
+def _declared(gpu: str, python: str | None, system: str | None, driver: str, kernel: str, matrix: Matrix) -> Machine:
     gpu = named_gpu(gpu, matrix)
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
@@ -163,7 +152,7 @@ def _declared(
         )
     chosen = system or this_system()
     minor = ".".join(version.split(".")[:2])
-    return declared(gpu, minor, matrix, chosen, driver or "", kernel or "")  # type: ignore[arg-type]
+    return declared(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
 
 
 def _version_of(python: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
-from rocm_doctor.cli.common import interpreter, load_matrix, python_option
+from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, python_option
 from rocm_doctor.model import Artifact, Fact, Snapshot
 from rocm_doctor.reports.neutral import cleaned
 
@@ -19,12 +19,18 @@ from rocm_doctor.reports.neutral import cleaned
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @python_option
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@page_options("text", "json")
 @click.option("--values", is_flag=True, help="Plain values instead of facts with their readings (keys: docs/facts.md).")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(
-    paths: tuple[Path, ...], python: str | None, format_: str, values: bool, no_redact: bool, sysroot: Path | None
+    paths: tuple[Path, ...],
+    python: str | None,
+    form: str,
+    output: Path | None,
+    values: bool,
+    no_redact: bool,
+    sysroot: Path | None,
 ) -> None:
     """Print the facts of this machine (no PATH) or of captured text, and where each was read.
 
@@ -34,12 +40,13 @@ def command(
     matrix = load_matrix(None, ())
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = cleaned(pipeline.read_facts(artifacts, matrix))
-    if format_ == "json":
+    if form == "json":
         shared = snapshot if no_redact else _redacted(snapshot, artifacts)
         body = plain(shared) if values else shared
-        click.echo(msgspec.json.format(msgspec.json.encode(body), indent=1).decode())
+        page = msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
     else:
-        click.echo("\n".join(_lines(snapshot, values)))
+        page = "\n".join(_lines(snapshot, values))
+    print_page(page, output)
     if was_interrupted(artifacts):
         sys.exit(130)
 

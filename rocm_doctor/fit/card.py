@@ -16,6 +16,7 @@ from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Gpu, Snapshot
+from rocm_doctor.rules.findings import to_train_on
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 CONTEXT = 512 * MIB
@@ -97,8 +98,8 @@ def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> C
 
 
 def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
-    """The AMD GPUs of this machine that torch would see."""
-    return [_of_gpu(gpu, matrix) for gpu in snapshot.gpus if gpu.get("visible").value is not False]
+    """The AMD GPUs of this machine to train on: not those that are hidden, nor an integrated one beside a discrete one."""
+    return [_of_gpu(gpu, matrix) for _, gpu in to_train_on(snapshot)]
 
 
 def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
@@ -124,10 +125,12 @@ def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
         return vram, []
     if vram is None:
         return carveout, ["an APU: the limit is the carve-out, which the firmware sets"]
-    if gtt is not None and vram >= gtt:
-        return vram, [f"an APU: {vram / GIB:.1f} GiB of system memory are mapped for the GPU; ttm.pages_limit sets the limit"]
-    mapped = f"though the driver could map {(gtt or 0) / GIB:.1f} GiB"
-    return vram, [f"an APU: the runtime offers the carve-out of {vram / GIB:.1f} GiB, {mapped}"]
+    other = f", though the driver could map {gtt / GIB:.1f} GiB of system memory" if gtt and gtt > vram else ""
+    if vram == carveout or other:
+        return vram, [f"an APU: {vram / GIB:.1f} GiB are the carve-out, which the firmware sets{other}"]
+    if gtt is None:
+        return vram, [f"an APU: the runtime offers {vram / GIB:.1f} GiB"]
+    return vram, [f"an APU: {vram / GIB:.1f} GiB of system memory are mapped for the GPU; ttm.pages_limit sets the limit"]
 
 
 def _number(gpu: Gpu, key: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The answer of `fit` as a piece of HTML, for notebooks."""
+"""The answer of `fit` as HTML: a piece for notebooks, and a page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.text import gib, heading, kernels, outlook, room, verdict, ways
-from rocm_doctor.reports.html import embedded, escape
+from rocm_doctor.reports.html import document, embedded, escape
 
 _KIND = {"fits": "ready", "does not fit": "problems"}
 
 
 def part(answer: Answer) -> str:
-    """The verdict, the parts of the peak as bars, and what else would fit."""
+    """The verdict, the parts of the peak as bars, and what else would fit. For a notebook."""
     return embedded("\n".join(_body(answer)))
+
+
+def page(answer: Answer) -> str:
+    """The same as a page of its own."""
+    return document(f"rocm-doctor fit: {verdict(answer)}", "\n".join(_body(answer)))
 
 
 def _body(answer: Answer) -> Iterator[str]:

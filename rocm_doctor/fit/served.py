@@ -123,7 +123,7 @@ def page(found: Served, measured: runner.Measured | None, width: int = 100) -> s
     wanted, left = found.serving, found.margin_bytes
     words = text.WORDS[found.verdict]
     if left is not None:
-        words += f" ({text.gib(abs(left))} {'left' if left >= 0 else 'missing'})"
+        words += f": {text.need(found.estimate, found.card)}"
     heading = f"{found.source}: {wanted.engine}, weights {wanted.weight_format}, cache {wanted.cache_format}, " + (
         f"{wanted.batch} x {wanted.context} tokens"
         + (f", divided over {wanted.gpus} GPUs: figures are those of one" if wanted.gpus > 1 else "")

@@ -104,7 +104,7 @@ def kernels(answer: Answer) -> list[str]:
 
 
 def verdict(answer: Answer) -> str:
-    """The verdict with what is left or missing; about the memory alone where something else prevents the run."""
+    """The verdict with the need and the room; about the memory alone where something else prevents the run."""
     words, left = WORDS[answer.verdict], answer.margin_bytes
     if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
@@ -112,8 +112,15 @@ def verdict(answer: Answer) -> str:
         return _by_size(answer.sizes)
     if left is None:
         return words
-    each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}," if answer.sizes else ""
-    return f"{words}{each} ({gib(abs(left))} {'left' if left >= 0 else 'missing'} at the predicted peak)".replace(", (", " (")
+    each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}" if answer.sizes else ""
+    return f"{words}{each}: {need(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
+
+
+def need(estimate: Estimate, card: Card) -> str:
+    """`about 16.6 GiB, at worst 18.3, of 23.3 GiB available`."""
+    peak = estimate.peak_allocated_bytes
+    worst = peak * (1 + estimate.error_bound.allocated)
+    return f"about {peak / GIB:.1f} GiB, at worst {worst / GIB:.1f}, of {(card.available or 0) / GIB:.1f} GiB available"
 
 
 def _by_size(sizes: Sequence[tuple[int, Verdict]]) -> str:
@@ -133,10 +140,11 @@ def _sizes(sizes: Sequence[int]) -> str:
     return " or ".join(f"{size / GIB:g}" for size in sizes) + " GiB"
 
 
+COST = "The allocator will have to give cached blocks back, which costs time"
 WORDS: dict[Verdict, str] = {
-    "fits": "It fits, even when the prediction is too low by its whole error",
-    "tight": "It fits, but tightly: the allocator will have to give cached blocks back, which costs time",
-    "too close to call": "Too close to call: the prediction's error is larger than what is left",
+    "fits": "It fits",
+    "tight": "It fits, but tightly",
+    "too close to call": "Too close to call",
     "does not fit": "It does not fit",
     "unknown": "Unknown: the memory of this GPU is not known; --vram gives it",
 }

@@ -12,6 +12,7 @@ from rocm_doctor.plan.blocked import Blocked, Freed, freed
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.commands import install
+from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.judging import StackJudge, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
@@ -96,16 +97,18 @@ def answer(
     known: Catalog,
     wish: Sequence[str] = (),
     index: str = "",
+    rocm: str = "",
     report: Report | None = None,
     upgrade: bool = False,
 ) -> Plan:
     """The plan for a machine and a wish. What is installed stays where it works, except to `upgrade`.
 
-    `index`: only stacks whose index or build holds this text. `report`: what `check` says of a machine that was read.
+    `index`: only stacks whose index or build holds this text; `rocm`: only those of this release or series. `report`: what `check` says of a machine that was read.
     """
     wanted = [name for name in wish if not known.packages[name].elsewhere]
     resolver, found, blocked = _resolved(machine, known, wanted, upgrade)
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
+    found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
     here = next((s for s in found if _is_installed(s, machine)), None)
     stacks = tuple(found) if upgrade or here is None else (here, *(s for s in found if s is not here))
     rejected = tuple(resolver.rejected)
@@ -121,7 +124,7 @@ def answer(
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
         tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
-        None if index else next_newer(stacks, rejected, resolver),
+        None if index or rocm else next_newer(stacks, rejected, resolver),
         ready and not upgrade,
         best is not None and machine.probed and not blocked and not install(best, machine),
         blocked,

@@ -1,4 +1,4 @@
-"""A plan as files: JSON, requirements.txt, pyproject for uv, a conda environment, a Dockerfile, shell lines."""
+"""A plan as files: JSON, HTML, requirements.txt, pyproject for uv, a conda environment, a Dockerfile, shell lines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import install, package_requirements, replaces, torch_requirements
+from rocm_doctor.plan.html import page
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import lines
 
@@ -165,6 +166,7 @@ def shell(plan: Plan) -> str:
 
 FORMATS: dict[str, Callable[[Plan], str]] = {
     "json": as_json,
+    "html": page,
     "requirements": requirements,
     "uv": uv,
     "conda": conda,

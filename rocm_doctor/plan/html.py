@@ -1,4 +1,4 @@
-"""A plan as a piece of HTML, for notebooks."""
+"""A plan as HTML: a piece for notebooks, and a page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.text import REASONS, commands, headline, in_the_way
-from rocm_doctor.reports.html import embedded, escape, prose, source
+from rocm_doctor.reports.html import document, embedded, escape, prose, source
 
 
 def part(plan: Plan) -> str:
-    """What to install, why, and what else works; or what would have to change."""
+    """What to install, why, and what else works; or what would have to change. For a notebook."""
+    return embedded(_body(plan))
+
+
+def page(plan: Plan) -> str:
+    """The same as a page of its own."""
+    return document(f"rocm-doctor plan: {headline(plan)}", _body(plan))
+
+
+def _body(plan: Plan) -> str:
     body = _found(plan, plan.best) if plan.best and not plan.done else _without_commands(plan)
-    return embedded("\n".join([*body, *_elsewhere(plan)]))
+    return "\n".join([*body, *_elsewhere(plan)])
 
 
 def _found(plan: Plan, stack: Stack) -> Iterator[str]:
@@ -47,7 +56,7 @@ def _without_commands(plan: Plan) -> Iterator[str]:
 
 def _elsewhere(plan: Plan) -> Iterator[str]:
     items = [f"{prose(one.title)}{_block(command.text for command in one.commands)}" for one in plan.elsewhere]
-    yield _list("Not a matter of packages", items)
+    yield _list("What this plan does not mend", items)
 
 
 def _header(kind: str, mark: str, title: str, below: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import environment, install, interpreter, joined, replaces, verify
+from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
 from rocm_doctor.versions import release
@@ -28,7 +29,7 @@ def headline(plan: Plan) -> str:
     """The answer in one sentence."""
     machine = plan.machine
     if plan.works:
-        return f"What you have works: torch {machine.torch} for {machine.gfx}. Nothing to do."
+        return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. Nothing to do."
     if plan.keeps:
         return f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it. There is nothing to install."
     if plan.best:
@@ -55,16 +56,21 @@ def upgrade(plan: Plan) -> str:
 def _done(plan: Plan) -> Iterator[str]:
     yield from _wrap(headline(plan), "", "  ")
     yield from _elsewhere(plan)
-    settings = lines(plan.variables, "powershell" if plan.machine.system == "windows" else "bash")
+    shell = "powershell" if plan.machine.system == "windows" else "bash"
+    settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
     yield from (f"  {line}" for line in _wrap(upgrade(plan), "", "  "))
+
+
+def _is_set(variable: Variable, machine: Machine) -> bool:
+    return machine.base.get(f"env.{variable.name}").value == variable.value
 
 
 def _elsewhere(plan: Plan) -> Iterator[str]:
     if plan.elsewhere:
         yield ""
-        yield "Not a matter of packages (rocm-doctor check shows why):"
-    for one in plan.elsewhere:
+        yield "What this plan does not mend (rocm-doctor check shows why):"
+    for one in {one.title: one for one in plan.elsewhere}.values():
         yield from _wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
         yield from (f"      {command.text}" for command in one.commands)
 
@@ -77,7 +83,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
         : None if verbose else REASONS
     ]:
         yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
-    for note in stack.notes:
+    for note in {note.title: note for note in stack.notes}.values():
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
         if one.built and plan.machine.gfx not in one.native and one.env:

@@ -50,15 +50,18 @@ def embedded(body: str) -> str:
 
 def render(report: Report, look: RenderOptions) -> str:
     """A whole document."""
-    title = escape(f"rocm-doctor: {report.summary}")
+    return document(f"rocm-doctor: {report.summary}", "\n".join((*_body(report), packed(report))))
+
+
+def document(title: str, body: str) -> str:
+    """A page of its own around a body."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title}</title><style>{STYLE}</style>"
+        f"<title>{escape(title)}</title><style>{STYLE}</style>"
     )
-    body = "\n".join(_body(report))
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n{packed(report)}\n</body>\n</html>\n'
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
 def _body(report: Report, folded: bool = False) -> Iterator[str]:
