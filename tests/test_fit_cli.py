@@ -44,7 +44,7 @@ def test_exit_code_says_whether_it_fits() -> None:
     assert called("fit", *arguments).returncode == 0
     too_much = called("fit", *arguments, "--method", "full")
     assert too_much.returncode == 1
-    assert "It does not fit (" in too_much.stdout
+    assert too_much.stdout.startswith("It does not fit: about 74.9 GiB, at best ")
     assert "LoRA instead of training every weight  [--method lora]" in too_much.stdout
 
 
@@ -119,3 +119,12 @@ def test_the_worker_is_stand_alone_python_38(path: Path) -> None:
     names += [alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names]
     assert not [name for name in names if name.startswith("rocm_doctor")]
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Match)]
+
+
+def test_a_page_goes_into_a_file(tmp_path: Path) -> None:
+    """The same flags as everywhere: --format and -o."""
+    arguments = ("fit", "--fast", "--model", "qwen2.5-7b", "--gpu", "gfx906", "--vram", "32GiB")
+    for form, begins in (("html", "<!doctype html>"), ("json", "{"), ("text", "It fits: about ")):
+        done = called(*arguments, "--format", form, "-o", str(tmp_path / form))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert (tmp_path / form).read_text(encoding="utf-8").startswith(begins)

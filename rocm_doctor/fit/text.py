@@ -117,10 +117,10 @@ def verdict(answer: Answer) -> str:
 
 
 def need(estimate: Estimate, card: Card) -> str:
-    """`about 16.6 GiB, at worst 18.3, of 23.3 GiB available`."""
-    peak = estimate.peak_allocated_bytes
-    worst = peak * (1 + estimate.error_bound.allocated)
-    return f"about {peak / GIB:.1f} GiB, at worst {worst / GIB:.1f}, of {(card.available or 0) / GIB:.1f} GiB available"
+    """`about 16.6 GiB, at worst 18.3, of 23.3 GiB available`; at best where that is not enough."""
+    peak, error, room = estimate.peak_allocated_bytes, estimate.error_bound.allocated, card.available or 0
+    limit = f"at worst {peak * (1 + error) / GIB:.1f}" if peak < room else f"at best {peak * (1 - error) / GIB:.1f}"
+    return f"about {peak / GIB:.1f} GiB, {limit}, of {room / GIB:.1f} GiB available"
 
 
 def _by_size(sizes: Sequence[tuple[int, Verdict]]) -> str:
