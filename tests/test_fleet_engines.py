@@ -7,10 +7,8 @@ import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 import pytest
 from fleet_nodes import nodes, sick, well
+from loopback_sshd import aliases, why_not
 
 PACKAGE = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
@@ -96,46 +95,12 @@ def _name(node: str) -> str:
     return f"{gethostname()}-{node[:8]}"
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[Path]:
-    """The client's configuration for a real sshd on loopback under many names, and for hosts that are down, silent or want a password."""
-    sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
-    if not sshd or not shutil.which("ssh") or os.geteuid():
-        pytest.skip("openssh-server is not installed, or not root")
-    for key in ("host", "id"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / key)], check=True, timeout=30)
-    Path("/run/sshd").mkdir(exist_ok=True)
-    port, silent = free_port(), socket.create_server(("127.0.0.1", 0), backlog=64)
-    (tmp_path / "sshd.conf").write_text(
-        f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/id.pub\nStrictModes no\n"
-        f"PidFile none\nUsePAM no\nMaxStartups 500\n"
-    )
-    made = tmp_path / "config"
-    made.write_text(
-        "Host down\n Port 9\nHost nowhere\n HostName nowhere.invalid\n"
-        f"Host silent*\n Port {silent.getsockname()[1]}\n"
-        f"Host a*\n IdentityFile {tmp_path}/id\nHost password\n IdentitiesOnly yes\n IdentityFile /nowhere\n"
-        f"Host *\n HostName 127.0.0.1\n Port {port}\n UserKnownHostsFile /dev/null\n StrictHostKeyChecking no\n"
-    )
-    log = tmp_path / "sshd.log"
-    argv = [sshd, "-D", "-E", str(log), "-f", str(tmp_path / "sshd.conf")]
-    log.touch()
-    with subprocess.Popen(argv) as server:
-        try:
-            until = time.monotonic() + 10
-            while "Server listening" not in log.read_text():
-                assert time.monotonic() < until, log.read_text()
-                time.sleep(0.05)
-            yield made
-        finally:
-            server.terminate()
-            silent.close()
+    if reason := why_not():
+        pytest.skip(reason)
+    with aliases(tmp_path) as made:
+        yield made
 
 
 def test_ssh_to_a_server_on_loopback(root: Path, config: Path) -> None:

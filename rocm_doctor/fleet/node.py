@@ -69,4 +69,4 @@ def first_lines(text: str) -> str:
     lines = text.splitlines() if not trace else [line for line in after.splitlines()[1:] if not line.startswith(" ")]
     start = next((n for n, line in enumerate(lines) if any(map(str.isalpha, line))), len(lines))
     end = next((n for n, line in enumerate(lines[start:], start) if not line.strip()), len(lines))
-    return " ".join(" ".join(lines[start:end]).split())[:200]
+    return " ".join(" ".join(line for line in lines[start:end] if any(map(str.isalpha, line))).split())[:200]

@@ -92,7 +92,8 @@ class Running:
         if done.state == "not-found":
             return f"{self.launch.argv[0]}: command not found"
         if done.state in ("timeout", "abandoned"):
-            return said or f"no answer in {self.limit:g} s"
+            # What a launcher says of one node when it is ended is that it was ended.
+            return (said if len(self.launch.nodes) > 1 else "") or f"no answer in {self.limit:g} s"
         code = f"exit code {done.returncode}" if done.returncode and len(self.launch.nodes) == 1 else ""
         return said or code or "ended without a report"
 
