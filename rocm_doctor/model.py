@@ -14,8 +14,10 @@ import msgspec
 
 Origin = Literal["live", "bundle", "paste", "declared", "smoke", "example"]
 Why = Literal["not-asked", "no-tool", "denied", "unparsed", "timeout", "crashed", "absent-source", "ambiguous", "not-declared"]
-Status = Literal["works", "degraded", "broken", "unsupported", "wrong"]
-"""`wrong`: it runs to the end without an error and the results are wrong. The most severe: nothing else warns the user."""
+Status = Literal["works", "allowed", "degraded", "broken", "unsupported", "wrong"]
+"""`allowed`: package metadata or build files accept it, and no source names a run.
+
+`wrong`: it runs to the end without an error and the results are wrong. The most severe: nothing else warns the user."""
 Grade = Literal["official", "upstream", "field", "hearsay"]
 """official: AMD's or the project's own publication (documentation, release notes, released files). upstream: its code, its
 maintainers, its tracker. field: a report by a user. hearsay: no source that a second reader could follow."""
@@ -236,6 +238,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """File of an overlay that the row comes from; empty for a row of the matrix."""
 
 
+NO_FAULT: tuple[Status, ...] = ("works", "allowed")
+"""Statuses that name no fault."""
 GRADES: tuple[Grade, ...] = ("official", "upstream", "field", "hearsay")
 """Best first."""
 

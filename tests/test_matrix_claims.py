@@ -177,3 +177,40 @@ def test_hipblaslt_warning_is_a_fallback() -> None:
     found = findings(torch("2.12.0+rocm7.2", env__TORCH_BLAS_PREFER_HIPBLASLT="1"), {"gfx": "gfx1102"})
     assert "Results are right" in cited(found, "hipblaslt-preferred-unlisted")
     assert not loud(found)
+
+
+FAMILY_PACKAGE = "aotriton-family-missing"
+
+
+def test_amds_7_14_wheel_lacks_fused_attention_until_the_family_package_is_there() -> None:
+    bare = torch("2.12.0+rocm7.14.0", "therock", torch__device_dists=("gfx1100",))
+    found = findings(bare, NAVI31)
+    one = next(f for f in found if f.row == FAMILY_PACKAGE)
+    assert "amd-torch-device-gfx11==2.12.0+rocm7.14.0" in one.commands[0].text
+    whole = findings(torch("2.12.0+rocm7.14.0", "therock", torch__device_dists=("gfx1100", "gfx11")), NAVI31)
+    assert FAMILY_PACKAGE not in rows(whole)
+    assert FAMILY_PACKAGE not in rows(findings(torch("2.14.0+rocm10.1.0", "therock", torch__device_dists=("gfx1100",)), NAVI31))
+
+
+@pytest.mark.parametrize(
+    ("version", "spoils"), [("2.12.0+rocm7.14.0", False), ("2.12.0+rocm7.14.1", True), ("2.12.0+rocm10.0.0", True)]
+)
+def test_sdpa_spoils_later_kernels_in_windows_with_two_wheels(version: str, spoils: bool) -> None:
+    found = findings(torch(version, "therock", platform="windows"), R9700)
+    assert ("sdpa-spoils-gfx1201-windows" in rows(found)) is spoils
+    assert "sdpa-spoils-gfx1201-windows" not in rows(findings(torch(version, "therock", platform="linux"), R9700))
+
+
+@pytest.mark.parametrize(
+    ("transformers", "peft", "fits"), [("5.24.0", "0.21.2", False), ("5.24.0", "0.22.0", True), ("5.23.0", "0.21.2", True)]
+)
+def test_transformers_5_24_needs_a_peft_that_the_index_does_not_have(transformers: str, peft: str, fits: bool) -> None:
+    packages = {"pkg__transformers": transformers, "pkg__peft": peft}
+    found = findings(torch("2.14.1+rocm7.2", **packages), NAVI31)
+    assert ("transformers-5.24-peft" not in rows(found)) is fits
+
+
+@pytest.mark.parametrize(("gfx", "repaired"), [("gfx1200", False), ("gfx1201", True)])
+def test_rocm_10_1_repairs_the_lora_fault_on_gfx1201_alone(gfx: str, repaired: bool) -> None:
+    found = findings(torch("2.14.0+rocm10.1.0", "therock", env__=True), {"gfx": gfx})
+    assert any(f.row.startswith("hipblaslt-lora") for f in found) is not repaired

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from matrix_machines import MATRIX
 
-from rocm_doctor.matrix.checks.citations import range_sources
-from rocm_doctor.matrix.checks.rows import conditions, contradictions, grades
+from rocm_doctor.matrix.checks.citations import range_sources, source_form
+from rocm_doctor.matrix.checks.rows import allowed, conditions, contradictions, grades, open_ends, wrong_for_some
 from rocm_doctor.matrix.checks.text import personal_data
+from rocm_doctor.matrix.citations import addressed
 from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
@@ -192,3 +193,62 @@ def test_harmless_rows_and_successors_contradict_none() -> None:
         (works, msgspec.structs.replace(broken, supersedes=("one",))),
     ):
         assert not list(contradictions([one, other]))
+
+
+META = "https://pypi.org/project/flash-attn/2.8.3/ § wheel flash-attn 2.8.3: METADATA"
+BUILD = "https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py § allowed_archs"
+
+
+@pytest.mark.parametrize(
+    ("status", "sources", "refused"),
+    [
+        ("works", (META,), True),
+        ("works", (BUILD, META), True),
+        ("works", (META, PAGE), False),
+        ("allowed", (META,), False),
+        ("broken", (META,), False),
+    ],
+)
+def test_what_only_metadata_says_is_allowed_and_not_works(status: str, sources: tuple[str, ...], refused: bool) -> None:
+    assert bool(list(allowed(row(status=status, sources=sources)))) is refused
+
+
+def test_wrong_results_are_never_harmless() -> None:
+    assert list(wrong_for_some(row(status="wrong", harmless=True)))
+    assert not list(wrong_for_some(row(status="degraded", harmless=True)))
+    assert not list(wrong_for_some(row(status="wrong")))
+
+
+@pytest.mark.parametrize(
+    ("when", "affected", "refused"),
+    [
+        ({"pkg.peft": "<0.20"}, Range(introduced="5.18"), True),
+        ({"python.version": "<3.11"}, Range(introduced="5.21"), True),
+        ({"pkg.peft": "<0.20"}, Range(introduced="5.18", last_affected="5.23.x"), False),
+        ({"pkg.peft": "<0.20"}, Range(introduced="5.18", fixed="5.24"), False),
+        ({"gpu.gfx": "gfx906"}, Range(introduced="0.49"), False),
+        ({"pkg.peft": "absent"}, Range(introduced="5.18"), False),
+    ],
+)
+def test_a_number_read_in_the_newest_release_has_an_end(when: dict[str, str], affected: Range, refused: bool) -> None:
+    assert bool(list(open_ends(row(when=when, affected={"pkg.transformers": (affected,)})))) is refused
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("ROCm/TheRock RELEASES.md@89553ce § WSL, seen 2026-11-22", False), ("PyPI wheels peft 0.21.2: METADATA", False), (PAGE, False),
+        ("field report: MI50 with torch 2.5.1+rocm6.2 (2025-12-27)", False), ("ROCm/TheRock RELEASES.md", True),
+        ("ROCm 10.1.0 release notes", True), ("Linux kernel drivers/gpu/drm", True),
+    ],
+)  # fmt: skip
+def test_a_source_opens_in_one_step(source: str, complaint: bool) -> None:
+    assert bool(list(source_form(row(sources=(addressed(source),))))) is complaint
+
+
+def test_every_source_of_the_matrix_has_an_address_or_is_a_field_report() -> None:
+    matrix = load()
+    sources = [s for row in matrix.rows for s in row.sources] + [s for known in matrix.diagnoses.values() for s in known.sources]
+    sources += [s for stated in matrix.support for s in stated.sources] + [s for build in matrix.torch for s in build.sources]
+    assert len(sources) > 1000
+    assert not [s for s in sources if not s.startswith(("https://", "field report: "))]

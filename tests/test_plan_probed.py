@@ -57,19 +57,19 @@ def test_the_old_torch_goes_first_and_is_named() -> None:
 
 def test_a_newer_release_than_the_catalog_knows_stays() -> None:
     """The matrix is some days old, and nothing is known against a release that it does not know yet."""
-    newer = plan({**CUDA, "pkg.transformers": "5.99.0"})
+    newer = plan({**CUDA, "pkg.accelerate": "1.99.0"})
     assert newer.best
-    assert newer.best.packages["transformers"].version == "5.99.0"
+    assert newer.best.packages["accelerate"].version == "1.99.0"
 
 
 def test_an_upgrade_takes_the_newest_that_is_known() -> None:
     made = answer(machine(CUDA, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
     assert made.best
-    assert made.best.packages["transformers"].version == known(MATRIX).packages["transformers"].releases[0].version
-    newer = {**CUDA, "pkg.transformers": "5.99.0"}
+    assert made.best.packages["accelerate"].version == known(MATRIX).packages["accelerate"].releases[0].version
+    newer = {**CUDA, "pkg.accelerate": "1.99.0"}
     made = answer(machine(newer, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
     assert made.best
-    assert made.best.packages["transformers"].version == "5.99.0", "no release is taken for an older one"
+    assert made.best.packages["accelerate"].version == "1.99.0", "no release is taken for an older one"
 
 
 def test_a_torch_that_is_there_already_stays() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -258,11 +259,12 @@ def test_steps_on_the_system_come_before_python() -> None:
     assert [s.name for s in card] == ["groups", "driver"]
     assert "31.50.0" in card[1].words
     assert card[0].commands == ("sudo usermod -aG render,video $LOGNAME",)
-    assert "the kernel itself" in apu[1].words
+    assert [s.name for s in apu] == ["groups", "shared memory", "driver"]
+    assert "the kernel itself" in apu[2].words
     windows, wsl = (plan_for("gfx1201", system=system).steps for system in ("windows", "wsl"))
     assert [s.name for s in windows] == ["driver"]
     assert "Adrenalin" in windows[0].words
-    assert [s.name for s in wsl] == ["WSL", "librocdxg", "driver"]
+    assert [s.name for s in wsl] == ["WSL", "driver"], "from 10.1 on the wheels bring librocdxg"
 
 
 def test_what_comes_from_elsewhere_is_named_and_not_installed() -> None:
@@ -283,12 +285,65 @@ def test_a_card_of_another_family_is_no_advice() -> None:
     assert not any("card" in c.what for c in plan_for("gfx1250").nearest)
 
 
-def test_a_note_of_wrong_results_puts_a_stack_behind_the_others_of_its_grade() -> None:
-    plan = plan_for("gfx1100")
-    wrong = [any(n.status == "wrong" for n in s.notes) for s in plan.stacks if s.grade == "official"]
-    assert wrong == sorted(wrong)
-    assert any(wrong)
+@pytest.mark.parametrize(
+    ("gfx", "words"),
+    [
+        ("gfx906", r"driver 6\.1\.x.* to 30\.30\.3"),
+        ("gfx1150", "the kernel itself"),
+        ("gfx1151", "the kernel itself"),
+        ("gfx1100", r"driver 30\.30\.3"),
+    ],
+)
+def test_the_driver_step_names_every_driver_of_the_release_and_ryzen_takes_the_kernels_own(gfx: str, words: str) -> None:
+    assert re.search(words, next(step.words for step in plan_for(gfx).steps if step.name == "driver"))
+
+
+def test_the_kernel_of_rdna35_is_a_step() -> None:
+    assert "kernel" in [step.name for step in plan_for("gfx1150").steps]
+    assert "kernel" not in [step.name for step in plan_for("gfx1103").steps]
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+def test_siblings_with_the_same_support_get_the_same_stack_or_a_row_says_why(system: System) -> None:
+    matrix = load()
+    support: dict[tuple[str, str, frozenset[str]], list[str]] = {}
+    for target in matrix.gfx.values():
+        named_in = frozenset(s.key for s in matrix.support if target.gfx in s.gfx and s.os == system and s.grade == "official")
+        if named_in:
+            support.setdefault((target.family, target.kind, named_in), []).append(target.gfx)
+    compared = 0
+    for gfx, *others in support.values():
+        for other in others:
+            one, two = plan_for(gfx, system=system), plan_for(other, system=system)
+            compared += 1
+            if one.best and two.best and one.best.name != two.best.name:
+                assert said_against(one, two.best.name) or said_against(two, one.best.name), (
+                    f"{gfx} and {other} differ and nothing says why"
+                )
+    assert compared
+
+
+def said_against(plan: Plan, stack: str) -> bool:
+    """True if a row of the matrix speaks against that stack in the plan, or the stack has no code for its target."""
+    rejected = [r for r in plan.rejected if f"torch {r.build.local}" == stack]
+    noted = [note.row for s in plan.stacks if s.name.startswith(stack) for note in s.notes]
+    return any(r.finding is not None or "code" in r.why or "kernels" in r.why for r in rejected) or any(noted)
+
+
+def test_gfx1200_is_not_given_a_rocm_whose_repair_names_other_cards() -> None:
+    plan = plan_for("gfx1200", "qlora")
     assert plan.best is not None
-    assert not any(n.status == "wrong" for n in plan.best.notes)
-    assert plan.newer is not None
-    assert "NaN" in plan.newer.reasons[0][0]
+    assert plan.best.name == "torch 2.10.0+rocm7.1"
+    newest = next(s for s in plan.stacks if s.name == "torch 2.14.0+rocm10.1.0")
+    assert newest.env["TORCH_BLAS_PREFER_HIPBLASLT"] == "0"
+
+
+@pytest.mark.parametrize("gfx", ["gfx1100", "gfx1103"])
+def test_a_build_without_its_attention_kernels_is_not_planned(gfx: str) -> None:
+    assert all(s.name != "torch 2.12.0+rocm7.14.0" for s in plan_for(gfx).stacks)
+
+
+def test_transformers_stays_at_the_release_that_a_published_peft_fits() -> None:
+    best = plan_for("gfx1100", "lora").best
+    assert best is not None
+    assert (best.packages["transformers"].version, best.packages["peft"].version) == ("5.23.0", "0.21.2")

@@ -24,6 +24,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program
+from rocm_doctor.matrix.citations import addressed
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Complaint,
@@ -276,9 +277,11 @@ def _sourced(one: Any, shorts: dict[str, str]) -> Any:
 
 
 def _cited(source: Any, shorts: dict[str, str]) -> Any:
-    """A source with the short name that it may begin with written out. Raises KeyError for one that does not exist."""
-    found = _SHORT.match(source) if isinstance(source, str) else None
-    return shorts[found[1]] + source[found.end() :] if found else source
+    """A source with the short name that it may begin with written out, and its address. Raises KeyError for a name that does not exist."""
+    if not isinstance(source, str):
+        return source
+    found = _SHORT.match(source)
+    return addressed(shorts[found[1]] + source[found.end() :] if found else source)
 
 
 def _list(value: Any) -> list[Any]:

@@ -77,7 +77,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the system needs before Python, and variables: for these systems, kinds of GPU and ROCm releases."""
+    """What the system needs before Python, and variables: for these systems, kinds of GPU, targets and ROCm releases."""
 
     name: str
     systems: tuple[System, ...]
@@ -86,6 +86,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grade: Grade
     checked: datetime.date
     kinds: tuple[str, ...] = ()
+    gfx: tuple[str, ...] = ()
     rocm: str = ""
     commands: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -103,7 +104,7 @@ class Catalog(msgspec.Struct, frozen=True):
         """The steps that fit a system, a target and a ROCm release."""
         kind = self.matrix.gfx[gfx].kind
         for step in self.steps:
-            fits = system in step.systems and (not step.kinds or kind in step.kinds)
+            fits = system in step.systems and (not step.kinds or kind in step.kinds) and (not step.gfx or gfx in step.gfx)
             if fits and (not step.rocm or contains(step.rocm, rocm)):
                 yield step
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
-from rocm_doctor.model import Grade, Row
+from rocm_doctor.model import NO_FAULT, Grade, Row
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.versions import contains, release
 
@@ -93,7 +93,7 @@ def doubts(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[tupl
         if one.state in _DOUBTFUL and spans(one.since, one.until, build.rocm):
             yield one.key, f"ROCm {_rocm(build)} {_DOUBTFUL[one.state]} on {machine.gfx}: {one.words}".rstrip("."), one.sources[0]
     for row in matrix.rows:
-        about = machine.gfx in row.when.get("gpu.gfx", "").split("|") and row.status not in ("works", "unsupported")
+        about = machine.gfx in row.when.get("gpu.gfx", "").split("|") and row.status not in (*NO_FAULT, "unsupported")
         if about and row.grade == "hearsay" and _names(row.when, build):
             yield row.key, f"one report, not confirmed: {row.title}", row.sources[0]
 

@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.hip import hip_of_rocm
-from rocm_doctor.model import Fact, Finding, Reading, Row, Snapshot
+from rocm_doctor.model import NO_FAULT, Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import Machine, with_stack
@@ -123,7 +123,7 @@ def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Findin
 def _settled(row: Row, machine: Machine) -> bool:
     """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what cannot be known
     before it is installed (such a row stays undecided in `check`, too)."""
-    if row.status == "works" and not row.harmless:
+    if row.status in NO_FAULT and not row.harmless:
         return True
     return any(_never(name, condition, machine) for name, condition in row.when.items())
 

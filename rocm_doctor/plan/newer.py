@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
-from rocm_doctor.model import Finding
+from rocm_doctor.model import NO_FAULT, Finding
 from rocm_doctor.plan.candidates import Candidate, Rejected, voices, without_report
 from rocm_doctor.plan.evidence import doubts, statements
 from rocm_doctor.plan.stacks import Resolver, Stack
@@ -97,7 +97,7 @@ def _new(found: Iterable[Finding], first: Stack) -> Iterator[Reason]:
     """Findings that the first stack does not have, wrong results first."""
     known = {(note.id, note.row) for note in first.notes}
     for one in sorted(found, key=lambda f: f.status != "wrong"):
-        if (one.id, one.row) not in known and one.status != "works":
+        if (one.id, one.row) not in known and one.status not in NO_FAULT:
             yield one.title, next(iter(one.sources), "")
 
 

@@ -68,25 +68,17 @@ class Resolver:
         return Resolver(self.stack_judge.machine, self.stack_judge.known, self.wish, self.stack_judge.upgrade)
 
     def stacks(self) -> Iterator[Stack]:
-        """Those that work, best first, and behind them those that a variable makes work. One with a note of wrong results comes
-        behind the others of its grade. A candidate that does not work goes to `rejected` when it is reached."""
+        """Those that work, best first, and behind them those that a variable makes work. A candidate that does not work goes to
+        `rejected` when it is reached."""
         curable: list[tuple[Candidate, dict[str, str], Finding]] = []
-        doubtful: list[Stack] = []
         for one in self.candidates:
-            if doubtful and _rank(one) != _rank(doubtful[0].candidate):
-                yield from doubtful
-                doubtful.clear()
             result = self._judged(one, one.env)
             if isinstance(result, Stack):
-                if any(note.status == "wrong" for note in result.notes):
-                    doubtful.append(result)
-                else:
-                    yield result
+                yield result
             elif result.finding and (settings := self._settings(result.finding)):
                 curable.append((one, settings, result.finding))
             else:
                 self.rejected.append(result)
-        yield from doubtful
         for one, settings, cured in curable:
             result = self._judged(one, {**one.env, **settings})
             if isinstance(result, Stack):
@@ -119,10 +111,6 @@ def remaining(stack: Stack, stack_judge: StackJudge) -> list[Finding]:
     """All that `check` would find with the stack installed and its variables set, without a log."""
     snapshot = stack_judge.installed(stack.candidate, stack.packages, stack.env)
     return judge(snapshot, Logs(()), stack_judge.known.matrix, RULES)[0]
-
-
-def _rank(one: Candidate) -> tuple[bool, Grade]:
-    return one.index.nightly, one.grade
 
 
 def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:

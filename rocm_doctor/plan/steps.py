@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from rocm_doctor.matrix import DriverRange, Matrix, Target, TorchBuild
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.machine import INBOX, Machine
-from rocm_doctor.versions import series
+from rocm_doctor.versions import series, sort_key
+
+_SHOWN = 3
+"""Drivers that a step names one by one; of more the first and the last."""
 
 
 def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]:
@@ -15,9 +18,8 @@ def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]
     yield from known.steps_for(machine.system, machine.gfx, build.rocm)
     named = [w for w in known.matrix.driver.windows if _is_about(w, build.rocm)]
     if machine.system == "linux":
-        mine = _line(known.matrix.gfx[machine.gfx])
-        for window in [w for w in named if w.kind == "listed" and (mine in w.scope or w.scope == "linux dkms")][-1:]:
-            yield _step(machine, window, _linux(window, known.matrix))
+        line = _line(known.matrix.gfx[machine.gfx])
+        yield from _linux(machine, [w for w in named if w.kind == "listed"], line, known.matrix)
         return
     for window in [w for w in named if w.kind == "windows"][-1:]:
         name = window.driver.split("|")[0].removeprefix("Adrenalin ")
@@ -37,16 +39,26 @@ def _line(target: Target) -> str:
     return "Ryzen" if target.kind == "APU" else "Instinct" if any(n.startswith("Instinct") for n in target.names) else "Radeon"
 
 
-def _linux(window: DriverRange, matrix: Matrix) -> str:
-    """The drivers of a range, each with what the machine prints of it."""
-    if window.driver == INBOX:
-        return "the amdgpu driver of the kernel itself, which AMD names for Ryzen"
-    drivers = [
-        f"{one} ({' or '.join(_modules(one, matrix)) or 'what it prints is not known'})" for one in window.driver.split("|")
-    ]
-    return (
-        f"amdgpu driver {' or '.join(drivers)}, which AMD names for this ROCm; in brackets what the command prints. It prints an error "
-        "with the kernel's own driver, which often works and is not in that table"
+def _linux(machine: Machine, listed: list[DriverRange], line: str, matrix: Matrix) -> Iterator[Step]:
+    """The driver of a line of products: Ryzen takes the kernel's own; the others any that AMD names, for the line itself or for all,
+    each with what the machine prints of it."""
+    mine = [w for w in listed if line in w.scope] or [w for w in listed if w.scope == "linux dkms" and line != "Ryzen"]
+    if not mine:
+        return
+    drivers = sorted({name for w in mine for name in w.driver.split("|")}, key=lambda name: sort_key(name.replace(".x", "")))
+    if drivers == [INBOX]:
+        yield _step(
+            machine, mine[-1], "the amdgpu driver of the kernel itself, which AMD names for Ryzen; install no amdgpu-dkms"
+        )
+        return
+    printed = [f"{one} ({' or '.join(shown)})" if (shown := _modules(one, matrix)) else one for one in drivers]
+    choice = " or ".join(printed) if len(drivers) <= _SHOWN else f"{printed[0]} to {printed[-1]}"
+    brackets = "; in brackets what the command prints" if "(" in choice else ""
+    yield _step(
+        machine,
+        mine[-1],
+        f"amdgpu driver {choice}, which AMD names for this ROCm{brackets}. The command prints an error with the kernel's own driver, "
+        "which often works and is not in that table",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import Command, Finding, Reading, Report
+from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.places import answer, because, line_of, name_of, where
@@ -35,7 +35,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _finding(finding)
     for one in told.possible:
         yield f"also possible {name_of(one)}: {one.title}, {because(one)}"
-    notes = [f for f in report.findings if f.severity == "note" and f.status != "works" and not f.follows_from]
+    notes = [f for f in report.findings if f.severity == "note" and f.status not in NO_FAULT and not f.follows_from]
     yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
     for question in report.questions:
         yield f"unknown: {question.asks}"

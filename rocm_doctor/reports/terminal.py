@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import Command, Finding, Report, Snapshot, Undecided
+from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
 from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
@@ -28,7 +28,7 @@ def render(report: Report, look: RenderOptions) -> str:
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     repository = report.kind == "repository"
     told = answer(report)
-    notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status != "works")]
+    notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status not in NO_FAULT)]
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
     if report.verdict != "problems" and not report.reply:

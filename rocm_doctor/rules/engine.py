@@ -17,7 +17,7 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
+from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, in_words, lowered, on_all, quoted, to_train_on
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
@@ -128,7 +128,9 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
 def _judged(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
     """The rows that say something, each with whether a condition is about a GPU: it is judged for each."""
     return tuple(
-        (row, any(name.startswith("gpu.") for name in row.when)) for row in matrix.rows if row.status != "works" or row.harmless
+        (row, any(name.startswith("gpu.") for name in row.when))
+        for row in matrix.rows
+        if row.status not in NO_FAULT or row.harmless
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rocm_doctor.matrix import Matrix, Support, Target
 from rocm_doctor.matrix.show_target import rows_about, with_code
 from rocm_doctor.matrix.tables import since, until
+from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
 from website import claims
@@ -105,7 +106,7 @@ def _names(targets: Sequence[Target]) -> tuple[str, ...]:
 
 
 def _further(matrix: Matrix, target: Target) -> str:
-    problems = sum(row.status != "works" for row, _ in rows_about(matrix, target))
+    problems = sum(row.status not in NO_FAULT for row, _ in rows_about(matrix, target))
     wheels = len(with_code(matrix, target.gfx))
     return f"{link(f'gpu/{target.gfx}', target.gfx)}: {problems} known problems, {wheels} torch builds with its code, component by component"
 
@@ -185,7 +186,7 @@ def _overrides(target: Target) -> Iterator[str]:
 def _problems(matrix: Matrix, target: Target) -> Iterator[str]:
     found = [(row, claims.of_row(row, rest)) for row, rest in rows_about(matrix, target)]
     for title, works in (("Known problems", False), ("Known to work", True)):
-        yield from _titled(title, (one for row, one in found if (row.status == "works") is works), target)
+        yield from _titled(title, (one for row, one in found if (row.status in NO_FAULT) is works), target)
 
 
 def _components(matrix: Matrix, target: Target) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Fact, Matrix
 from rocm_doctor.matrix.ranges import with_ranges
-from rocm_doctor.model import Row
+from rocm_doctor.model import NO_FAULT, Row
 from website import claims
 from website.claims import line, listed
 from website.text import Page, esc, heading, link, slug, table
@@ -50,7 +50,7 @@ def pages(matrix: Matrix) -> Iterator[Page]:
 
 
 def _listed(place: str, one: Library) -> str:
-    works = sum(row.status == "works" for row in one.rows)
+    works = sum(row.status in NO_FAULT for row in one.rows)
     counts = (works, len(one.rows) - works, len(one.facts))
     cells = "".join(f"<td>{number}</td>" for number in counts)
     return f'<tr><th scope="row">{link(f"library/{place}", esc(one.name))}</th>{cells}</tr>'
@@ -64,8 +64,8 @@ def _counted(one: Library) -> str:
 def _page(place: str, one: Library) -> Page:
     lines = []
     for title, rows in (
-        ("What works", [row for row in one.rows if row.status == "works"]),
-        ("Known problems", [row for row in one.rows if row.status != "works"]),
+        ("What works", [row for row in one.rows if row.status in NO_FAULT]),
+        ("Known problems", [row for row in one.rows if row.status not in NO_FAULT]),
     ):
         if rows:
             lines += [heading(2, title) + "\n", listed(map(claims.of_row, rows), f"{one.name}: {title.lower()}") + "\n"]

@@ -136,6 +136,9 @@ _OF_ROW: RowChecks = (
     ("title-form", lint_rows.title_form),
     ("range", lint_rows.ranges),
     ("grade", lint_rows.grades),
+    ("wrong-harmless", lint_rows.wrong_for_some),
+    ("allowed", lint_rows.allowed),
+    ("open-end", lint_rows.open_ends),
     ("quote", lint_citations.quotes),
 )
 
@@ -193,6 +196,7 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
 
 def _untyped(root: Path) -> Iterator[Problem]:
     """Lists of the catalog that have no type here carry provenance all the same."""
+    shorts = read_shorts(root)
     for path in sorted((root / "catalog").glob("*.yaml")):
         items = read_yaml(path) if path.stem not in SECTIONS else None
         for number, item in enumerate(items if isinstance(items, list) else ()):
@@ -203,6 +207,8 @@ def _untyped(root: Path) -> Iterator[Problem]:
             for field in ("sources", "grade", "checked"):
                 if not item.get(field):
                     yield Problem(f"catalog/{path.name}", line, field, "is missing", "provenance", str(item.get("name", number)))
+            for message in lint_citations.unaddressed(expanded(item, shorts).get("sources") or ()):
+                yield Problem(f"catalog/{path.name}", line, "sources", message, "source-form", str(item.get("name", number)))
 
 
 def _shorts(root: Path) -> Iterator[Problem]:

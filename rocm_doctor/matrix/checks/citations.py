@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
@@ -14,30 +14,31 @@ from rocm_doctor.versions import release
 
 _FORMS = (
     regex(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
-    regex(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
-    regex(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
-    regex(r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"),
-    regex(r"PyPI (wheels?|metadata) .+"),
-    regex(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
-    regex(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
-    regex(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
+    regex(r"field report: .+(\(.*20\d\d.*\)|\d.*)$"),
 )
-_OF_RELEASE = regex(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release notes|support)|/docs-(\d+\.\d+(?:\.\d+)?)/")
+_OF_RELEASE = regex(r"/docs-(\d+\.\d+(?:\.\d+)?)/")
 """A source that is about one ROCm release, and its number."""
 
 
 def source_form(entry: Any) -> Iterator[tuple[str, str]]:
-    """Every statement has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package. Entries
-    without a field for sources state nothing."""
+    """Every statement has a source, and each has an address or is a dated field report. Entries without a field for sources (phrases)
+    state nothing."""
     sources = getattr(entry, "sources", ())
     if not sources and hasattr(entry, "sources"):
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
-    for source in (*sources, *_of_ranges(entry)):
-        one = cited(source)
-        if not any(form.match(one.ref) for form in _FORMS):
-            yield "sources", f"`{one.ref}` is not a citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
+    yield from (("sources", message) for message in unaddressed((*sources, *_of_ranges(entry))))
+
+
+def unaddressed(sources: Iterable[str]) -> Iterator[str]:
+    """What is wrong with each source that a reader cannot open: it has no address and is no field report."""
+    for ref in (cited(source).ref for source in sources):
+        if not any(form.match(ref) for form in _FORMS):
+            yield (
+                f"`{ref}` is not a citation: give a URL, `owner/repo path@commit`, `PyPI wheels NAME VERSION: what` or "
+                "`field report: what (date)`"
+            )
 
 
 def _of_ranges(entry: Any) -> Iterator[str]:
@@ -86,4 +87,4 @@ def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
 
 def _release_of(source: Citation) -> tuple[int, ...] | None:
     found = _OF_RELEASE.search(source.ref)
-    return release(found[1] or found[2]) if found else None
+    return release(found[1]) if found else None

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.ranges import LINED
 from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Range, Row
@@ -15,6 +16,11 @@ from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
 _KEY = regex(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
 _NUMBER = regex(r"(>=|<=|==|!=|>|<)?\s*-?(0x[0-9a-f]+|\d+(\.\d+)?)\s*([kmgt]ib)?$", re.IGNORECASE)
+_METADATA = regex(
+    r"pypi\.org/project/.*(METADATA|metadata|Requires-|requirements|contents|\.py\b|code objects)|/(setup\.py|pyproject\.toml|build-rocm\.sh|wheels\.yml|requirements\S*\.txt)\b"
+)
+_REQUIRED = ("torch.version", "torch.release", "python.version")
+"""Facts besides packages whose version a package may require."""
 _BOUND = regex(r"\d+(?:\.\d+)*")
 
 
@@ -113,6 +119,31 @@ def grades(row: Row) -> Iterator[tuple[str, str]]:
     for name, grade in (("range_grade", row.range_grade), ("remedy_grade", row.remedy_grade)):
         if grade == row.grade:
             yield name, "same as `grade`; omit it"
+
+
+def wrong_for_some(row: Row) -> Iterator[tuple[str, str]]:
+    """Wrong results are never harmless: a fault that few meet is `degraded`."""
+    if row.status == "wrong" and row.harmless:
+        yield "harmless", "wrong results are not harmless; use `degraded` for a fault that few runs meet"
+
+
+def allowed(row: Row) -> Iterator[tuple[str, str]]:
+    """`works` rests on a run or a statement. What only metadata or build files say is `allowed`."""
+    sources = [f"{one.ref} {one.at}" for one in map(cited, row.sources)]
+    if row.status == "works" and not row.harmless and all(_METADATA.search(one) for one in sources):
+        yield "status", "works, but its sources are package metadata or build files alone; use `allowed`"
+
+
+def open_ends(row: Row) -> Iterator[tuple[str, str]]:
+    """A requirement that was read in releases of a package ends with the newest release read: the next one may ask for another."""
+    required = [name for name in row.when if name not in row.affected and (name.startswith("pkg.") or name in _REQUIRED)]
+    pinned = any(re.search(r"\d", row.when[name]) for name in required)
+    for fact, several in row.affected.items():
+        if pinned and fact.startswith("pkg.") and any(not (one.fixed or one.last_affected) for one in several):
+            yield (
+                f"affected.{fact}",
+                f"asks for {required[0]} {row.when[required[0]]} without an end; end it at the newest release read",
+            )
 
 
 def _part_fault(kind: Kind, part: str) -> str:
