@@ -91,7 +91,7 @@ def test_a_baseline_accepts_what_is_known_and_nothing_new(tmp_path: Path) -> Non
     old = tmp_path / "old.json"
     assert invoked(str(tmp_path), "--gpu", "gfx1100", "--format", "json", "-o", str(old)).exit_code == 1
     assert invoked(str(tmp_path), "--gpu", "gfx1100", "--baseline", str(old)).exit_code == 0
-    repository(tmp_path, Dockerfile_DOT_rocm="FROM rocm/dev-ubuntu-24.04:6.4\nENV PYTORCH_ROCM_ARCH=gfx942\n")
+    repository(tmp_path, Dockerfile_DOT_rocm="FROM rocm/dev-ubuntu-24.04:6.4\nENV PYTORCH_ROCM_ARCH=gfx942\nRUN make\n")
     assert invoked(str(tmp_path), "--gpu", "gfx1100", "--baseline", str(old)).exit_code == 1
 
 

@@ -258,9 +258,9 @@ def build_list(name: str, value: str) -> tuple[str, ...]:
     return tuple(one.partition(":")[0].lower() for one in re.split(r"[;,\s]+", value.strip()) if one)
 
 
-def in_list(targets: tuple[str, ...], gfx: str) -> bool:
-    """True if code that is built for these targets loads on a GPU."""
-    return covers(targets, gfx) is not False
+def in_list(targets: tuple[str, ...], gfx: str, override: str = "") -> bool:
+    """True if code that is built for these targets loads on a GPU, by itself or as the one that an override names."""
+    return covers(targets, gfx) is not False or bool(override and covers(targets, gfx, override))
 
 
 def first_rocm(gpu: str, matrix: Matrix) -> str:

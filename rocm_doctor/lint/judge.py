@@ -16,7 +16,7 @@ from rocm_doctor.lint.audience import For, audience
 from rocm_doctor.lint.edits import prove
 from rocm_doctor.lint.model import Audience, Environment, Fault, Place, Policy, Problem, Target, Unread
 from rocm_doctor.lint.rules import RULES
-from rocm_doctor.lint.rules.build_targets import lists
+from rocm_doctor.lint.rules.build_targets import has_target, lists
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.severity import severity
 from rocm_doctor.lint.torch import Torch, outcome
@@ -212,7 +212,7 @@ class _Judging:
         own = Environment("settings", Place("rocm-doctor.yaml", 1))
         known = {name for one in environments for name in (one.name, one.file)}
         missing = [word for word in self.policy.environments if "*" not in word and word not in known]
-        faults = [*self.policy.faults, *(Fault(Place(word.partition(" [")[0], 1), f"the declared environment {word} is not there", "Nothing is judged for it.") for word in missing if not self.named)]  # fmt: skip
+        faults = [*self.policy.faults, *(Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.") for word in missing if not self.named)]  # fmt: skip
         for fault in faults:
             yield Problem(
                 "repo.unreadable", fault.title, fault.cause, (fault.place,), own, target, key=(fault.title,), severity="error"
@@ -240,7 +240,7 @@ def is_plain(who: For) -> bool:
 def serves(case: Case) -> bool:
     """True if the literal text of an environment leads to code for the target's GPU."""
     gpu, torch = case.target.gpu, case.torch
-    built = [catalog.in_list(targets, gpu) for _, targets in lists(case)]
+    built = [has_target(targets, case) for _, targets in lists(case)]
     if isinstance(torch, Torch):
         if torch.vendor != "rocm" or (torch.gpus and not any(catalog.serves_family(family, gpu) for family in torch.gpus)):
             return False
@@ -249,7 +249,7 @@ def serves(case: Case) -> bool:
             return catalog.in_list(build.gfx, gpu)
         if torch.gpus or (torch.rocm and _supported(gpu, torch.rocm, case.matrix)):
             return True
-    return any(built)
+    return case.environment.builds and any(built)
 
 
 def _supported(gpu: str, rocm: str, matrix: Matrix) -> bool:

@@ -120,7 +120,8 @@ Step = Union[Install, Unread]
 class Environment(msgspec.Struct, frozen=True):
     """One thing that is installed or run: a requirements file, a project with one extra, the last stage of a Dockerfile, a service, a job,
     a script. `steps` are in their order; `files` are all that it was read from; `elsewhere`: a comment says that torch comes from
-    elsewhere; `label`: the part of the file that it is (an extra, a service, a job)."""
+    elsewhere; `label`: the part of the file that it is (an extra, a service, a job); `builds`: it compiles something, by make, CMake, a setup.py,
+    or pip from a repository."""
 
     kind: Kind
     place: Place
@@ -133,6 +134,7 @@ class Environment(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     elsewhere: bool = False
     faults: tuple[Fault, ...] = ()
+    builds: bool = False
 
     @property
     def file(self) -> str:
@@ -156,13 +158,14 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What is wrong in the text itself, whatever the GPU: a line that pip refuses, a file that is not there, a shell redirect."""
+    """What is wrong in the text itself, whatever the GPU. refused: a line that pip does not take; missing: an included file that is not
+    there; redirect: a version that the shell takes for a file; path: a requirement on the disk of its writer; policy: a declaration."""
 
     place: Place
+    kind: Literal["refused", "missing", "redirect", "path", "policy"]
     title: str
     cause: str
     sources: tuple[str, ...] = ()
-    edits: tuple[Edit, ...] = ()
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -37,7 +37,9 @@ def read(tree: Tree) -> Policy:
             if file.endswith(".toml"):
                 return Policy()
             return Policy(
-                faults=(Fault(Place(file, max(1, exc.line)), f"not read: {exc}", "Its targets and ignores do not count."),)
+                faults=(
+                    Fault(Place(file, max(1, exc.line)), "policy", f"not read: {exc}", "Its targets and ignores do not count."),
+                )
             )
         if root is not None and (root.items() or not file.endswith(".toml")):
             return _policy(root, file)
@@ -82,7 +84,7 @@ def _policy(root: Node, file: str) -> Policy:
 
 
 def _wrong(file: str, node: Node, title: str) -> Fault:
-    return Fault(Place(file, node.line), title, "This part of the file does not count.")
+    return Fault(Place(file, node.line), "policy", title, "This part of the file does not count.")
 
 
 def _target(name: str, node: Node, file: str, faults: list[Fault]) -> Target:

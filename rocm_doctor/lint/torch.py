@@ -18,7 +18,8 @@ from rocm_doctor.matrix import Matrix
 class Torch(NamedTuple):
     """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version` without its local part; `rocm`: its ROCm release
     (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `why` it is this
-    one; `asked`: the requirement; `literal`: nothing unread comes before it."""
+    one; `asked`: the requirement; `literal`: nothing unread comes before it;
+    `settled`: whatever was there before, this one is there now."""
 
     vendor: str
     version: str
@@ -31,6 +32,7 @@ class Torch(NamedTuple):
     source: Index | None = None
     literal: bool = True
     nightly: bool = False
+    settled: bool = False
 
     @property
     def local(self) -> str:
@@ -43,6 +45,7 @@ class Torch(NamedTuple):
 def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _of_image(one, matrix)
+    held = one.image.name if one.image else ""
     certain = True
     for step in one.steps:
         if isinstance(step, Unread):
@@ -50,8 +53,9 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         if one.elsewhere and not any(r.name == "torch" and catalog.build_by_local(r.specifier, r.url) for r in step.requirements):
             continue
-        then = _after(step, now, target, matrix)
+        then = _after(step, now, target, matrix, held)
         if isinstance(then, Torch) and then is not now:
+            certain = certain or then.settled
             now = then._replace(literal=certain and then.literal)
         elif then is not now:
             now = then
@@ -69,12 +73,12 @@ def _of_image(one: Environment, matrix: Matrix) -> Torch | Unread | None:
     return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
 
 
-def _after(step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix) -> Torch | Unread | None:
+def _after(step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, held: str) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
     before = None if step.apart else now
     asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
     if not asked:
-        return _required(step, before, now, target, matrix)
+        return _required(step, before, now, target, matrix, held)
     one = asked[-1]
     named = catalog.build_by_local(one.specifier, one.url)
     if isinstance(before, Unread) and not named and not step.upgrade:
@@ -137,7 +141,17 @@ def _resolved(step: Install, one: Requirement, named: tuple[str, str] | None, ta
             return Torch("none", version, named[1], one.place, why, asked=one, step=step)
         if named[0] == "rocm" and not one.url and (missing := _missing(one, named[1], asked, target, matrix)):
             return Torch("none", version, named[1], one.place, missing, asked=one, step=step)
-        return Torch(named[0], version, named[1], one.place, f"it is asked for as {one.url or one.specifier}", devices, one, step)
+        return Torch(
+            named[0],
+            version,
+            named[1],
+            one.place,
+            f"it is asked for as {one.url or one.specifier}",
+            devices,
+            one,
+            step,
+            settled=True,
+        )
     if "+" in one.specifier or one.url:
         return Unread(one.place, Reason.INDEX, True)
     if any(s.vendor == "unknown" for s, _ in asked):
@@ -235,7 +249,7 @@ def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
 
 
 def _required(
-    step: Install, before: Torch | Unread | None, now: Torch | Unread | None, target: Target, matrix: Matrix
+    step: Install, before: Torch | Unread | None, now: Torch | Unread | None, target: Target, matrix: Matrix, held: str
 ) -> Torch | Unread | None:
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
     if step.packages or step.tool in ("conda", "lock"):
@@ -266,7 +280,8 @@ def _required(
         entry = known.get(r.name)
         pin = entry.pins.get(catalog.pinned(r.specifier), "") if entry else ""
         public = all(s.vendor in ("pypi", "none") for s, _ in _sources(step, r.name)[0])
-        if entry and entry.torch == "exact" and not entry.newest and not entry.pins and public and before.vendor == "rocm":
+        exact = entry and entry.torch == "exact" and not entry.newest and not entry.pins
+        if exact and public and before.vendor == "rocm" and r.name not in held:
             return Torch(
                 "cuda",
                 "",
@@ -275,6 +290,7 @@ def _required(
                 f"each release of {r.name} on the package index requires one exact torch",
                 asked=r,
                 step=step,
+                settled=before.step is not None,
             )
         if pin and before.version and pin != before.version and public:
             return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", asked=r, step=step)

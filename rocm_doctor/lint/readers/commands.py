@@ -43,12 +43,14 @@ _RUNS_SCRIPT = frozenset(
     )
 )
 REDIRECT = regex(r"=+\s*\d")
-_VENVS = frozenset(("activate", "virtualenv", "venv"))
+_BUILDERS = frozenset(("make", "cmake", "ninja", "meson", "bazel", "hipcc"))
+_LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
+"""Variables that a command is given for itself to build something."""
 
 
 class Commands:
-    """Reads the commands of one text. `folders`: where a relative path may lie, best first; `hidden`: files of a requirements file that
-    no COPY brings are not the repository's."""
+    """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands run in a clone of
+    another repository; `clones`: the folders of such clones."""
 
     def __init__(self, tree: Tree, folders: Sequence[str], *, foreign: bool = False) -> None:
         self.tree, self.folders, self.foreign = tree, tuple(dict.fromkeys(folders)), foreign
@@ -58,6 +60,8 @@ class Commands:
         self.unread: list[Unread] = []
         self.files: list[str] = []
         self.elsewhere = False
+        self.builds = False
+        self.clones: set[str] = set()
 
     def take(self, commands: Iterator[Command | Unread]) -> None:
         """Add what the commands install and set."""
@@ -73,6 +77,7 @@ class Commands:
             self.steps.append(one)
 
     def _take(self, one: Command) -> None:
+        self.builds = self.builds or bool(one.words and any(_LIST_OF.search(name) for name, _ in one.assigned))
         for name, value in one.assigned:
             if value is None:
                 self.unread.append(Unread(one.place, Reason.VARIABLE))
@@ -86,6 +91,12 @@ class Commands:
             words.pop(0)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
         self._settings(words, one.place)
+        self.builds = (
+            self.builds
+            or program in _BUILDERS
+            or (program in _RUNS_SCRIPT and "./" in str(words[1:2]))
+            or words[1:2] == ["setup.py"]
+        )
         if _PYTHON.match(program):
             if words[1:3] == ["-m", "pip"]:
                 self._pip("pip", words[3:], one)
@@ -147,7 +158,7 @@ class Commands:
         flags: set[str] = set()
         for written in one.redirected:
             if REDIRECT.match(written):
-                self.faults.append(Fault(place, f"the shell takes `>{written}` for a file, not for a version",
+                self.faults.append(Fault(place, "redirect", f"the shell takes `>{written}` for a file, not for a version",
                                          "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
         waiting = ""
         for word in words:
@@ -201,7 +212,9 @@ class Commands:
         found = requirements.requirement(word, one.place)
         if isinstance(found, Requirement):
             asked.append(found)
+            self.builds = self.builds or found.url.startswith("git+") or found.url.endswith((".tar.gz", ".zip"))
         else:
+            self.builds = self.builds or "/" in word
             self._skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
 
     def _project(self, folder: str, extras: str, one: Command, asked: list[Requirement], files: list[str]) -> None:
@@ -209,6 +222,7 @@ class Commands:
         path = self._found(posixpath.join(folder, "pyproject.toml"), one)
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
         if declared is None:
+            self.builds = self.builds or self.foreign or one.folder not in ("", None)
             self._skip(Unread(one.place, Reason.SCRIPT, True))
         else:
             asked += declared
@@ -225,6 +239,7 @@ class Commands:
         indexes += found.indexes
         files += found.files
         self.files += found.files
+        self.faults += found.faults
         self.elsewhere = self.elsewhere or found.elsewhere
         for one_unread in found.unread:
             self._skip(one_unread)
@@ -233,6 +248,8 @@ class Commands:
         """The file of the repository that a path in a command names; None where that is not certain."""
         if one.folder is None or "://" in value or self.foreign:
             return None
+        if not self.clones.isdisjoint(f"{one.folder}/{posixpath.dirname(value)}".split("/")):
+            return None  # of another repository
         inside = one.folder.lstrip("/") if not one.folder.startswith("/") else ""
         name = posixpath.basename(value) if value.startswith("/") else value
         for folder in self.folders:
@@ -254,5 +271,5 @@ class Commands:
 
 
 _OPTION_LIST = regex(
-    r"(?:-D)?((?:CMAKE_HIP_ARCHITECTURES|(?:AMD)?GPU_TARGETS|PYTORCH_ROCM_ARCH|GPU_ARCHS|--offload-arch|--amdgpu-target))=((?:gfx[0-9a-f]+[:+\w-]*[;,]?)+)$"
+    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=((?:gfx[0-9a-f]+[:+\w-]*[;,]?)+)$"
 )

@@ -135,7 +135,7 @@ def _service(tree: Tree, name: str, node: Node, path: str, lines: list[str]) -> 
     return Environment(
         "service", place(node), name, image=built.image if built else image, steps=built.steps if built else (),
         variables=tuple({v.name: v for v in (*(built.variables if built else ()), *variables)}.values()), service=_devices(node, place),
-        unread=tuple(unread), files=(path, *(built.files if built else ())), elsewhere=built.elsewhere if built else False,
+        unread=tuple(unread), files=(path, *(built.files if built else ())), elsewhere=built.elsewhere if built else False, builds=built.builds if built else False,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ _FROM = regex(r"(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?\s*$", re.I)
 _PAIR = regex(r'([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s"\']*)')
 _FLAGS = regex(r"(?:--[a-z-]+(?:=\S+)?\s+)*")
 _HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
-_CLONE = regex(r"\bgit\s+clone\b")
+_CLONE = regex(r"\bgit\s+clone\s+([^\n;&|\\]*)")
 
 
 class Instruction(NamedTuple):
@@ -77,7 +77,7 @@ def _environment(
     return Environment(
         "image", Place(path, chain[-1].line if label else 1), label, image=image, steps=(*first, *commands.steps),
         variables=tuple({one.name: one for one in reading.variables}.values()), unread=(*first, *commands.unread),
-        files=(path, *commands.files), elsewhere=commands.elsewhere or ELSEWHERE.search(text) is not None, faults=tuple(commands.faults),
+        files=(path, *commands.files), elsewhere=commands.elsewhere or ELSEWHERE.search(text) is not None, faults=tuple(commands.faults), builds=commands.builds,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ class _Reading:
         self.commands = Commands(tree, _folders(path))
         self.variables: list[Variable] = []
         self.names: dict[str, str] = {}
-        self.copied = self.cloned = False
+        self.copied = self.inside_clone = False
         self.taken: list[Stage] = []
 
     def take(self, stage: Stage) -> None:
@@ -99,12 +99,22 @@ class _Reading:
                 self._assign(one)
             elif one.name in ("COPY", "ADD"):
                 self._copy(one)
+            elif one.name == "WORKDIR":
+                self.inside_clone = not self.commands.clones.isdisjoint(one.words.strip("/").split("/"))
             elif one.name == "RUN":
                 before = len(self.commands.variables)
-                self.cloned = self.cloned or _CLONE.search(one.text) is not None
-                self.commands.foreign = self.cloned and not self.copied
+                self._clone(one.text)
+                self.commands.foreign = self.inside_clone and not self.copied
                 self.commands.take(shell.parse(_FLAGS.sub("", one.text, 1), self.path, one.line, self.names))
                 self.variables += self.commands.variables[before:]
+
+    def _clone(self, text: str) -> None:
+        """Keep the names of folders that hold clones of other repositories; one whose name is not literal may be any."""
+        for found in _CLONE.finditer(text):
+            words = [w for w in found[1].split() if not w.startswith("-") and not w.isdigit()]
+            target = words[-1].strip("\"'") if words else "$"
+            self.inside_clone = self.inside_clone or "$" in target or target == "."
+            self.commands.clones.add(target.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"))
 
     def _assign(self, one: Instruction) -> None:
         for key, raw in _pairs(one):
@@ -135,7 +145,7 @@ class _Reading:
                 self.take(stage)
 
 
-_FROM_STAGE = regex(r"--from=(\S+)")
+_FROM_STAGE = regex(r"(?:--|,)from=([\w.-]+)")
 _PACKAGES = regex(
     r"site-packages|dist-packages|venv|/install|/opt/conda|/wheels|\.whl|/dist|/usr/local(?:\s|/lib)|/root/\.local|/app|/workspace"
 )

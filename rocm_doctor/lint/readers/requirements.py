@@ -122,6 +122,7 @@ class _Reading:
                 self.faults.append(
                     Fault(
                         place,
+                        "missing",
                         f"it includes {value}, which is not in the repository",
                         "pip stops at a requirements file that it cannot open.",
                     )
@@ -141,13 +142,13 @@ class _Reading:
             if one.url.startswith("file:///") and not self.on_a_disk:
                 self.on_a_disk = True
                 cause = f"pip takes it from {one.url[:120]} alone, and stops where there is no such path: name a version."
-                self.faults.append(Fault(place, f"{one.name} is taken from a path of its writer's disk", cause))
+                self.faults.append(Fault(place, "path", f"{one.name} is taken from a path of its writer's disk", cause))
         elif one is Reason.MISSING:
             self.unread.append(Unread(place, one, True))
         else:
             self.unread.append(Unread(place, Reason.SYNTAX))
             self.refused.append(
-                Fault(place, "pip does not take this line", "It is no requirement: pip installs nothing of the file.")
+                Fault(place, "refused", "pip does not take this line", "It is no requirement: pip installs nothing of the file.")
             )
 
 

@@ -31,7 +31,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     return [
         Environment(
             "script", Place(path, 1), steps=tuple(reading.steps), variables=tuple(reading.variables), unread=tuple(reading.unread),
-            files=(path, *reading.files), faults=tuple(reading.faults),
+            files=(path, *reading.files), faults=tuple(reading.faults), builds=reading.builds,
             elsewhere=reading.elsewhere or ELSEWHERE.search(text) is not None,
         )
     ]  # fmt: skip

@@ -23,7 +23,9 @@ RELEVANT = regex(
     r"|HSA_OVERRIDE|ROCR_VISIBLE|HIP_VISIBLE|_ARCHS?\b|GPU_TARGETS|gfx\d|\brocm\b"
 )
 """What a command has to do with the GPU stack: a text without any of it is not parsed, and a branch without it is not counted."""
-_CALLS = regex(r"(?:^|[\s;&|(])(?:\./|(?:bash|sh|source|\.|make|eval)\s|python[\d.]*\s+\S+\.py\b)|\|\s*(?:ba)?sh\b", re.M)
+_CALLS = regex(
+    r"(?:^|[\s;&|(])(?:\./|(?:bash|sh|source|\.|c?make|ninja|hipcc|eval)(?:\s|$)|python[\d.]*\s+\S+\.py\b)|\|\s*(?:ba)?sh\b", re.M
+)
 """What runs something else, which may install anything."""
 _SHELLS = frozenset(("sh", "bash", "zsh", "python", "python3"))
 _SIMPLE = regex(r"\$(?:\{(\w+)\}|(\w+))")

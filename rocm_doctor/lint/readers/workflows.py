@@ -102,7 +102,7 @@ def _job(
     unread = [Unread(place(condition), Reason.EXPRESSION)] if condition and reading.steps else []
     return Environment(
         "job", place(job), name, image=started, steps=tuple(reading.steps), variables=(*variables, *reading.variables),
-        unread=(*reading.unread, *unread), files=(path, *reading.files), faults=tuple(reading.faults), elsewhere=reading.elsewhere,
+        unread=(*reading.unread, *unread), files=(path, *reading.files), faults=tuple(reading.faults), builds=reading.builds, elsewhere=reading.elsewhere,
     )  # fmt: skip
 
 

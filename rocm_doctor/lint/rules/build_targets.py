@@ -9,6 +9,7 @@ from rocm_doctor.lint.catalog import Library
 from rocm_doctor.lint.model import Edit, Problem, Variable
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
+from rocm_doctor.rules.override import NAME
 
 _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
@@ -19,10 +20,16 @@ def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
     return [(v, targets) for v, targets in found if targets]
 
 
+def has_target(targets: tuple[str, ...], case: Case) -> bool:
+    """True if code for these targets loads on the target's GPU, by itself or through the override of the environment."""
+    override = next((v.value for v in case.environment.variables if v.name == NAME), "")
+    return catalog.in_list(targets, case.target.gpu, override)
+
+
 def build_lists(case: Case) -> Iterator[Problem]:
     """`arch.not-in-build` for the lists of build targets of an environment that leave the target's GPU out: one finding for all of them."""
     every = lists(case)
-    left = [(v, targets) for v, targets in every if not catalog.in_list(targets, case.target.gpu)]
+    left = [(v, targets) for v, targets in every if not has_target(targets, case)]
     if not left:
         return
     (first, targets), more = left[0], len(left) - 1
@@ -34,7 +41,7 @@ def build_lists(case: Case) -> Iterator[Problem]:
         f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left), case.environment, case.target,
         key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
         # Where another list has the GPU, what leaves it out is a part that can be done without; a job builds for its own runner.
-        stops=case.environment.kind in ("image", "script") and len(left) == len(every),
+        stops=case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every),
         remedies=tuple(_remedies(first, library, case.target.gpu)) if not more else (),
     )  # fmt: skip
 

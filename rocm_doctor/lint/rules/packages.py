@@ -42,6 +42,8 @@ def cuda_only(case: Case) -> Iterator[Problem]:
     names = {r.name for r in case.environment.requirements}
     for step, r in _asked(case):
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
+        if case.environment.image and r.name in case.environment.image.name:
+            continue  # the image has its own build
         if one is None or r.url or "+" in r.specifier or not _public(step, r.name, case.matrix):
             continue
         if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:

@@ -20,5 +20,6 @@ def faults(case: Case) -> Iterator[Problem]:
             (fault.place,),
             case.environment,
             case.target,
+            key=(fault.kind, fault.place.file),  # one cause for each file
             sources=fault.sources or (_FORMAT,),
         )
