@@ -24,7 +24,6 @@ _OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch
 """Judged by what only a machine says, about the target alone, or by a rule of lint's own."""
 _STOPS = frozenset((
     "arch.not-in-build", "arch.dropped-by-rocm", "arch.blas-missing", "arch.override-wrong", "version.python-unsupported", "version.rocm-mismatch",
-    "version.torch-regression", "numeric.wrong-result",
 ))  # fmt: skip
 """What ends training, where a rule says error: the rest goes on in another way."""
 
