@@ -155,6 +155,11 @@ def test_names_before_torch_knew_the_target() -> None:
     assert gpu == {"marketing_name": "AMD Instinct MI210"}
 
 
+def test_a_card_that_the_driver_has_no_name_for_is_its_device_id() -> None:
+    text = REPORT.replace("AMD Instinct MI210 (gfx90a:sramecc+:xnack-)", "Device 66a1")
+    assert gpus(collect_env, text) == [{"marketing_name": "Device 66a1", "device_id": 0x66A1}]
+
+
 def test_reading_names_the_line() -> None:
     reading = notes(collect_env, "words\n" + REPORT).facts["torch.version"].readings[0]
     assert (reading.place, reading.quote) == ("line 3", "PyTorch version: 2.9.1+rocm6.4")

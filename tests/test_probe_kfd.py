@@ -13,6 +13,7 @@ from rocm_doctor.model import Fact
 from rocm_doctor.probes.kernel.kfd import address, gfx_name, probe
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.sources.live.kernel import kernel_files
+from rocm_doctor.sources.paste import cut
 
 NODE = (
     "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\n"
@@ -131,6 +132,29 @@ def test_printed_topologies(text: str) -> None:
         "0000:63:00.0",
         1,
     )
+
+
+AVAILABLE = """\
+$ rocprofv3-avail info
+GPU:0
+
+cpu_cores_count               : 0
+simd_count                    : 240
+runtime_visibility            : {'hsa': 1, 'hip': 1}
+wave_front_size               : 64
+cu_count                      : 60
+simd_per_cu                   : 4
+gfx_target_version            : 90006
+name                          : gfx906
+product_name                  : AMD Radeon VII
+node_id                       : 1
+"""
+
+
+def test_rocprofv3_avail_prints_a_topology() -> None:
+    (gpu,) = gpus(probe(Artifacts(cut(AVAILABLE, "ticket.md"))))
+    wanted = {"gfx": "gfx906", "compute_units": 60, "wavefront_size": 64, "marketing_name": "AMD Radeon VII"}
+    assert {key: values(gpu).get(key) for key in wanted} == wanted
 
 
 @given(st.integers(), st.integers())

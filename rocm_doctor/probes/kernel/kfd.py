@@ -36,6 +36,7 @@ from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
 _FILE = regex(rf"(?:^|/){_INSIDE}$")
 _HEADING = regex(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
+_COLON = regex(r"(?<=\w)\s+:\s+(?=\S)")
 _FRAME_BUFFER = ("1", "2")
 """Heap types of device memory: public (visible to the CPU) and private."""
 _LINKS = {"2": "pcie", "11": "xgmi"}
@@ -89,6 +90,8 @@ def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -
     for key, name, value in _told(number, {name: entry.number or 0 for name, entry in properties.items()}):
         if value is not None and name in properties:
             result.record(key, value, properties[name].reading, into)
+    if product := properties.get("product_name"):
+        result.record("marketing_name", product.value, product.reading, into)
     _memory(result, node, into)
     _links(result, node, into)
 
@@ -151,11 +154,14 @@ def _links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
 
 
 def _printed(artifact: Artifact) -> dict[int, _Node]:
-    """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another."""
+    """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another.
+
+    `rocprofv3-avail info` prints the properties of each GPU as `simd_count : 240`, with the product's name.
+    """
     nodes: dict[int, _Node] = {}
     number, name = 0, "properties"
     for place, line in enumerate(artifact.text.splitlines(), 1):
-        line = line.strip()
+        line = _COLON.sub(" ", line.strip(), count=1)
         if heading := _HEADING.match(line):
             number, name = int(heading.group(1)), heading.group(2)
             line = line[heading.end() :]

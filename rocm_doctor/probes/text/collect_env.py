@@ -63,6 +63,8 @@ _LANDMARKS = (
 )
 _BEFORE, _AFTER = 300, 40_000
 _KERNEL = regex(r"Linux-(\S+?)-(?:x86_64|aarch64|ppc64le|amd64)\b")
+_UNNAMED = regex(r"Device ([0-9a-f]{4})")
+"""What old drivers print for a card that their list of names lacks: its PCI device id."""
 _GPU = regex(r"(?:GPU \d+: )?(.*?)\s*(?:\(((gfx[0-9a-f]{3,5})(?::[\w+:-]*)?)\)|NoGCNArchNameOnOldPyTorch)?$")
 _PIP = regex(r"\[pip3?\] ([A-Za-z][\w.-]*)(?:==| \()([\w.+!-]+)")
 _CONDA = regex(r"\[conda\] ([A-Za-z][\w.-]*)[ \t]+(\d[\w.+!-]*)[ \t]")
@@ -180,6 +182,8 @@ def _gpu(result: ProbeResult, values: Values) -> None:
         return
     gpu: dict[str, Fact] = result.listing(complete=False).gpu()
     result.record("marketing_name", found.group(1), reading, gpu)
+    if unnamed := _UNNAMED.fullmatch(found.group(1)):
+        result.record("device_id", int(unnamed.group(1), 16), reading, gpu)
     if found.group(3):
         result.record("gfx", found.group(3), reading, gpu)
         result.record("isa", f"amdgcn-amd-amdhsa--{found.group(2)}", reading, gpu)

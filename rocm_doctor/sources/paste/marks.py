@@ -63,7 +63,7 @@ STARTS: tuple[Mark, ...] = (
     *_marks("pip", "Package", fits=r"Package(?:\s+|:? +\| +)Version\b"),
     *_marks("pip", "torch", "pytorch-triton", "triton", "rocm", "transformers", "accelerate", "bitsandbytes", "peft", "numpy",
             fits=r"[\w-]+\s+\d+\.\d\S*(?:\s|$)"),
-    *_marks("kfd", "simd_count ", "gfx_target_version ", "cpu_cores_count ", "lds_size_in_kb ", "simd_per_cu ", fits=r"\w+ \d+$"),
+    *_marks("kfd", "simd_count ", "gfx_target_version ", "cpu_cores_count ", "lds_size_in_kb ", "simd_per_cu ", fits=r"\w+\s+(?::\s+)?\d+$"),
     *_marks("sysinfo", "workload_name,"),
 )  # fmt: skip
 
