@@ -178,3 +178,18 @@ def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
 
 def test_a_machine_in_order_has_no_first_step() -> None:
     assert plan({"kfd.openable": True}).elsewhere == ()
+
+
+def test_a_choice_of_gpus_that_is_wrong_is_cured_by_the_variable_and_by_no_other_torch() -> None:
+    """HIP_VISIBLE_DEVICES=0 leaves only the processor's own GPU, for which the installed torch has no code."""
+    have: dict[str, Value] = {
+        "torch.version": "2.10.0+rocm7.1",
+        "torch.build": "rocm",
+        "torch.rocm": "7.1",
+        "torch.family": "bundled",
+    }
+    chosen = machine({**have, "env.HIP_VISIBLE_DEVICES": "0"}, ("gfx1036", True), ("gfx1100", False))
+    gpus = tuple(Gpu({**gpu.facts, "visible": Fact(n == 0)}) for n, gpu in enumerate(chosen.base.gpus))
+    made = answer(msgspec.structs.replace(chosen, base=msgspec.structs.replace(chosen.base, gpus=gpus)), known(MATRIX))
+    assert made.keeps
+    assert [(v.name, v.value) for v in made.variables] == [("HIP_VISIBLE_DEVICES", "1")]

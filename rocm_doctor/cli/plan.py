@@ -132,7 +132,8 @@ def here(python: str | None, matrix: Matrix) -> Report:
 def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
     yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
-    yield from (f"  {command.text}" for one in report.findings if one.leads for command in one.commands if one.severity != "note")
+    offered = [command.text for one in report.findings if one.leads and one.severity != "note" for command in one.commands]
+    yield from (f"  {line}" for line in offered if not line.startswith("rocm-doctor "))
     in_wsl = report.snapshot.get("wsl").value is True
     for step in known_of.steps if in_wsl else ():
         if "wsl" in step.systems and step.commands:

@@ -68,11 +68,13 @@ class StackJudge(msgspec.Struct, frozen=True):
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
         else:
             found, _ = judge(snapshot, _NO_LOGS, self._among(snapshot), RULES)
-        return [f for f in found if f.fingerprint not in self.before and not self._unset_here(f)]
+        return [f for f in found if f.fingerprint not in self.before and not self._set_here(f)]
 
-    def _unset_here(self, finding: Finding) -> bool:
-        """True if a command of the finding unsets a variable that is set in this shell: that cures it, whatever is installed."""
-        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) for name in unset(finding))
+    def _set_here(self, finding: Finding) -> bool:
+        """True if a command of the finding changes or unsets a variable that is set in this shell: that cures it, whatever is
+        installed."""
+        names = (*unset(finding), *(name for name, _ in exports(finding)))
+        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) for name in names)
 
     def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""

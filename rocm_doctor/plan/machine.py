@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from rocm_doctor.facts.derive import derived
+from rocm_doctor.facts.derive import HIP, ROCR, derived
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
@@ -149,5 +149,7 @@ def with_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str
 
 
 def _gone(name: str, replaced: Container[str]) -> bool:
+    if name.removeprefix("env.") in (ROCR, *HIP):
+        return False  # the user's choice of GPUs, from which their `visible` was worked out
     package = _package(name)
     return name.startswith(_OF_TORCH) or (bool(package) and (package in TORCH or package in replaced))
