@@ -301,6 +301,10 @@ class Subject(NamedTuple):
 THE_MACHINE = Subject()
 
 
+GUESS = "differential"
+"""Origin of a finding that the differential alone made: no row and no rule found it."""
+
+
 class Finding(msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 

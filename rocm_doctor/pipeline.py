@@ -124,7 +124,8 @@ def judge(
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
-    findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind)
+    improbable = weighing.improbable() if weighing else ()
+    findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind, improbable)
     findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
     findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]

@@ -141,6 +141,20 @@ def test_a_guess_shows_no_percentage_and_no_word_of_the_model() -> None:
     assert all("because report.md line" in " ".join(part.split()) for part in text.split("Also possible:")[1:])
 
 
+def test_a_guess_that_is_less_likely_than_not_removes_nothing() -> None:
+    """A third of all first answers are guesses like this one; a wrong one must not cost the person his driver or his torch."""
+    report = pasted(
+        "Since a while my Radeon RX 7900 XTX stops in the middle of a training, amdgpu-dkms is installed. No idea why."
+    )
+    guesses = [f for f in report.findings if f.origin == "differential"]
+    shares = {one.id: one.probability for one in report.differential}
+    assert any(shares[f.id] < 0.5 for f in guesses)
+    for one in guesses:
+        if shares[one.id] < 0.5:
+            assert {c.effect for c in one.commands} <= {"reads", "environment"}, one.commands
+            assert all("uninstall" not in c.text for c in one.commands)
+
+
 def test_json_keeps_the_probabilities() -> None:
     report = pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint.")
     kept = msgspec.json.decode(render("json", report, RenderOptions()))

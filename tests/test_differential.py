@@ -13,10 +13,10 @@ from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_text
-from rocm_doctor.differential.judge import HYPOTHESES, ORIGIN
+from rocm_doctor.differential.judge import GUESS, HYPOTHESES
 from rocm_doctor.differential.relations import of_snapshot
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Report
+from rocm_doctor.model import GUESS, Report
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.paste import cut
 
@@ -70,7 +70,7 @@ def test_the_findings_follow_the_differential() -> None:
 
 def test_less_likely_hypotheses_are_alternatives_that_a_person_is_not_shown_in_full() -> None:
     report = judged(VAGUE)
-    hypotheses = [f for f in report.findings if f.origin == ORIGIN]
+    hypotheses = [f for f in report.findings if f.origin == GUESS]
     assert 1 < len(hypotheses) <= HYPOTHESES
     assert [f.alternative for f in hypotheses] == [f is not report.findings[0] for f in hypotheses]
     text = render("text", report, RenderOptions())

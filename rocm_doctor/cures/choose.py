@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -10,15 +10,36 @@ from rocm_doctor.coords import coord
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
+from rocm_doctor.model import GUESS, Artifact, Diagnosis, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
 
 
-def cured(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
-    """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
-    return [_cured(one, snapshot, logs, matrix, kind) for one in findings]
+def cured(
+    findings: Iterable[Finding],
+    snapshot: Snapshot,
+    logs: Logs,
+    matrix: Matrix,
+    kind: ReportKind,
+    improbable: Collection[str] = (),
+) -> list[Finding]:
+    """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own.
+
+    `improbable`: diagnoses that are less likely than not. A guess at one of these gives no command that removes something or changes
+    the system: wrong in most cases, that would cost more than it helps.
+    """
+    made = [_cured(one, snapshot, logs, matrix, kind) for one in findings]
+    return [_harmless(one) if one.origin == GUESS and one.id in improbable else one for one in made]
+
+
+_CHANGES = ("login", "system", "reboot", "destructive")
+
+
+def _harmless(one: Finding) -> Finding:
+    """The finding without commands that remove a package or change the system."""
+    kept = tuple(c for c in one.commands if c.effect not in _CHANGES and " uninstall " not in c.text)
+    return msgspec.structs.replace(one, commands=kept)
 
 
 QUESTION = "question"

@@ -10,7 +10,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Likely, Similar, Snapshot
 
 SHOWN = 0.36
-"""Likeness from which on a solved report is shown. On threads kept for testing 24 of 25 of these have the diagnosis of the thread."""
+"""Likeness from which on a solved report is shown. On threads kept for testing 93 % of these have the diagnosis of the thread."""
 CURES = 0.45
 """Likeness from which on its fix is the fix, where no condition of a cure chose a better one."""
 _GENERAL = ("none", "no cure", "not seen")

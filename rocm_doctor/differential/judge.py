@@ -17,7 +17,7 @@ from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import in_words, of_findings, of_text
 from rocm_doctor.differential.relations import fact_of, of_snapshot
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Finding, Likely, Reading, Similar, Snapshot
+from rocm_doctor.model import GUESS, Artifact, Finding, Likely, Reading, Similar, Snapshot
 from rocm_doctor.rules.findings import finding
 
 SHOWN = 5
@@ -38,8 +38,6 @@ TIMES = 10
 """How many times as probable as a finding of more than low confidence a hypothesis has to be to come before it."""
 MOST_SIMILAR = 3
 """Solved reports beside a diagnosis, at most."""
-ORIGIN = "differential"
-"""Origin of a finding that no row made."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _MANY_WORDS = 25
@@ -74,6 +72,10 @@ class Differential(msgspec.Struct, frozen=True):
         """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
         return model.gains(self.model, list(self.shares.values()), fact_of)
 
+    def improbable(self) -> frozenset[str]:
+        """The diagnoses that are less likely than not."""
+        return frozenset(name for name, share in self.shares.items() if share < PROBABLE)
+
     def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
         """The findings in the order of the differential, with hypotheses where it names what no row found.
 
@@ -88,7 +90,7 @@ class Differential(msgspec.Struct, frozen=True):
         found.sort(key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
         none = self.shares.get(model.NONE, 0.0)
         return [
-            msgspec.structs.replace(f, alternative=n > 0 or self.shares[f.id] < none) if f.origin == ORIGIN else f
+            msgspec.structs.replace(f, alternative=n > 0 or self.shares[f.id] < none) if f.origin == GUESS else f
             for n, f in enumerate(found)
         ]
 
@@ -169,7 +171,7 @@ def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
         confidence="low",
         evidence=_quotes(made.lines, made.features[top.id]),
         grade="field",
-        origin=ORIGIN,
+        origin=GUESS,
     )
 
 

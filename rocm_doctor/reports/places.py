@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Finding, Reading, Report
+from rocm_doctor.model import GUESS, Finding, Reading, Report
 
 _GPU = regex(r"(GPUs? [\d, -]+) \((gfx\w+)\)")
 _LINE = regex(r"line (\d+)")
@@ -41,7 +41,7 @@ SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
 
 def certainty(finding: Finding) -> str:
     """Severity and confidence in words: `error`, `warning, a hypothesis`; `a guess` for what the differential says alone."""
-    if finding.origin == "differential":
+    if finding.origin == GUESS:
         return "a guess from the words of the text"
     return finding.severity + SURE[finding.confidence]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.facts.speed import measured
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
+from rocm_doctor.model import GUESS, Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.checks import has_code, not_judged
@@ -37,7 +37,7 @@ def verdict(
     roots = [f for f in serious if f.leads] or [f for f in serious if not f.alternative]
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
-        guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
+        guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == GUESS else "most likely: "
         target = f"for {_declared(snapshot)}: " if snapshot.get("declared").value is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
     answer = reply.words if reply else support_answer(snapshot, matrix)
