@@ -13,7 +13,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_text
-from rocm_doctor.differential.judge import GUESS, HYPOTHESES
+from rocm_doctor.differential.judge import HYPOTHESES
 from rocm_doctor.differential.relations import of_snapshot
 from rocm_doctor.matrix import load
 from rocm_doctor.model import GUESS, Report

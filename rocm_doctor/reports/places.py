@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -61,6 +62,8 @@ class Answer(NamedTuple):
 
 
 MOST_POSSIBLE = 2
+_QUOTED = 110
+"""Characters of a line that is quoted as a reason."""
 
 
 def answer(report: Report) -> Answer:
@@ -84,7 +87,8 @@ def because(finding: Finding) -> str:
     if first is None:
         return ""
     at = f"{first.artifact} {first.place}".strip()
-    return f'because {at} says "{first.quote}"' if first.origin == "text" else f"because {first.quote or at}"
+    quote = textwrap.shorten(first.quote, _QUOTED, placeholder=" ...")
+    return f'because {at} says "{quote}"' if first.origin == "text" else f"because {quote or at}"
 
 
 def first_sentence(text: str) -> str:
