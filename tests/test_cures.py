@@ -40,7 +40,7 @@ def told(one: Finding) -> str:
          ["ROCm 6.4.1", "--gpu gfx1031 --index rocm6.4"]),
         # torch that is not ROCm: the commands of plan, and the constraint that keeps it
         ("RX 7900 XTX, Python 3.12, Ubuntu. torch 2.9.1+cu128, torch.cuda.is_available() is False: Found no NVIDIA driver on your system",
-         "version.torch-not-rocm", ["pip install 'torch[device-gfx1100]", "PIP_CONSTRAINT"]),
+         "version.torch-not-rocm", ["pip install", "+rocm", "--index-url https://", "PIP_CONSTRAINT"]),
         # containers by runtime
         ("In podman on Fedora: RuntimeError: No HIP GPUs are available. On the host rocminfo lists the RX 7900 XTX, the container"
          " gets no /dev/kfd.", "access.container", ["keep-groups", "podman run"]),
