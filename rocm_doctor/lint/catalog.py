@@ -226,7 +226,8 @@ class OtherSystem(msgspec.Struct, frozen=True):
 
 
 class RequiresTorch(msgspec.Struct, frozen=True):
-    """An entry of catalog/requires_torch.yaml: packages that bring torch with them."""
+    """An entry of catalog/requires_torch.yaml: packages that bring torch with them. `newest`: the torch that the newest release requires;
+    `pins`: the one that a release requires; `through`: what they require without an upper bound."""
 
     name: str
     torch: str
@@ -236,6 +237,7 @@ class RequiresTorch(msgspec.Struct, frozen=True):
     checked: str
     newest: str = ""
     pins: dict[str, str] = {}
+    through: str = ""
 
 
 def brings_torch(matrix: Matrix) -> dict[str, RequiresTorch]:

@@ -6,7 +6,10 @@ a package from the first index that has it, extra indexes first. Where an index,
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, Union
+
+import msgspec
 
 from rocm_doctor import versions
 from rocm_doctor.lint import catalog
@@ -45,7 +48,9 @@ class Torch(NamedTuple):
 def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _of_image(one, matrix)
-    held = one.image.name if one.image else ""
+    there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
+    if one.image and not target.python and (python := catalog.image_facts(one.image.name, matrix).python):
+        target = msgspec.structs.replace(target, python=python)
     certain = True
     for step in one.steps:
         if isinstance(step, Unread):
@@ -53,12 +58,13 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         if one.elsewhere and not any(r.name == "torch" and catalog.build_by_local(r.specifier, r.url) for r in step.requirements):
             continue
-        then = _after(step, now, target, matrix, held)
+        then = _after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
             certain = certain or then.settled
             now = then._replace(literal=certain and then.literal)
         elif then is not now:
             now = then
+        there |= {r.name for r in step.requirements}
     return now
 
 
@@ -73,12 +79,14 @@ def _of_image(one: Environment, matrix: Matrix) -> Torch | Unread | None:
     return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
 
 
-def _after(step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, held: str) -> Torch | Unread | None:
+def _after(
+    step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, there: frozenset[str]
+) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
     before = None if step.apart else now
     asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
     if not asked:
-        return _required(step, before, now, target, matrix, held)
+        return _required(step, before, now, target, matrix, there)
     one = asked[-1]
     named = catalog.build_by_local(one.specifier, one.url)
     if isinstance(before, Unread) and not named and not step.upgrade:
@@ -175,7 +183,7 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
 def _first(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
     for source, index in asked:
         offer = _offer(source, one, target, matrix)
-        return _from(source, index, one, offer, matrix)
+        return _from(source, index, one, offer, matrix, target.python)
     raise AssertionError("an installer asks one index at least")
 
 
@@ -185,7 +193,7 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
     there = [(s, i, v) for s, i, v in offers if v is not None]
     if not there:
         source, index = next(((s, i) for s, i in asked if s.vendor == "rocm"), asked[0])
-        return _from(source, index, one, None, matrix)
+        return _from(source, index, one, None, matrix, target.python)
     open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
     if open_ and len(there) > 1:
         return _from(*open_, one, "", matrix)._replace(literal=False)
@@ -201,12 +209,13 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
     return found
 
 
-def _from(source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix) -> Torch:
+def _from(source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix, python: str = "") -> Torch:
     where = index.url if index else "the package index"
     if version is None:
         builds = catalog.builds_on(matrix, source.rocm)
+        for_python = f" for Python {python}" if python else ""
         has = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
-        return Torch("none", "", source.rocm, one.place, f"{where} has no torch {one.specifier} ({has})", source=index)
+        return Torch("none", "", source.rocm, one.place, f"{where} has no torch{one.specifier}{for_python} ({has})", source=index)
     vendor = "cuda" if source.vendor in ("pypi", "none") else source.vendor
     return Torch(
         vendor, version, source.rocm, one.place, f"it comes from {where}", source.gpus, source=index, nightly=source.nightly
@@ -249,7 +258,12 @@ def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
 
 
 def _required(
-    step: Install, before: Torch | Unread | None, now: Torch | Unread | None, target: Target, matrix: Matrix, held: str
+    step: Install,
+    before: Torch | Unread | None,
+    now: Torch | Unread | None,
+    target: Target,
+    matrix: Matrix,
+    there: frozenset[str],
 ) -> Torch | Unread | None:
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
     if step.packages or step.tool in ("conda", "lock"):
@@ -281,7 +295,7 @@ def _required(
         pin = entry.pins.get(catalog.pinned(r.specifier), "") if entry else ""
         public = all(s.vendor in ("pypi", "none") for s, _ in _sources(step, r.name)[0])
         exact = entry and entry.torch == "exact" and not entry.newest and not entry.pins
-        if exact and public and before.vendor == "rocm" and r.name not in held:
+        if exact and public and before.vendor == "rocm" and r.name not in there:
             return Torch(
                 "cuda",
                 "",
@@ -292,6 +306,11 @@ def _required(
                 step=step,
                 settled=before.step is not None,
             )
+        if public and before.vendor == "rocm" and before.version and entry and not r.specifier and r.name not in there:
+            needs = known.get(entry.through, entry) if entry.through not in there else entry
+            if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):
+                why = f"the newest release of {entry.through or r.name} requires torch{needs.newest}"
+                return Torch("cuda", "", "", r.place, why, asked=r, step=step)
         if pin and before.version and pin != before.version and public:
             return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", asked=r, step=step)
     return now

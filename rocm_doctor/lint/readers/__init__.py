@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Place, Reason, Unread
-from rocm_doctor.lint.readers import compose, conda, dockerfile, locks, pyproject, requirements, scripts, training, workflows
+from rocm_doctor.lint.readers import (
+    compose,
+    conda,
+    dockerfile,
+    locks,
+    pyproject,
+    requirements,
+    scripts,
+    settings,
+    training,
+    workflows,
+)
 from rocm_doctor.lint.tree import Tree
 
 Read = Callable[[Tree, str], list[Environment]]
@@ -19,6 +30,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"^\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$"), workflows.read),
     (regex(r"^\.gitlab-ci\.ya?ml$"), workflows.read_gitlab),
     (regex(r"\.(?:sh|bash)$"), scripts.read),
+    (regex(r"(?:^|/)(?:[^/]*\.)?env$"), settings.read),
     (regex(r"(?:^|/)environment[^/]*\.ya?ml$"), conda.read),
     (regex(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"), compose.read),
 )

@@ -97,7 +97,7 @@ def _remedies(case: Case, torch: Torch) -> Iterator[tuple[Edit, ...]]:
 
 
 def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] + "."
+    return words + "." if "://" in words.partition(" ")[0] else words[:1].upper() + words[1:] + "."
 
 
 def image_too_old(case: Case) -> Iterator[Problem]:
