@@ -28,6 +28,7 @@ regen:
 
 build:
 	python -m build
+	python -m build --wheel --outdir dist compat_matrix
 
 site:
 	python scripts/build_site.py

@@ -77,9 +77,10 @@ class Commands(click.Group):
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    from rocm_doctor.cli.common import load_matrix, matrix_age
+    from rocm_doctor.cli.common import load_matrix, matrix_age, matrix_place
 
-    click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(load_matrix(None, ()))}")
+    matrix = load_matrix(None, ())
+    click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(matrix)} ({matrix_place(matrix)})")
     ctx.exit()
 
 

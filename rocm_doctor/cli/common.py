@@ -197,11 +197,19 @@ def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
     from rocm_doctor.matrix import load
 
     if path is None and not overlays:
-        return load()
+        matrix = load()
+        _say_once(matrix.refused and f"note: {matrix.refused}; the matrix {matrix.version} of the tool is used")
+        return matrix
     try:
         return load(path, tuple(overlays))
     except ValueError as exc:
         raise InputError(str(exc)) from exc
+
+
+@cache
+def _say_once(words: str) -> None:
+    if words:
+        click.echo(words, err=True)
 
 
 OLD = 60
@@ -215,10 +223,15 @@ def matrix_age(matrix: Any) -> str:
     return f"matrix {matrix.version}{age}"
 
 
+def matrix_place(matrix: Any) -> str:
+    """Which of the two a matrix is: the copy inside the tool or the distribution that is installed."""
+    return f"from rocm-doctor-matrix in {matrix.place}" if matrix.place else "the copy inside the tool"
+
+
 def say_when_old(matrix: Any) -> None:
     """Print one note on standard error if the matrix is older than OLD days."""
     if (matrix.age(datetime.date.today()) or 0) > OLD:
-        click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: update rocm-doctor", err=True)
+        click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: rocm-doctor matrix update", err=True)
 
 
 def baselined(report: Report, baseline: Path | None) -> Report:

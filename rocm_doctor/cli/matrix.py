@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib.util
 import json
 import shutil
 import sys
@@ -104,11 +105,38 @@ def lint(folder: Path | None, strict: bool) -> None:
         sys.exit(1)
 
 
+@command.command(epilog="Examples:  matrix update;  matrix update --apply")
+@click.option("--apply", is_flag=True, help="Run the command.")
+def update(apply: bool) -> None:
+    """Print the one command that installs the newest matrix beside this tool; the tool itself stays as it is."""
+    import shlex
+
+    from rocm_doctor.matrix.installed import NAME
+    from rocm_doctor.workers.process import run
+
+    argv = _installer(NAME)
+    click.echo(shlex.join(argv))
+    if not apply:
+        return
+    ended = run(argv, limit=600.0)
+    if ended.returncode != 0:
+        raise click.ClickException(f"{argv[0]} failed: {(ended.stderr or ended.stdout or ended.state).strip()[-2000:]}")
+    click.echo(run([sys.executable, "-m", "rocm_doctor", "--version"], limit=30.0).stdout.strip(), err=True)
+
+
+def _installer(name: str) -> tuple[str, ...]:
+    """The command that installs the newest release of a distribution in the environment of this tool: by pip, or by uv where that made
+    an environment without pip."""
+    if importlib.util.find_spec("pip") is None:
+        return ("uv", "pip", "install", "--python", sys.executable, "--upgrade", name)
+    return (sys.executable, "-m", "pip", "install", "--upgrade", name)
+
+
 _ASKED = (
     ("key", "Key (small letters, digits, hyphens)"),
     ("diagnosis", "Diagnosis id (see `rocm-doctor explain`)"),
     ("title", "Title: the problem in one line"),
-    ("status", "Status: works, degraded, broken, unsupported, wrong"),
+    ("status", "Status: works, allowed, degraded, broken, unsupported, wrong"),
     ("grade", "Grade: official, upstream, field, hearsay"),
     ("layer", "Layer: driver, runtime, compiler, library, framework, package, machine"),
     ("cause", "Cause: one or two sentences"),

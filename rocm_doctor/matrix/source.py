@@ -25,6 +25,7 @@ from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.citations import addressed
+from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Complaint,
@@ -47,7 +48,7 @@ from rocm_doctor.matrix.types import (
 )
 from rocm_doctor.model import Diagnosis, Row
 
-SCHEMA = 2
+SCHEMA = SCHEMAS[-1]
 MAX_BYTES = 8 * files.MIB
 """Bytes of one YAML file: twenty times the longest of ours."""
 MAX_NODES = 500_000

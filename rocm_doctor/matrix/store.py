@@ -1,6 +1,6 @@
 """The matrix in memory: rows and diagnoses at once, each part of the catalog when it is first asked for.
 
-The wheel carries `rocm_doctor/data/matrix.json`. In a source checkout the YAML beside the package is the truth: it is compiled
+The wheel carries `rocm_doctor/data/matrix.json`; a newer one of the distribution rocm-doctor-matrix takes its place. In a source checkout the YAML beside the package is the truth: it is compiled
 again when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of
 the same key.
 """
@@ -21,6 +21,7 @@ from rocm_doctor import versions
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.bounded.patterns import fits
 from rocm_doctor.commands import Program, typed
+from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Complaint,
@@ -65,6 +66,10 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     diagnoses: dict[str, Diagnosis] = {}
     retired: dict[str, str] = {}
     raw: dict[str, bytes] = {}
+    place: str = ""
+    """Folder of the distribution that it is from; empty for the copy inside the tool."""
+    refused: str = ""
+    """Why a newer matrix that is installed is not used."""
 
     @cached_property
     def by_key(self) -> dict[str, Row]:
@@ -148,7 +153,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def driver(self) -> Driver:
         """Driver modules, ranges and Windows releases."""
-        return msgspec.json.decode(self.raw.get("driver", b'{"modules":[],"windows":[]}'), type=Driver)
+        return lenient.decoded(self.raw.get("driver", b'{"modules":[],"windows":[]}'), Driver)  # type: ignore[no-any-return]
 
     @cached_property
     def support(self) -> tuple[Support, ...]:
@@ -232,7 +237,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
 
 def _decoded(raw: dict[str, bytes], section: str, kind: type[_T]) -> _T:
-    return msgspec.json.decode(raw.get(section, b"[]"), type=kind)
+    return lenient.decoded(raw.get(section, b"[]"), kind)  # type: ignore[no-any-return]
 
 
 class _Head(msgspec.Struct):
@@ -256,9 +261,15 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
 
 
 def decode(data: bytes, origin: str = "") -> Matrix:
-    """A compiled matrix. Raises Unreadable."""
-    head = jsons.decode(data, _Head)
+    """A compiled matrix. Raises Unreadable, also for a row schema that this tool does not read."""
     parts = jsons.decode(data, dict[str, msgspec.Raw])
+    try:
+        schema = msgspec.json.decode(parts.get("schema", msgspec.Raw(b"0")), type=int)
+        if schema not in installed.SCHEMAS:
+            raise Unreadable(f"row schema {schema}; this rocm-doctor reads {' and '.join(map(str, installed.SCHEMAS))}")
+        head: _Head = lenient.decoded(data, _Head)
+    except msgspec.MsgspecError as exc:
+        raise Unreadable(str(exc)[:200]) from exc
     raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
     rows = tuple(msgspec.structs.replace(r, origin=origin) for r in head.rows) if origin else head.rows
     return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
@@ -271,13 +282,24 @@ def _built_in() -> Matrix:
         data = compile_json(_SOURCE)
         _write(data)
         return decode(data)
-    return _compiled(_COMPILED, _COMPILED.stat().st_mtime_ns)
+    at = None if _SOURCE.is_dir() else installed.folder()
+    return _compiled(_COMPILED, _COMPILED.stat().st_mtime_ns, at)
 
 
 @lru_cache(1)
-def _compiled(path: Path, _changed: int) -> Matrix:
-    """The matrix of the file, the same one for every call in a process: what was decoded of it and made of it is kept."""
-    return decode(path.read_bytes())
+def _compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
+    """The matrix of the file, or the newer one in the folder of the distribution; the same one for every call in a process: what was
+    decoded of it and made of it is kept."""
+    refused = ""
+    try:
+        data = installed.newer(at, installed.version_of(path)) if at else None
+        if data is not None:
+            return msgspec.structs.replace(decode(data), place=str(at))
+    except installed.Unusable as exc:
+        refused = str(exc)
+    except Unreadable as exc:
+        refused = f"{installed.NAME} in {at} cannot be read ({exc}): install it again"
+    return msgspec.structs.replace(decode(path.read_bytes()), refused=refused)
 
 
 def _stale() -> bool:
