@@ -20,6 +20,8 @@ from rocm_doctor.bounded.archives import Gunzipped, part
 from rocm_doctor.reports.json import LIMIT
 
 WIDTH = 700
+LONGEST = 4_000
+"""Bytes of a line that may be a piece, with what a launcher put in front."""
 MOST = 10_000
 """Pieces of one report: 6 MiB that do not compress."""
 WAITING = 256 << 20
@@ -54,7 +56,7 @@ class Joiner:
 
     def take(self, line: bytes, host: str = "") -> Taken | None:
         """The result of this line; None if it is not a piece. `host`: what a launcher calls the node that calls itself otherwise."""
-        found = _PIECE.search(line) if b"@rocm-doctor " in line else None
+        found = _PIECE.search(line) if len(line) < LONGEST and b"@rocm-doctor " in line else None
         if not found:
             return None
         host = host or found[1].decode()

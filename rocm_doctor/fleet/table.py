@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -207,8 +208,8 @@ def _renumbered(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) ->
 def _vectors(gpus: list[LeanGpu]) -> dict[str, tuple[Any, ...]]:
     """The values of each fact on all GPUs of a node, in order."""
     rows = [gpu.facts for gpu in gpus]
+    if len({len(row) for row in rows}) == 1:
+        with contextlib.suppress(KeyError):  # as a rule all GPUs have the same facts
+            return {f"gpu.{name}": tuple([row[name].value for row in rows]) for name in rows[0]}
     names = dict.fromkeys(name for row in rows for name in row)
-    try:
-        return {f"gpu.{name}": tuple([row[name].value for row in rows]) for name in names}
-    except KeyError:
-        return {f"gpu.{name}": tuple([row[name].value if name in row else NOT_ASKED for row in rows]) for name in names}
+    return {f"gpu.{name}": tuple([row[name].value if name in row else NOT_ASKED for row in rows]) for name in names}
