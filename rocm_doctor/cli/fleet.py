@@ -67,7 +67,7 @@ def judge(
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
     """
-    from rocm_doctor.fleet.formats import LISTS, listed, render
+    from rocm_doctor.fleet.formats import render
     from rocm_doctor.fleet.judge import exit_code, filled, judged
     from rocm_doctor.fleet.table import Table
 
@@ -82,7 +82,7 @@ def judge(
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
     for number, name in enumerate(names):
-        text = listed(name, found, selected or ("problems",)) if name in LISTS else render(name, found)
+        text = render(name, found, selected or ("problems",))
         if number < len(outputs) and str(outputs[number]) != "-":
             write_file(outputs[number], text.encode())
         else:
@@ -346,8 +346,8 @@ def across(nodes: int, rendezvous: str, python: str | None, format_: str, **opti
     A rank, a node or a pair that is slow or wrong is found by halving. Exit code 1 if there is one, or a rank died.
     """
     from rocm_doctor.cli.common import interpreter
-    from rocm_doctor.fleet.across import across as run_across
-    from rocm_doctor.fleet.across import lines
+    from rocm_doctor.smoke.across import across as run_across
+    from rocm_doctor.smoke.across import lines
 
     if nodes > 1 and not rendezvous:
         raise InputError("--nodes above 1 needs --rendezvous HOST:PORT")

@@ -93,66 +93,40 @@ class Line(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(Line)
 
 
+class _Head(msgspec.Struct):
+    """What can be expected to fit of a report of another version."""
+
+    schema_version: int = 0
+    host: str = ""
+
+
 def lines(document: Document) -> Iterator[Line | Refused]:
     """The lines of a document: one, or one for each machine of a document of several."""
     try:
-        found = _decoded(document.body)
-    except Unreadable as exc:
-        yield Refused(document.where, str(exc), document.host or _host_of(document.body))
+        found = _DECODER.decode(document.body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        yield _refused(document)
         return
     if found.machines:
         for number, one in enumerate(found.machines, 1):
             yield from lines(Document(f"{document.where} ({number})", bytes(one)))
         return
-    host = document.host or found.host
-    why = _why_not(found) or _unnamed(host)
-    if why:
-        yield Refused(document.where, why, host if valid(host) else "")
-        return
-    found.host = host
-    yield found
+    found.host = document.host or found.host
+    why = _why_not(found)
+    yield Refused(document.where, why, found.host if valid(found.host) else "") if why else found
 
 
-def _unnamed(host: str) -> str:
-    if valid(host):
-        return ""
-    return f"`{host[:60]}` is not a host name; collect with `fleet run`, or with --no-redact" if host else "no host name"
-
-
-def _decoded(body: bytes) -> Line:
+def _refused(document: Document) -> Refused:
+    """Why a document is no line, in words: slower than the decoder, and it knows reports of another version."""
+    head, why = _Head(), "not a report"
     try:
-        return _DECODER.decode(body)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        # Slower, with words for people; and only the head of a report of another version can be expected to fit.
-        found = jsons.decode(body, _Head)
-        if _unknown_version(found.schema_version):
-            raise Unreadable(_other(found.schema_version)) from None
-        raise Unreadable(_words(body)) from None
-
-
-class _Head(msgspec.Struct):
-    schema_version: int = 0
-    host: str = ""
-
-
-def _words(body: bytes) -> str:
-    try:
-        jsons.decode(body, Line)
+        head = jsons.decode(document.body, _Head)
+        jsons.decode(document.body, Line)
     except Unreadable as exc:
-        return f"not a report: {exc}"
-    return "not a report"
-
-
-def _host_of(body: bytes) -> str:
-    try:
-        host = jsons.decode(body, _Head).host
-    except Unreadable:
-        return ""
-    return host if valid(host) else ""
-
-
-def _unknown_version(version: int) -> bool:
-    return version > SCHEMA_VERSION
+        why = f"not a report: {exc}" if head.host or head.schema_version else str(exc)
+    host = document.host or head.host
+    why = _other(head.schema_version) if head.schema_version > SCHEMA_VERSION else why
+    return Refused(document.where, why, host if valid(host) else "")
 
 
 def _other(version: int) -> str:
@@ -161,15 +135,22 @@ def _other(version: int) -> str:
 
 def _why_not(line: Line) -> str:
     if line.snapshot is not None and line.verdict:
-        if _unknown_version(line.schema_version):
+        if line.schema_version > SCHEMA_VERSION:
             return _other(line.schema_version)
         if line.kind == "repository":
             return "a report on a repository, not on a machine"
         facts = len(line.snapshot.facts) + sum(len(gpu.facts) for gpu in line.snapshot.gpus)
-        return f"{facts} facts, more than the {MOST_FACTS} that are compared" if facts > MOST_FACTS else ""
-    if len(line.figures) > MOST_FIGURES:
+        if facts > MOST_FACTS:
+            return f"{facts} facts, more than the {MOST_FACTS} that are compared"
+    elif len(line.figures) > MOST_FIGURES:
         return f"{len(line.figures)} figures, more than the {MOST_FIGURES} that are compared"
-    return "" if line.figures or line.error else "neither a report nor figures"
+    elif not line.figures and not line.error:
+        return "neither a report nor figures"
+    if valid(line.host):
+        return ""
+    return (
+        f"`{line.host[:60]}` is not a host name; collect with `fleet run`, or with --no-redact" if line.host else "no host name"
+    )
 
 
 def key_of(value: Any) -> Any:

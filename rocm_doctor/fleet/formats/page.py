@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.fleet.formats import STATES, shortened
+from rocm_doctor.fleet.formats.parts import parts
 from rocm_doctor.fleet.judge import Judged
 from rocm_doctor.reports.html_style import STYLE
 
@@ -55,30 +56,8 @@ def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
         "Policy", ("Demand", "Found", "Nodes", "Which"), ((o.demand, o.found, str(o.count), o.nodes) for o in summary.unmet)
     )
     yield from _table("Without a report", ("Why", "Nodes", "Which"), ((o.why, str(o.count), o.nodes) for o in summary.silent))
-    yield from _table(
-        "Stragglers",
-        ("Node", "GPU", "Figure", "Value", "Median", "z"),
-        (
-            (o.node, "all" if o.gpu is None else str(o.gpu), o.figure, f"{o.value:g} {o.unit}", f"{o.median:g}", f"{o.z:g}")
-            for o in summary.stragglers
-        ),
-    )
-    yield from _table(
-        "Values that go with sick nodes",
-        ("Fact", "Value", "Sick with it", "Nodes with it", "p"),
-        ((o.fact, o.value, str(o.sick_with), str(o.with_), f"{o.p:.1g}") for o in summary.associations),
-    )
-    yield from _table(
-        "Deviations, the rarest first",
-        ("Fact", "Value", "Most have", "Nodes", "Which"),
-        ((o.fact, o.value, o.majority, str(o.count), o.nodes) for o in summary.deviations),
-    )
-    yield from _table(
-        "Changes",
-        ("Fact", "Before", "Now", "Nodes", "Which"),
-        ((o.fact, o.before, o.now, str(o.count), o.nodes) for o in summary.changes),
-    )
-    yield from _table("Not judged", ("Document", "Why"), summary.refused)
+    for part in parts(summary):
+        yield from _table(*part)
     yield "</main>"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor.fleet.formats import STATES, shortened
+from rocm_doctor.fleet.formats.parts import Part, parts
 from rocm_doctor.fleet.judge import Judged
-from rocm_doctor.fleet.types import Deviant, Judgement
 
 MOST = 40
 """Lines of a part; JSON has all of them."""
@@ -36,12 +36,8 @@ def _all(judged: Judged) -> Iterator[str]:
         yield f"? undetermined\n    {_nodes(undetermined.count, undetermined.nodes)}"
     for group in summary.silent:
         yield f"? no report: {group.why}\n    {_nodes(group.count, group.nodes)}"
-    yield from _part("Stragglers", _slow(summary))
-    yield from _part("Values that go with sick nodes", _associations(summary))
-    yield from _part("Deviations, the rarest first", _deviations(summary))
-    yield from _part("Changes since the earlier snapshot", _changes(summary))
-    yield from _part("Reported twice", (f"{_nodes(one.count, one.nodes)}: {one.why}" for one in summary.twice))
-    yield from _part("Not judged", _refused(summary))
+    for part in parts(summary):
+        yield from _part(part.title, list(_lines(part)))
     if summary.own:
         yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
     if summary.incomplete:
@@ -51,61 +47,34 @@ def _all(judged: Judged) -> Iterator[str]:
     yield f"\n{len(judged.rows)} nodes: {said}" if judged.rows else "no nodes"
 
 
-def _part(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
-    found = list(lines)
-    if found:
-        yield f"\n{title}"
-        yield from (f"  {line}" for line in found[:MOST])
-        if len(found) > MOST:
-            yield f"  and {len(found) - MOST} more: --format json has all"
+def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield f"\n{title}"
+    yield from (f"  {line}" for line in lines[:MOST])
+    if len(lines) > MOST:
+        yield f"  and {len(lines) - MOST} more: --format json has all"
 
 
-def _nodes(count: int, nodes: str) -> str:
-    return f"{count} node{'s' * (count != 1)}: {shortened(nodes)}"
+def _nodes(count: int | str, nodes: str) -> str:
+    return f"{count} node{'s' * (str(count) != '1')}: {shortened(nodes)}"
 
 
-def _slow(summary: Judgement) -> Iterator[str]:
-    for one in summary.stragglers:
-        where = one.node if one.gpu is None else f"{one.node} GPU {one.gpu}"
-        part = abs(one.value - one.median) / abs(one.median) if one.median else 0
-        yield f"{where}: {one.figure} {one.value:g} {one.unit}, {part:.0%} worse than the median {one.median:g} (z {one.z:g})"
-
-
-def _associations(summary: Judgement) -> Iterator[str]:
-    for one in summary.associations:
-        yield (
-            f"{one.fact} = {one.value}: {one.sick_with} of {one.with_} nodes are sick, {one.sick} of {one.nodes} in all "
-            f"(p {one.p:.1g})"
-        )
-
-
-def _deviations(summary: Judgement) -> Iterator[str]:
-    """Deviations of the same nodes together."""
-    groups: dict[str, list[Deviant]] = {}
-    for one in summary.deviations:
-        groups.setdefault(one.nodes, []).append(one)
-    for nodes, members in groups.items():
-        yield _nodes(members[0].count, nodes)
-        for one in members[:12]:
-            gpus = f" on GPU {one.gpus[0].index}" if len(one.gpus) == 1 else ""
-            yield f"    {one.fact}{gpus}: {_short(one.value)}; most have {_short(one.majority)}"
-        if len(members) > 12:
-            yield f"    and {len(members) - 12} more facts"
+def _lines(part: Part) -> Iterator[str]:
+    """The rows; those of the same nodes together, under them: most often they have one cause."""
+    which = part.columns[-2:] == ("Nodes", "Which")
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in part.rows:
+        cells = row[:-2] if which else row
+        rest = (f"{column.lower()} {_short(cell)}" for column, cell in zip(part.columns[1:], cells[1:]))
+        groups.setdefault(row[-2:] if which else (), []).append(": ".join(filter(None, (cells[0], ", ".join(rest)))))
+    for nodes, lines in groups.items():
+        if not which:
+            yield from lines
+            continue
+        yield _nodes(nodes[0], nodes[1])
+        yield from (f"    {line}" for line in lines[:12])
+        if len(lines) > 12:
+            yield f"    and {len(lines) - 12} more"
 
 
 def _short(value: str) -> str:
     return textwrap.shorten(value, 80, placeholder=" …") or "(empty)"
-
-
-def _changes(summary: Judgement) -> Iterator[str]:
-    for one in summary.changes:
-        yield f"{one.fact}: {_short(one.before)} → {_short(one.now)} on {_nodes(one.count, one.nodes)}"
-
-
-def _refused(summary: Judgement) -> Iterator[str]:
-    """Documents with one reason on one line."""
-    places: dict[str, list[str]] = {}
-    for where, why in summary.refused:
-        places.setdefault(why, []).append(where)
-    for why, found in places.items():
-        yield f"{', '.join(found[:3])}{f' and {len(found) - 3} more' if len(found) > 3 else ''}: {why}"

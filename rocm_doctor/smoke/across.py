@@ -13,7 +13,6 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.fleet.node import last_line
 from rocm_doctor.workers import START, process
 
 STARTING = 120.0
@@ -130,7 +129,11 @@ def _failed(said: str) -> dict[int, int]:
 def _why(done: process.ChildResult, failed: Mapping[int, int]) -> str:
     if failed:
         return "; ".join(f"the job ended when rank {rank} {_ended(code)}" for rank, code in failed.items())
-    return "no result in time" if done.state == "timeout" else last_line(done.stderr) or f"exit code {done.returncode}"
+    return (
+        "no result in time"
+        if done.state == "timeout"
+        else "".join(done.stderr.strip().splitlines()[-1:])[:200] or f"exit code {done.returncode}"
+    )
 
 
 def _ended(code: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rocm_doctor.fleet.across import Across, Culprit, Rank, lines
+from rocm_doctor.smoke.across import Across, Culprit, Rank, lines
 from rocm_doctor.workers.across.search import Search, Shown
 
 PACKAGE = Path(__file__).parents[1]
