@@ -1,84 +1,103 @@
-"""`rocm-doctor tune`: the fastest configuration of a training run on this GPU."""
+"""`rocm-doctor tune`: the fastest configuration of a training run on this GPU, measured against the person's own."""
 
 from __future__ import annotations
 
+import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
 import msgspec
 
 from rocm_doctor.cli.bench import deliver
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, python_option
-from rocm_doctor.cli.fit import size
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix
+from rocm_doctor.cli.fit import FILE, size
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve
-from rocm_doctor.fit.job import Job, Method
+from rocm_doctor.fit.job import Dtype, Method
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.tune import files, runner, search, text
-from rocm_doctor.tune.space import Space
+from rocm_doctor.training import edit
+from rocm_doctor.tune import runner, search, text
+from rocm_doctor.tune.lengths import packing
+from rocm_doctor.tune.space import Choice, changes
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor tune --model Qwen2.5-0.5B;  rocm-doctor tune --model ./my-model --method full --seq 2048 --sequences 32"
+    epilog="Examples:  rocm-doctor tune --config axolotl.yml;  rocm-doctor tune --config train.py --minutes 5 --fix;  "
+    "rocm-doctor tune --model Qwen2.5-0.5B --vram 16GiB"
 )
-@click.option("--model", required=True, help="A preset, a hub id of one, a config.json, or a folder that holds one.")
-@click.option("--method", type=click.Choice(("lora", "full")), default="lora", show_default=True)
-@click.option("--rank", type=click.IntRange(1), default=16, show_default=True, help="LoRA rank.")
-@click.option("--seq", type=click.IntRange(1), default=1024, show_default=True, help="Tokens per sequence, padding included.")
 @click.option(
-    "--sequences", type=click.IntRange(1), default=16, show_default=True, help="Sequences of one optimizer step, kept the same."
+    "--config", "files", type=FILE, multiple=True, help="Your configuration or script, as for `fit`; it is the baseline."
 )
+@click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
+@click.option("--method", type=click.Choice(("lora", "full")), help="[default: lora]")
+@click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
+@click.option("--batch", type=click.IntRange(1), help="Your micro-batch. [default: 1]")
+@click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
+@click.option("--sequences", type=click.IntRange(1), help="Sequences of one optimizer step, kept the same. [default: 16]")
+@click.option("--lengths", type=FILE, help="The lengths of your texts in tokens, one a line: says what packing would save.")
+@click.option("--minutes", type=click.FloatRange(0.2), default=2.0, show_default=True, help="How long to measure.")
 @click.option("--vram", callback=size, help="Use no more than this much of the GPU's memory: 24GiB.")
-@click.option("--compile", "compile_", is_flag=True, help="Try torch.compile, too: minutes more.")
+@click.option("--fix", is_flag=True, help="Write the change into the file.")
 @click.option(
-    "--device",
-    type=click.Choice(("gpu", "cpu")),
-    default="gpu",
-    show_default=True,
-    help="The CPU only for tiny models: it is slow.",
+    "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
 )
-@python_option
+@click.option("--python", help="Measure with this interpreter's torch and transformers.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 def command(
-    model: str,
-    method: Method,
-    rank: int,
-    seq: int,
-    sequences: int,
+    files: tuple[Path, ...],
+    model: str | None,
+    method: Method | None,
+    rank: int | None,
+    batch: int | None,
+    seq: int | None,
+    sequences: int | None,
+    lengths: Path | None,
+    minutes: float,
     vram: int | None,
-    compile_: bool,
+    fix: bool,
     device: str,
     python: str | None,
     format_: str,
     output: Path | None,
 ) -> None:
-    """Find the micro-batch, accumulation, checkpointing, attention, precision, optimizer and loss that give the most tokens a second.
+    """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
+    loss, optimizer. What other numerics (precision of weights, products and adapters) would bring stands beside it.
 
-    `fit` predicts what fits, and only that is measured: short runs first, long ones for the finalists. Weights are random; nothing is
-    downloaded. Other programs on the GPU change the result: close them.
+    `fit` predicts what fits, and only that is measured. Weights are random; nothing is downloaded. Ended by Ctrl-C or SIGTERM, the best so far
+    is shown.
     """
-    matrix, python = load_matrix(None, ()), interpreter(python)
-    options = {"model": model, "method": method, "rank": rank, "seq": seq}
-    began = time.monotonic()
+    matrix, python, began = load_matrix(None, ()), interpreter(python), time.monotonic()
+    given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
+    request = resolve.Request({k: v for k, v in given.items() if v is not None}, files)
+    if fix and not files:
+        raise InputError("--fix changes a configuration: give --config FILE")
     try:
-        hello, found, job = tuned(options, matrix, python, vram, sequences, compile_, device)
+        notes = packing(lengths, seq) if lengths else ()
+        answer = tuned(request, matrix, python, vram, sequences, device, 60 * minutes, began, notes)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
-    seconds = time.monotonic() - began
-    made = files.every(found.best.choice, job, model, hello.liger)
-    page = as_json(found, made, model, hello, seconds) if format_ == "json" else text.page(found, made, seconds) + "\n"
-    deliver(page, output)
+    page = msgspec.json.format(
+        msgspec.json.encode({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}), indent=1
+    ).decode()
+    deliver(page + "\n" if format_ == "json" else text.page(answer) + "\n", output)
+    if fix and files:
+        new = rewritten(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)[1]
+        files[0].write_text(new, encoding="utf-8")
 
 
 def tuned(
-    options: dict[str, Any], matrix: Matrix, python: str | None, vram: int | None, sequences: int, compile_: bool, device: str
-) -> tuple[runner.Hello, search.Tuned, Job]:
-    """The worker's GPU, the outcome, and the run that was tuned."""
-    packages = ("transformers",) if options["method"] == "full" else ("transformers", "peft")
+    request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, sequences: int | None, device: str, seconds: float,
+    began: float, notes: tuple[str, ...],
+) -> text.Answer:  # fmt: skip
+    """The outcome; the best so far if a signal ends the search."""
+    resolved = resolve.resolve(request, "", None, matrix)
+    packages = ("transformers",) if resolved.job.method == "full" else ("transformers", "peft")
     with runner.worker(python, vram or 0, packages) as first:
         hello = first.start()
         if hello.device == "cpu" and device != "cpu":
@@ -86,13 +105,55 @@ def tuned(
                 f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU"
             )
         card = card_of(hello, vram, matrix)
-        first.base = resolve.resolve(resolve.Request(options), card.gfx, hello.torch, matrix).job
-        capped = first.base.config.get("final_logit_softcapping")  # a fused loss would leave the cap out
-        space = Space(
-            sequences, fused_loss=(False,) if capped else (False, True), compile=(False, True) if compile_ else (False,)
-        )
-        ask = runner.with_progress(first.measure, lambda line: click.echo(line, err=True))
-        return hello, search.tune(space, first.base, card, ask), first.base
+        resolved = resolve.resolve(request, card.gfx, hello.torch, matrix)
+        job = resolved.job
+        steps = sequences or (job.batch * job.grad_accum if request.files else 16)
+        first.base = job = msgspec.structs.replace(job, grad_accum=max(1, steps // job.batch))
+        half: Dtype = "float16" if (chip := matrix.gfx.get(card.gfx)) and chip.bf16 == "none" else "bfloat16"
+
+        def ask(choice: Choice, count: int) -> search.Measured:
+            found = first.measure(choice, count)
+            best = max([found.tokens_s, *(run.tokens_s for run in hunt.runs)])
+            click.echo(text.progress(found, best, choice), err=True)
+            return found
+
+        hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 15)
+        complete = searched(hunt)
+    found = hunt.outcome(complete)
+    diff, _, left = rewritten(request, changes(found.baseline.choice, found.best.choice), matrix)
+    faster = rewritten(request, changes(found.baseline.choice, found.faster.choice), matrix)[0] if found.faster else ""
+    gpu = hello.name or "the CPU"
+    return text.Answer(found, resolved.source, gpu, round(time.monotonic() - began, 1), diff, left, faster, notes)
+
+
+def searched(hunt: search.Search) -> bool:
+    """Run the search. False if Ctrl-C or SIGTERM ended it after a first figure."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        hunt.search()
+    except KeyboardInterrupt:
+        if not any(run.tokens_s for run in hunt.runs):
+            raise
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def rewritten(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> tuple[str, str, tuple[str, ...]]:
+    """The change as a diff of the person's file, the new text, and what the file has no key for; empty without a file."""
+    run = resolve.configured(request, matrix)
+    if run is None or not wanted:
+        return "", "", ()
+    path = request.files[0]
+    before = path.read_text(encoding="utf-8")
+    named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
+    made = edit.edited(before, run, named, matrix)
+    return edit.difference(before, made.text, path.name), made.text, made.left
 
 
 def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card:
@@ -101,16 +162,3 @@ def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card
         return cards.measured("", "CPU", vram or 8 << 30, 0, matrix)
     total = min(hello.total, vram) if vram else hello.total
     return cards.measured(hello.gfx, hello.name, total, hello.context, matrix)
-
-
-def as_json(found: search.Tuned, made: files.Files, model: str, hello: runner.Hello, seconds: float) -> str:
-    """The outcome with the three files."""
-    body = {
-        "kind": "tune",
-        "model": model,
-        "gpu": hello,
-        "seconds": round(seconds, 1),
-        **msgspec.structs.asdict(found),
-        **made._asdict(),
-    }
-    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"

@@ -42,7 +42,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
 
     Raises ValueError (training.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
     """
-    run = _configured(request, matrix)
+    run = configured(request, matrix)
     model = request.options.get("model") or (run.value("model") if run else None)
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
@@ -57,7 +57,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     return Resolved(job, source, (*notes, words), wheels, run)
 
 
-def _configured(request: Request, matrix: Matrix) -> training.Run | None:
+def configured(request: Request, matrix: Matrix) -> training.Run | None:
     """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
     if not request.files:
         return None

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class Worker:
             raise WorkerError(words[-1] if words else "the worker did not start")
         return msgspec.convert({**line["hello"], "start_seconds": time.monotonic() - began}, Hello)
 
-    def measure(self, choice: Choice, warm: int, steps: int) -> Measured:
+    def measure(self, choice: Choice, steps: int) -> Measured:
         """One configuration; a death or a time-out is its error, and the next one gets a new worker.
 
         Raises WorkerError at the second death of one kind if no configuration ran before: then none will.
@@ -93,7 +93,6 @@ class Worker:
             **plain,
             "id": len(self._read()),
             "compile": choice.compile,
-            "warm": warm,
             "steps": steps,
             "device": hello["device"],
         }
@@ -160,16 +159,3 @@ def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("trans
             yield one
         finally:
             one.stop()
-
-
-def with_progress(
-    measure: Callable[[Choice, int, int], Measured], tell: Callable[[str], None]
-) -> Callable[[Choice, int, int], Measured]:
-    """`measure`, which says what it found."""
-
-    def asked(choice: Choice, warm: int, steps: int) -> Measured:
-        found = measure(choice, warm, steps)
-        tell(f"{choice.words}: {found.error or f'{found.tokens_s:.0f} tokens/s'}")
-        return found
-
-    return asked

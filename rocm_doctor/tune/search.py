@@ -1,39 +1,35 @@
-"""The search: each factor alone, then what promises to be the fastest after the runs so far (guess.py), then long runs of the fastest.
+"""The search: the person's own run first, then successive halving. All configurations of the own numerics that are not worse by construction run
+a step, the better half a longer one, and so on; the survivors lend their shape to other numerics; the rest of the factors is tried on the
+best one alone.
 
-Short runs of a few steps decide what is dropped, long ones what wins. A configuration that is not predicted to fit is never measured.
-
-Other programs on the host slow a run down, by a tenth and more, and never speed it up. So what is close is measured twice, and the faster run
-counts.
+Other programs on the host slow a run down, by a tenth and more, and never speed it up: the fastest of several runs counts.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Set
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.job import Job
-from rocm_doctor.tune.guess import Guesses
-from rocm_doctor.tune.space import FACTORS, Choice, Space, fits
+from rocm_doctor.fit.job import Dtype, Job
+from rocm_doctor.tune.space import Choice, choice_of, fits, job_of, numerics_of, shapes
 
-SHORT, LONG = (1, 2), (1, 4)
-"""Warm-up steps and measured steps of a short and a long run."""
+SHORT, LONG = 1, 4
+"""Measured steps of a run in the first round and in the last."""
+MOST = 12
+"""Configurations of the own numerics in the first round, the largest micro-batches first."""
 FINALISTS = 3
-"""So many configurations get a long run."""
-NEAR = 0.06
-"""Runs closer than this may differ by chance."""
-PART = 0.15
-"""So many runs, as a part of all configurations that fit, go to what promises to be the fastest."""
-HOPE, GAIN = 1.5, 0.01
-"""A configuration promises what is expected of it and so many standard deviations more. If that is less than this part above the fastest, it is
-not run.
-"""
+FOR_FINALS = 0.4
+"""Part of the time that is kept for the long runs."""
+COMPILE_NEEDS = 180.0
+"""Seconds that must be left for torch.compile to be tried: it takes a minute for a model of 24 layers."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What came of one run; `tokens_s` is 0 where there was an error."""
+    """What came of one run; `tokens_s` is 0 where there was an error. `compile_s`: seconds of the first step with torch.compile."""
 
     choice: Choice
     steps: int
@@ -43,140 +39,166 @@ class Measured(msgspec.Struct, frozen=True):
     peak_reserved: int = 0
     joules_per_token: float | None = None
     wall_s: float = 0.0
+    compile_s: float = 0.0
     error: str = ""
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """How far one value of a factor is from the base's, everything else the same."""
+    """What one change of the answer brings: its speed against the answer without it (0.2: a fifth faster)."""
 
-    factor: str
+    field: str
     value: str
     against: str
     change: float
-    """0.2: a fifth faster than the base."""
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """The outcome: the best run, all runs in their order, what each factor does, and what was not tried because it would not fit."""
+    """The outcome. `baseline` is the person's own run; `best` the fastest with his numerics, `faster` that of other numerics where it is
+    faster; `complete` is False if the search was ended."""
 
+    baseline: Measured
     best: Measured
-    runs: tuple[Measured, ...]
+    faster: Measured | None
     effects: tuple[Effect, ...]
-    unfit: tuple[Choice, ...]
+    runs: tuple[Measured, ...]
+    complete: bool = True
 
 
 class NothingFits(ValueError):
     """No configuration is predicted to fit."""
 
 
-Ask = Callable[[Choice, int, int], Measured]
-"""Measure a configuration with so many warm-up and measured steps."""
+Ask = Callable[[Choice, int], Measured]
+"""Measure a configuration with so many steps."""
 
 
-class Runs:
-    """All runs so far, in their order."""
+class Search:
+    """The runs so far, and the time until they must end."""
 
-    def __init__(self, ask: Ask) -> None:
-        self.ask = ask
-        self.all: list[Measured] = []
+    def __init__(self, base: Job, card: Card, half: Dtype, ask: Ask, seconds: float) -> None:
+        self.base, self.card, self.half, self.ask = base, card, half, ask
+        self.until = time.monotonic() + seconds
+        self.reserved = FOR_FINALS * seconds
+        self.finalists: list[Choice] = []
+        self.runs: list[Measured] = []
+        self.own = choice_of(base)
+        self.effects: list[Effect] = []
 
-    def measured(self, choice: Choice, times: int = 1, length: tuple[int, int] = SHORT) -> Measured:
-        """The fastest run of a configuration, after so many runs."""
-        while sum(one.choice == choice for one in self.all) < times:
-            self.all.append(self.ask(choice, *length))
-        return self.fastest(choice)
+    def run(self, choice: Choice, steps: int = SHORT) -> Measured:
+        """Measure it, and keep the result."""
+        self.runs.append(self.ask(choice, steps))
+        return self.runs[-1]
 
     def fastest(self, choice: Choice) -> Measured:
-        """The fastest run of a configuration."""
-        return max((one for one in self.all if one.choice == choice), key=lambda one: one.tokens_s)
+        """The fastest run of a configuration among the longest."""
+        mine = [one for one in self.runs if one.choice == choice]
+        longest = max((one.steps for one in mine if one.tokens_s), default=0)
+        return max((one for one in mine if one.steps >= longest), key=lambda one: one.tokens_s)
 
-    def ranked(self) -> list[Measured]:
-        """The fastest run of each configuration that gave a figure, fastest first. Raises RuntimeError if none did."""
-        found = [self.fastest(choice) for choice in dict.fromkeys(one.choice for one in self.all if one.tokens_s)]
-        if not found:
-            raise RuntimeError(next((one.error for one in self.all if one.error), "no run gave a figure"))
-        return sorted(found, key=lambda one: -one.tokens_s)
+    def ranked(self, choices: Iterable[Choice] | None = None) -> list[Measured]:
+        """The fastest run of each configuration that gave a figure, fastest first."""
+        wanted = dict.fromkeys(one.choice for one in self.runs) if choices is None else dict.fromkeys(choices)
+        known = {one.choice for one in self.runs if one.tokens_s}
+        return sorted((self.fastest(one) for one in wanted if one in known), key=lambda one: -one.tokens_s)
+
+    def late(self, needed: float = 0.0) -> bool:
+        """True if the time is over, or less is left than needed, beside what is kept for the long runs."""
+        return time.monotonic() + needed + self.reserved > self.until
+
+    def halve(self, choices: Sequence[Choice], keep: int) -> list[Choice]:
+        """The configurations that survive: all run, the better half runs twice as long, until `keep` are left."""
+        steps, left = SHORT, list(dict.fromkeys(choices))
+        while left:
+            for one in left:
+                if not self.late():
+                    self.run(one, steps)
+            left = [one.choice for one in self.ranked(left)][: max(keep, (len(left) + 1) // 2)]
+            if len(left) <= keep or steps >= LONG or self.late():
+                return left[:keep]
+            steps *= 2
+        return []
+
+    def search(self) -> None:
+        """Run everything. Raises NothingFits, or RuntimeError if no run gave a figure."""
+        able = list(shapes(self.base, self.card, {}))
+        if not able:
+            raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
+        self.ask(able[-1], SHORT)  # not counted: the first run of a process also pays for the libraries' start
+        self.run(self.own, 2 * SHORT)
+        best = self.halve(able[:MOST], FINALISTS)
+        others = [one for numerics in numerics_of(self.base, self.half) for one in self._like(best[:2], numerics)]
+        self.halve([one for one in others if one.numerics != self.own.numerics], 2)
+        self._polish()
+        self._finals()
+        self._explain()
+
+    def _like(self, shaped: Sequence[Choice], numerics: Mapping[str, Any]) -> list[Choice]:
+        """Configurations of other numerics with the micro-batches that were fastest, and the largest one that fits."""
+        able = list(shapes(self.base, self.card, numerics))
+        return [one for one in able if one.batch in {able[0].batch, *(s.batch for s in shaped)}]
+
+    def _polish(self) -> None:
+        """Factors that hardly depend on the rest, each on the best run of the own numerics and on the best of all."""
+        for best in dict.fromkeys(one.choice for one in self._leaders() if one):
+            for name, value in _alternatives(best):
+                other = msgspec.structs.replace(best, **{name: value})
+                if not self.late() and fits(job_of(other, self.base), self.card):
+                    self.run(other, 2 * SHORT)
+        if not self.late(COMPILE_NEEDS):
+            self.run(msgspec.structs.replace(self._leaders()[0].choice, compile=True), LONG)
+
+    def _leaders(self) -> list[Measured]:
+        """The best of the own numerics, and of all; of the finalists once they have run."""
+        ranked = self.ranked(self.finalists) if self.finalists else self.ranked()
+        if not ranked:
+            raise RuntimeError(next((one.error for one in self.runs if one.error), "no run gave a figure"))
+        own = next((one for one in ranked if one.choice.numerics == self.own.numerics), None)
+        return [own or ranked[0], ranked[0]]
+
+    def _finals(self) -> None:
+        """Long runs of the own run, the leaders and what came close, in turn."""
+        ranked = self.ranked()
+        own = [one.choice for one in ranked if one.choice.numerics == self.own.numerics]
+        finalists = list(dict.fromkeys([self.own, *own[:2], *(one.choice for one in ranked[:2])]))
+        self.reserved = 0.0
+        began = time.monotonic()
+        for one in finalists:
+            self.run(one, LONG)
+        self.finalists = finalists
+        if not self.late(1.5 * (time.monotonic() - began)):
+            for one in finalists:
+                self.run(one, LONG)
+
+    def _explain(self) -> None:
+        """What each change of the answer brings: the answer without it."""
+        best = self._leaders()[0]
+        for name in Choice.__struct_fields__:
+            old, new = getattr(self.own, name), getattr(best.choice, name)
+            if old == new or name == "grad_accum" or self.late():
+                continue
+            parts = {"batch": self.own.batch, "grad_accum": self.own.grad_accum} if name == "batch" else {name: old}
+            without = msgspec.structs.replace(best.choice, **parts)
+            if fits(job_of(without, self.base), self.card):
+                found = self.run(without, 2 * SHORT)
+                if found.tokens_s:
+                    self.effects.append(Effect(name, str(new), str(old), round(best.tokens_s / found.tokens_s - 1, 3)))
+
+    def outcome(self, complete: bool) -> Tuned:
+        """The best so far. Raises RuntimeError if no run gave a figure."""
+        best, fastest = self._leaders()
+        own = self.ranked([self.own])
+        baseline = (
+            own[0] if own else next((one for one in self.runs if one.choice == self.own), Measured(self.own, 0, error="not run"))
+        )
+        faster = fastest if fastest.choice.numerics != self.own.numerics and fastest.tokens_s > 1.02 * best.tokens_s else None
+        return Tuned(baseline, best, faster, tuple(self.effects), tuple(self.runs), complete)
 
 
-def tune(space: Space, base: Job, card: Card, ask: Ask) -> Tuned:
-    """Raises NothingFits, or RuntimeError if no run gave a figure."""
-    runs, able = Runs(ask), {one for one in space.every() if fits(one, base, card)}
-    start = _start(space, able)
-    ask(start, *SHORT)  # not counted: the first run of a process also pays for the libraries' start
-    runs.measured(start)
-    effects = [effect for name in FACTORS for effect in _alone(space, name, start, able, runs)]
-    _promising(able, runs)
-    best = _finals(runs)
-    return Tuned(best, tuple(runs.all), tuple(effects), tuple(one for one in space.every() if one not in able))
-
-
-def _start(space: Space, able: Set[Choice]) -> Choice:
-    """The first values of all factors at the largest micro-batch that fits; with what buys room if nothing fits without."""
-    first = space.of(1, **{name: getattr(space, name)[0] for name in FACTORS})
-    found = (space.at(batch, roomy) for roomy in _rooms(first, space) for batch in reversed(space.batches))
-    start = next((one for one in found if one in able), None)
-    if start is None:
-        raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
-    return start
-
-
-def _rooms(settings: Choice, space: Space) -> list[Choice]:
-    """The settings, and the same with what costs time and saves memory: a fused loss, checkpointing, both."""
-    made = [
-        msgspec.structs.replace(settings, fused_loss=fused, checkpointing=checkpointing)
-        for checkpointing in dict.fromkeys((settings.checkpointing, True))
-        for fused in dict.fromkeys((settings.fused_loss, space.fused_loss[-1]))
+def _alternatives(choice: Choice) -> list[tuple[str, object]]:
+    """Single changes worth a run: the other attention, the optimizer's fused kernel, the fused loss the other way round."""
+    optimizer = {"adamw": "adamw_fused", "adamw_fused": "adamw"}.get(choice.optimizer)
+    return [
+        *([("optimizer", optimizer)] if optimizer else []),
+        ("fused_loss", not choice.fused_loss),
+        ("implementation", "sdpa" if choice.implementation == "eager" else "eager"),
     ]
-    return list(dict.fromkeys(made))
-
-
-def _alone(space: Space, name: str, start: Choice, able: Set[Choice], runs: Runs) -> Iterator[Effect]:
-    """The other values of one factor against the base, at the largest micro-batch at which both fit."""
-    for value in getattr(space, name):
-        pair = next((pair for pair in _pairs(space, start, name, value) if able >= set(pair)), None)
-        if value == getattr(start, name) or pair is None:
-            continue
-        against, found = map(runs.measured, pair)
-        if abs(found.tokens_s - against.tokens_s) < NEAR * against.tokens_s:
-            against, found = (runs.measured(one, 2) for one in pair)
-        if against.tokens_s and found.tokens_s:
-            yield Effect(name, str(value), str(getattr(pair[0], name)), round(found.tokens_s / against.tokens_s - 1, 4))
-
-
-def _pairs(space: Space, start: Choice, name: str, value: object) -> Iterator[tuple[Choice, Choice]]:
-    """A configuration, and the same with the value. Large micro-batches first, since there the GPU decides; of them those that need the most
-    room last.
-    """
-    for batch in reversed(space.batches):
-        for roomy in _rooms(start, space):
-            plain = space.at(batch, roomy)
-            if batch <= start.batch and getattr(plain, name) != value:
-                yield plain, msgspec.structs.replace(plain, **{name: value})
-
-
-def _promising(able: Set[Choice], runs: Runs) -> None:
-    """Run what promises to be the fastest after all runs so far, until nothing does."""
-    for _ in range(math.ceil(PART * len(able))):
-        speeds = {one.choice: one.tokens_s for one in runs.ranked()}
-        guesses, left = Guesses(speeds), able - {one.choice for one in runs.all}
-        promise, best = max(((guesses.best(one, HOPE), one) for one in left), default=(0.0, None))
-        if best is None or promise < (1 + GAIN) * max(speeds.values()):
-            return
-        runs.measured(best)
-
-
-def _finals(runs: Runs) -> Measured:
-    """The fastest of the finalists by long runs; where that is close, by two of each."""
-    long = Runs(runs.ask)
-    for choice in _near(runs.ranked()[:FINALISTS]):
-        long.measured(choice, 1, LONG)
-    close = _near(long.ranked())
-    for choice in close if len(close) > 1 else ():
-        long.measured(choice, 2, LONG)
-    runs.all += long.all
-    return long.ranked()[0]
-
-
-def _near(ranked: list[Measured]) -> list[Choice]:
-    """The configurations that are as fast as the first, or may be."""
-    return [one.choice for one in ranked if one.tokens_s > (1 - NEAR) * ranked[0].tokens_s]

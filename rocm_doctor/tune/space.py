@@ -2,101 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.estimate import by_arithmetic, verdict
-from rocm_doctor.fit.job import Implementation, Job, Optimizer
+from rocm_doctor.fit.estimate import by_arithmetic
+from rocm_doctor.fit.job import Dtype, Implementation, Job, Optimizer
 
-Precision = Literal["bf16", "bf16-autocast", "fp16-autocast", "fp32"]
-"""bf16: weights and products; *-autocast: fp32 weights, products in the shorter type; fp32: neither."""
+MARGIN = 0.10
+"""Part of the memory that stays free of what is predicted to fit for sure: the closed form is off by 6 % at most, and cached blocks need
+room. A configuration that needs some of it is measured all the same: running out of memory is a result."""
 
 
 class Choice(msgspec.Struct, frozen=True, order=True):
-    """One configuration. `accumulation` follows from the micro-batch: the sequences of an optimizer step stay the same."""
+    """One configuration: what `tune` may change of a job, and torch.compile. The sequences of an optimizer step stay the same."""
 
     batch: int
-    accumulation: int
-    checkpointing: bool = False
-    attention: Implementation = "sdpa"
-    precision: Precision = "bf16"
-    optimizer: Optimizer = "adamw_fused"
-    fused_loss: bool = False
+    grad_accum: int
+    checkpointing: bool
+    implementation: Implementation
+    dtype: Dtype
+    autocast: Dtype | None
+    adapter_dtype: Dtype
+    optimizer: Optimizer
+    fused_loss: bool
     compile: bool = False
+
+    @property
+    def numerics(self) -> tuple[str, str | None, str]:
+        """What decides the numbers that come out: everything else only regroups the same arithmetic."""
+        return self.dtype, self.autocast, self.adapter_dtype
 
     @property
     def words(self) -> str:
         """The configuration in a line."""
-        parts = [f"{self.batch} x {self.accumulation}", self.precision, self.attention, self.optimizer]
+        cast = f" + {_SHORT[self.autocast]} autocast" if self.autocast else ""
+        precision = f"{_SHORT[self.dtype]} weights{cast}, {_SHORT[self.adapter_dtype]} adapters"
         flags = {"checkpointing": self.checkpointing, "fused loss": self.fused_loss, "compile": self.compile}
+        parts = [f"{self.batch} x {self.grad_accum}", precision, self.implementation, self.optimizer]
         return ", ".join([*parts, *(name for name, on in flags.items() if on)])
 
 
-class Space(msgspec.Struct, frozen=True):
-    """What may be chosen: the values of each factor, and the sequences of one optimizer step."""
-
-    sequences: int
-    checkpointing: tuple[bool, ...] = (False, True)
-    attention: tuple[Implementation, ...] = ("sdpa", "eager")
-    precision: tuple[Precision, ...] = ("bf16", "bf16-autocast")
-    optimizer: tuple[Optimizer, ...] = ("adamw_fused", "adamw")
-    fused_loss: tuple[bool, ...] = (False,)
-    compile: tuple[bool, ...] = (False,)
-
-    @property
-    def batches(self) -> tuple[int, ...]:
-        """Micro-batches: powers of two up to the sequences of a step."""
-        return tuple(2**n for n in range(self.sequences.bit_length()) if 2**n <= self.sequences)
-
-    def every(self) -> Iterator[Choice]:
-        """The whole grid."""
-        for values in product(self.batches, *(getattr(self, name) for name in FACTORS)):
-            yield self.of(values[0], **dict(zip(FACTORS, values[1:])))
-
-    def at(self, batch: int, choice: Choice) -> Choice:
-        """The choice with another micro-batch, and the accumulation that goes with it."""
-        return msgspec.structs.replace(choice, batch=batch, accumulation=max(1, self.sequences // batch))
-
-    def of(self, batch: int, **factors: object) -> Choice:
-        """The choice with this micro-batch, and the accumulation that goes with it."""
-        return msgspec.convert({"batch": batch, "accumulation": max(1, self.sequences // batch), **factors}, Choice)
+_SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
-FACTORS = ("checkpointing", "attention", "precision", "optimizer", "fused_loss", "compile")
-"""The factors beside the micro-batch, by their names in `Choice` and `Space`."""
-_PRECISIONS: dict[Precision, dict[str, Any]] = {
-    "bf16": {"dtype": "bfloat16", "autocast": None},
-    "bf16-autocast": {"dtype": "float32", "autocast": "bfloat16"},
-    "fp16-autocast": {"dtype": "float32", "autocast": "float16"},
-    "fp32": {"dtype": "float32", "autocast": None},
-}
+def choice_of(job: Job, compiled: bool = False) -> Choice:
+    """The configuration of a job."""
+    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__ if name != "compile"}, compile=compiled)
 
 
 def job_of(choice: Choice, base: Job) -> Job:
     """The run that `fit` predicts and the worker measures."""
-    return msgspec.structs.replace(
-        base,
-        batch=choice.batch,
-        grad_accum=choice.accumulation,
-        checkpointing=choice.checkpointing,
-        implementation=choice.attention,
-        optimizer=choice.optimizer,
-        fused_loss=choice.fused_loss,
-        **_PRECISIONS[choice.precision],
-    )
+    return msgspec.structs.replace(base, **{k: v for k, v in msgspec.structs.asdict(choice).items() if k != "compile"})
 
 
-MARGIN = 0.10
-"""Part of the memory that stays free of what is predicted: the closed form is off by 6 % at most, and cached blocks need room."""
+def changes(old: Choice, new: Choice) -> dict[str, Any]:
+    """The fields that differ, with their new values."""
+    return {name: getattr(new, name) for name in Choice.__struct_fields__ if getattr(old, name) != getattr(new, name)}
 
 
-def fits(choice: Choice, base: Job, card: Card) -> bool:
-    """Whether the configuration is predicted to fit with a margin; False where the memory is not known."""
-    estimate = by_arithmetic(job_of(choice, base), card)
-    if card.available is None or verdict(estimate, card) not in ("fits", "tight"):
-        return False
-    return estimate.peak_allocated_bytes * (1 + estimate.error_bound.allocated) <= card.available * (1 - MARGIN)
+def numerics_of(job: Job, half: Dtype) -> list[Mapping[str, Any]]:
+    """The other numerics that are tried beside the job's own. `half`: bfloat16, or float16 where the GPU has no bfloat16."""
+    both: list[Mapping[str, Any]] = [{"dtype": half, "autocast": None}, {"dtype": "float32", "autocast": half}]
+    if half == "float16":  # full training in float16 alone loses the small updates, and there is no scaler for it
+        both = [{"dtype": "float32", "autocast": half}, {"dtype": "float32", "autocast": None}]
+    if job.method == "full":
+        return [{**one, "adapter_dtype": job.adapter_dtype} for one in both]
+    adapters: list[Mapping[str, Any]] = [
+        {**both[0], "adapter_dtype": half},
+        {"dtype": half, "autocast": half, "adapter_dtype": "float32"},
+    ]
+    return [*adapters, *({**one, "adapter_dtype": "float32"} for one in both)]
+
+
+def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choice]:
+    """The configurations of these numerics that fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is
+    left out where the run fits without it for sure: it costs time and gains nothing."""
+    sequences = base.batch * base.grad_accum
+    capped = bool(base.config.get("final_logit_softcapping"))  # a fused loss would leave the cap out
+    for batch in reversed([n for n in range(1, sequences + 1) if sequences % n == 0]):
+        found: list[Choice] = []
+        for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
+            if fused and capped:
+                continue
+            able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
+            parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
+            one = choice_of(msgspec.structs.replace(base, **parts, **numerics))
+            if not able and fits(job_of(one, base), card):
+                yield one
+                found += [one] if fits(job_of(one, base), card, MARGIN) else []
+
+
+def fits(job: Job, card: Card, margin: float = 0.0) -> bool:
+    """Whether a job is predicted to fit: with a margin, by the prediction's error and so much of the memory. False where the memory is not
+    known."""
+    estimate = by_arithmetic(job, card)
+    bound = estimate.error_bound.allocated if margin else 0.0
+    return card.available is not None and estimate.peak_allocated_bytes * (1 + bound) <= card.available * (1 - margin)

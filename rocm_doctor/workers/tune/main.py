@@ -1,7 +1,7 @@
 """Entry point: `main([asks, results, bytes, package ...])` measures every job that is appended to the first file and appends a line of JSON
 for each. `bytes`: memory of the GPU that it may take, 0 for all; `package`: imported at the start.
 
-The last line is `{"stop": true}`. A job is that of `fit`'s worker with `compile`, `warm`, `steps` and `device`; running out of memory is
+The last line is `{"stop": true}`. A job is that of `fit`'s worker with `compile`, `steps` and `device`; running out of memory is
 a result, and the process goes on.
 """
 
@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+WHOLE = 4
+"""From so many steps on every micro-batch is run: shorter runs compare, longer ones give the figure."""
 POLL = 0.02
 """Seconds between looks for a new job."""
 
@@ -112,10 +114,12 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
         compiled(model, job).compile()
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
-    for _ in range(job["warm"]):
-        step(model, optimizer, job)
+    began = time.perf_counter()
+    step(model, optimizer, job, 1)
+    first = time.perf_counter() - began
+    few = 2 if job["steps"] < WHOLE else job["grad_accum"]
     with watching(on_gpu) as watch:
-        seconds = [timed(model, optimizer, job) for _ in range(job["steps"])]
+        seconds = [step(model, optimizer, job, few) for _ in range(job["steps"])]
     tokens = job["batch"] * job["seq"] * job["grad_accum"]
     watts = watch.conditions().get("power_watts") if watch else None
     return {
@@ -124,6 +128,7 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
         "peak_allocated": torch.cuda.max_memory_allocated() if on_gpu else 0,
         "peak_reserved": torch.cuda.max_memory_reserved() if on_gpu else 0,
         "joules_per_token": watts * statistics.median(seconds) / tokens if watts else None,
+        "compile_s": first if job["compile"] else 0.0,
     }
 
 
@@ -133,24 +138,31 @@ def compiled(model: Any, job: dict[str, Any]) -> Any:
     return core.model if job["fused_loss"] else model
 
 
-def timed(model: Any, optimizer: Any, job: dict[str, Any]) -> float:
-    """Seconds of one optimizer step."""
-    began = time.perf_counter()
-    step(model, optimizer, job)
-    return time.perf_counter() - began
-
-
-def step(model: Any, optimizer: Any, job: dict[str, Any]) -> None:
-    """One optimizer step with all its micro-batches."""
+def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
+    """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one stands for those that are left out."""
     import torch
 
     from ..fit.step import loss_of
 
-    for _ in range(job["grad_accum"]):
+    began, last = time.perf_counter(), 0.0
+    ran = min(most, job["grad_accum"])
+    for _ in range(ran):
+        start = time.perf_counter()
         ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
         loss_of(model, ids, job).backward()
+        if ran < job["grad_accum"]:
+            finished(job)
+            last = time.perf_counter() - start
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+    finished(job)
+    return float(time.perf_counter() - began + last * (job["grad_accum"] - ran))
+
+
+def finished(job: dict[str, Any]) -> None:
+    """Wait for the GPU."""
+    import torch
+
     if job["device"] == "cuda":
         torch.cuda.synchronize()
 
