@@ -152,7 +152,9 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         not alone and _precedes(gpu, [g for n, g in seen if n in cards]) and snapshot.get("smoke.integrated-first").value != "no"
     )
     takes = alone or first
-    if not lacks and (alone or (not first and (code is True or names))):
+    if alone and not (lacks and names):
+        return
+    if not lacks and not first and (code is True or names):
         return
     if alone:
         title = f"{names[-1]}={snapshot.get(f'env.{names[-1]}').value} leaves only the processor's own GPU{lacks}"
