@@ -88,13 +88,13 @@ def admits(specifier: str, version: str) -> bool:
         return True
 
 
-def pinned(specifier: str) -> str:
+def pinned_version(specifier: str) -> str:
     """The version of `==X`, without its local part; empty for a range."""
     found = re.fullmatch(r"={2,3}\s*([\w.!]+?)(\+[\w.]+)?", specifier.strip())
     return found[1] if found and not found[1].endswith(".*") else ""
 
 
-def build_by_local(specifier: str, url: str = "") -> tuple[str, str] | None:
+def local_build(specifier: str, url: str = "") -> tuple[str, str] | None:
     """The vendor and the ROCm release that a local version (`+rocm6.4`, `+cu126`) or the address of a wheel names."""
     found = _LOCAL.search(specifier) or _LOCAL.search(url.replace("%2B", "+")) or _WHEEL_FOLDER.search(url)
     if not found:
@@ -260,7 +260,7 @@ def build_list(name: str, value: str) -> tuple[str, ...]:
     return tuple(one.partition(":")[0].lower() for one in re.split(r"[;,\s]+", value.strip()) if one)
 
 
-def in_list(targets: tuple[str, ...], gfx: str, override: str = "") -> bool:
+def includes(targets: tuple[str, ...], gfx: str, override: str = "") -> bool:
     """True if code that is built for these targets loads on a GPU, by itself or as the one that an override names."""
     return covers(targets, gfx) is not False or bool(override and covers(targets, gfx, override))
 

@@ -30,7 +30,7 @@ def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: 
             facts["rocm.version"] = Fact(stated_rocm.value, (stated_rocm.place.reading(),))
         for r in one.requirements:
             if r.name != "torch" and catalog.applies(r.marker, target):
-                version = "" if "+" in r.specifier or r.url else catalog.pinned(r.specifier)
+                version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
                 facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
         if one.kind != "training":
             facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}

@@ -131,7 +131,7 @@ class _Judging:
             self.tree,
             self.policy,
             self.targets,
-            tuple(folded([*self._of_policy(environments), *weighed])),
+            tuple(fold([*self._of_policy(environments), *weighed])),
             tuple(rows),
             ordered,
             left,
@@ -177,7 +177,7 @@ class _Judging:
     def _main(self, environments: Sequence[Environment], meant: dict[int, For]) -> frozenset[str]:
         """The files that install torch in a repository without an environment for AMD and without a document that names a ROCm index: those
         in its root folder, or the only one there is."""
-        if any(meant[id(e)].audience in ("declared", "amd") for e in environments if e.kind != "training"):
+        if not self.targets or any(meant[id(e)].audience in ("declared", "amd") for e in environments if e.kind != "training"):
             return frozenset()
         target = self.targets[0] if self.targets else Target("any", "")
         files = set()
@@ -246,7 +246,7 @@ def serves(case: Case) -> bool:
             return False
         build = build_of(case.matrix, torch.local)
         if build and build.gfx:
-            return catalog.in_list(build.gfx, gpu)
+            return catalog.includes(build.gfx, gpu)
         if torch.gpus or (torch.rocm and _supported(gpu, torch.rocm, case.matrix)):
             return True
     return case.environment.builds and any(built)
@@ -313,7 +313,7 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = (), sele
 _ORDER = ("error", "warning", "note")
 
 
-def folded(problems: Iterable[Problem]) -> list[Problem]:
+def fold(problems: Iterable[Problem]) -> list[Problem]:
     """One problem for each cause and severity: the gravest of it, with the places of all; ordered by severity, file and line."""
     groups: dict[tuple[object, ...], list[Problem]] = {}
     for one in problems:

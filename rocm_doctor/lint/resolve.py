@@ -44,7 +44,7 @@ class Resolved(NamedTuple):
     words: str = ""
 
 
-def resolvable(one: Environment) -> bool:
+def is_resolvable(one: Environment) -> bool:
     """True for an environment that a resolver takes: a requirements file or a project."""
     return one.kind in ("requirements", "project")
 
@@ -109,7 +109,7 @@ def findings(
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     for row in found.rows:
         one = row.environment
-        if not resolvable(one) or row.audience not in ("declared", "amd", "main") or row.cells.get(target.gpu) == "-":
+        if not is_resolvable(one) or row.audience not in ("declared", "amd", "main") or row.cells.get(target.gpu) == "-":
             continue
         answer = resolve(found.tree.root, one, target)
         name = shown(one.name)

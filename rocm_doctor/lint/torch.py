@@ -56,7 +56,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
         if isinstance(step, Unread):
             certain = False
             continue
-        if one.elsewhere and not any(r.name == "torch" and catalog.build_by_local(r.specifier, r.url) for r in step.requirements):
+        if one.elsewhere and not any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements):
             continue
         then = _after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
@@ -88,7 +88,7 @@ def _after(
     if not asked:
         return _required(step, before, now, target, matrix, there)
     one = asked[-1]
-    named = catalog.build_by_local(one.specifier, one.url)
+    named = catalog.local_build(one.specifier, one.url)
     if isinstance(before, Unread) and not named and not step.upgrade:
         return before  # what is there may satisfy the requirement
     if isinstance(before, Torch) and not step.upgrade and _satisfied(before, one, named):
@@ -98,7 +98,7 @@ def _after(
         and not named
         and not before.version
         and before.vendor == "rocm"
-        and catalog.pinned(one.specifier)
+        and catalog.pinned_version(one.specifier)
     ):
         return Unread(before.place, Reason.IMAGE, True)  # whether the pin is the image's own torch is not known
     return _resolved(step, one, named, target, matrix)
@@ -110,7 +110,7 @@ def _satisfied(now: Torch, one: Requirement, named: tuple[str, str] | None) -> b
         return False
     if one.url and not one.url.startswith("conda:"):
         return False
-    return catalog.admits(one.specifier, now.version) if now.version else not catalog.pinned(one.specifier)
+    return catalog.admits(one.specifier, now.version) if now.version else not catalog.pinned_version(one.specifier)
 
 
 Asked = tuple[Source, Union[Index, None]]
@@ -132,7 +132,7 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
 
 def _resolved(step: Install, one: Requirement, named: tuple[str, str] | None, target: Target, matrix: Matrix) -> Torch | Unread:
     """torch as it is taken from the indexes."""
-    version = catalog.pinned(one.specifier)
+    version = catalog.pinned_version(one.specifier)
     devices = tuple(e.removeprefix("device-") for e in one.extras if e.startswith("device-gfx"))
     if step.tool == "conda":
         return _of_conda(step, one)
@@ -172,12 +172,12 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
     """The version that an index offers; empty where it is not known; None where it has none."""
     if source.vendor == "rocm" and source.rocm and not source.nightly:
         if not catalog.builds_on(matrix, source.rocm):
-            return catalog.pinned(one.specifier)
+            return catalog.pinned_version(one.specifier)
         found = catalog.builds_on(matrix, source.rocm, one.specifier, target.python)
         return found[0].torch if found else None
     if source.vendor == "rocm":
-        return catalog.pinned(one.specifier)
-    return catalog.pinned(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
+        return catalog.pinned_version(one.specifier)
+    return catalog.pinned_version(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
 
 
 def _first(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
@@ -228,7 +228,7 @@ def _missing(one: Requirement, rocm: str, asked: list[Asked], target: Target, ma
     others = [s for s, _ in asked if s.vendor == "unknown"]
     if others or not ours or any(not s.rocm or s.nightly or not catalog.builds_on(matrix, s.rocm) for s in ours):
         return ""
-    version = catalog.pinned(one.specifier)
+    version = catalog.pinned_version(one.specifier)
     if any(
         b.torch == version and b.rocm and b.local.endswith(f"+rocm{rocm}")
         for s in ours
@@ -248,7 +248,7 @@ def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
     cpu = any(r.name == "cpuonly" for r in step.requirements)
     return Torch(
         "cpu" if cpu else "cuda",
-        catalog.pinned(one.specifier),
+        catalog.pinned_version(one.specifier),
         "",
         one.place,
         "conda's channels have CUDA and CPU builds",
@@ -280,7 +280,7 @@ def _required(
         if any(s.vendor != "pypi" for s, _ in sources[: 1 if first else None]):
             return Unread(bring.place, Reason.INDEX, True)
         entry = known.get(bring.name)
-        pins = entry.pins.get(catalog.pinned(bring.specifier), "") if entry else ""
+        pins = entry.pins.get(catalog.pinned_version(bring.specifier), "") if entry else ""
         return Torch(
             "cuda",
             pins,
@@ -292,7 +292,7 @@ def _required(
         )
     for r in asked:
         entry = known.get(r.name)
-        pin = entry.pins.get(catalog.pinned(r.specifier), "") if entry else ""
+        pin = entry.pins.get(catalog.pinned_version(r.specifier), "") if entry else ""
         public = all(s.vendor in ("pypi", "none") for s, _ in _sources(step, r.name)[0])
         exact = entry and entry.torch == "exact" and not entry.newest and not entry.pins
         if exact and public and before.vendor == "rocm" and r.name not in there:

@@ -234,7 +234,7 @@ class Commands:
         if path is None:
             self._skip(Unread(one.place, Reason.MISSING, True))
             return
-        found = requirements.listed(self.tree, path)
+        found = requirements.parse(self.tree, path)
         asked += found.requirements
         indexes += found.indexes
         files += found.files
@@ -266,7 +266,7 @@ class Commands:
             return
         from rocm_doctor.lint.readers import conda
 
-        if step := conda.of_command([w for w in words[1:] if w is not None], one.place):
+        if step := conda.parse_command([w for w in words[1:] if w is not None], one.place):
             self.steps.append(step)
 
 

@@ -78,7 +78,7 @@ def package(word: str, place: Place) -> Requirement | None:
     return Requirement(name, specifier, place, url=f"conda:{found[1] or ''}/{build}")
 
 
-def of_command(words: Sequence[str], place: Place) -> Install | None:
+def parse_command(words: Sequence[str], place: Place) -> Install | None:
     """The installation of `conda install WORDS`."""
     asked: list[Requirement] = []
     channels: list[Index] = []

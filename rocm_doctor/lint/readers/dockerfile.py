@@ -64,7 +64,7 @@ def _environment(
     tree: Tree, path: str, text: str, chain: list[Stage], arguments: dict[str, str], stages: list[Stage], label: str
 ) -> Environment:
     image, first = None, []
-    name = shell.filled(chain[0].base, arguments)
+    name = shell.fill(chain[0].base, arguments)
     place = Place(path, chain[0].line, text.split("\n")[chain[0].line - 1].strip()[:200])
     if name is None:
         first = [Unread(place, Reason.VARIABLE, True)]
@@ -118,7 +118,7 @@ class _Reading:
 
     def _assign(self, one: Instruction) -> None:
         for key, raw in _pairs(one):
-            value = self.arguments.get(key) if raw is None else shell.filled(raw, self.names)
+            value = self.arguments.get(key) if raw is None else shell.fill(raw, self.names)
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
@@ -191,7 +191,7 @@ def _stages(text: str) -> tuple[list[Stage], dict[str, str]]:
             stages[-1].instructions.append(one)
         elif one.name == "ARG":
             for key, raw in _pairs(one):
-                if raw is not None and (value := shell.filled(raw, arguments)) is not None:
+                if raw is not None and (value := shell.fill(raw, arguments)) is not None:
                     arguments[key] = value
     return stages, arguments
 

@@ -45,7 +45,7 @@ class Listed(NamedTuple):
 
 def read(tree: Tree, path: str) -> list[Environment]:
     """The environment of a requirements file; none for a text without requirements."""
-    found = listed(tree, path)
+    found = parse(tree, path)
     place = found.requirements[0].place if found.requirements else Place(path, 1)
     if not found.requirements and not found.indexes:
         return []
@@ -59,7 +59,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     ]  # fmt: skip
 
 
-def listed(tree: Tree, path: str, depth: int = 0) -> Listed:
+def parse(tree: Tree, path: str, depth: int = 0) -> Listed:
     """The lines of a requirements file and of those that it includes."""
     reading = _Reading(tree, path)
     if depth < MAX_DEPTH:
@@ -128,7 +128,7 @@ class _Reading:
                     )
                 )
         elif other not in self.files:
-            found = listed(self.tree, other, depth + 1)
+            found = parse(self.tree, other, depth + 1)
             self.requirements += found.requirements
             self.indexes += found.indexes
             self.unread += found.unread
@@ -156,7 +156,7 @@ def requirement(words: str, place: Place) -> Requirement | Reason:
     """The requirement that a line or a word of a command states; MISSING for a path or address without a name, SYNTAX for no requirement."""
     words = _BEHIND.sub("", words).strip()
     if _PATH.match(words) and " @ " not in words:
-        return of_address(words, place)
+        return parse_address(words, place)
     try:
         parsed = Parsed(words)
     except InvalidRequirement:
@@ -172,7 +172,7 @@ _EGG = regex(r"#(?:.*&)?egg=([\w.-]+)")
 _GIT = regex(r"git\+[a-z]+://[^#@]*/([\w.-]+?)(?:\.git)?/?(?:[@#].*)?$")
 
 
-def of_address(url: str, place: Place) -> Requirement | Reason:
+def parse_address(url: str, place: Place) -> Requirement | Reason:
     """The package at an address: by the name of its wheel, its egg, or its repository; MISSING where none of them says it."""
     if wheel := _WHEEL.search(url):
         return Requirement(canonicalize_name(wheel[1]), f"=={wheel[2].replace('%2B', '+')}", place, url=url)

@@ -158,21 +158,21 @@ class _Reader:
         if kind == "string":
             # The grammar gives no node for blanks between two expansions.
             inner = _text(node)[1:-1]
-            return self.filled(inner.replace('\\"', '"'))
+            return self.fill(inner.replace('\\"', '"'))
         if kind in ("simple_expansion", "expansion"):
-            return self.filled(_text(node))
+            return self.fill(_text(node))
         if kind == "concatenation":
             parts = [self._word(child) for child in node.named_children]
             whole = sum(len(_text(child)) for child in node.named_children) == len(_text(node))
             return "".join(part for part in parts if part is not None) if None not in parts and whole else None
         return None
 
-    def filled(self, text: str) -> str | None:
+    def fill(self, text: str) -> str | None:
         """The text with the names whose literal value is known; None where anything else would have to be expanded."""
-        return filled(text, self.names)
+        return fill(text, self.names)
 
 
-def filled(text: str, names: Mapping[str, str]) -> str | None:
+def fill(text: str, names: Mapping[str, str]) -> str | None:
     """The text with `$NAME` and `${NAME}` as their literal values; None for a name that has none, and for any other expansion."""
     known = _SIMPLE.sub(lambda m: names.get(m[1] or m[2], m[0]), text)
     return None if "$" in known or "`" in known else known

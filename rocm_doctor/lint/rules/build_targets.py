@@ -23,7 +23,7 @@ def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
 def has_target(targets: tuple[str, ...], case: Case) -> bool:
     """True if code for these targets loads on the target's GPU, by itself or through the override of the environment."""
     override = next((v.value for v in case.environment.variables if v.name == NAME), "")
-    return catalog.in_list(targets, case.target.gpu, override)
+    return catalog.includes(targets, case.target.gpu, override)
 
 
 def build_lists(case: Case) -> Iterator[Problem]:

@@ -19,9 +19,9 @@ def companions(case: Case) -> Iterator[Problem]:
     torch, one = case.torch, case.environment
     if not isinstance(torch, Torch) or torch.asked is None or torch.step is None or not case.amd or one.kind == "lock":
         return
-    version = catalog.pinned(torch.asked.specifier)
+    version = catalog.pinned_version(torch.asked.specifier)
     for r in torch.step.requirements if version else ():
-        has = catalog.pinned(r.specifier)
+        has = catalog.pinned_version(r.specifier)
         right = right_version(r.name, version, case.matrix) if r.name in ("torchvision", "torchaudio") else ""
         if not (right and _RELEASE.fullmatch(has)) or has == right or r.url or not catalog.applies(r.marker, case.target):
             continue

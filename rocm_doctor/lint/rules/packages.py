@@ -161,7 +161,7 @@ def without_wheel(case: Case) -> Iterator[Problem]:
         return
     known = case.matrix.once(_wheels)
     for step, r in _asked(case):
-        one, version = known.get(r.name), catalog.pinned(r.specifier)
+        one, version = known.get(r.name), catalog.pinned_version(r.specifier)
         if one is None or not version or r.url or not _public(step, r.name, case.matrix):
             continue
         first = one.first.get(python, "")
