@@ -338,3 +338,28 @@ def test_a_version_in_a_hostile_line_takes_no_time(filler: str) -> None:
     start = time.process_time()
     notes(prose, line)
     assert time.process_time() - start < 0.5
+
+
+def test_a_product_and_a_target_that_contradict_each_other_are_one_gpu_and_the_chip_decides() -> None:
+    (gpu,) = notes(prose, "My Radeon 8060S (gfx1100) crashes.\n").listings[0].gpus
+    assert gpu["gfx"].value == "gfx1151"
+    assert [reading.quote for reading in gpu["gfx"].disputed] == ["My Radeon 8060S (gfx1100) crashes."] or gpu["gfx"].disputed
+    assert [g["gfx"] for g in gpus(prose, "RX 7900 XTX, gfx1100\n")] == ["gfx1100"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RX 6700 XT, training hangs. Others with an RDNA3 card do not have this.",
+        "RX 6700 XT: only supported on compute capability 8.9, or ROCm MI300+",
+        "RX 6700 XT hangs. People with a RX 7900 XTX report the same.",
+    ],
+)
+def test_the_gpus_of_others_and_of_requirements_are_not_this_machine_s(text: str) -> None:
+    assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1031"]
+
+
+def test_what_a_package_was_built_for_is_not_what_is_installed() -> None:
+    text = "xFormers was built for:\n    PyTorch 2.3.1+cu121 with CUDA 1201 (you have 2.4.0+rocm6.1)\n    Python  3.10.14 (you have 3.10.12)\n"
+    found = facts(prose, text)
+    assert (found["torch.version"], found["python.version"]) == ("2.4.0+rocm6.1", "3.10.12")

@@ -258,3 +258,14 @@ def test_a_question_about_support_is_answered_from_the_tables(text: str, answer:
 )
 def test_a_failure_is_not_answered_with_a_table(text: str) -> None:
     assert not pasted(text + "\n").summary.startswith("AMD ")
+
+
+def test_beside_a_hypothesis_only_the_likely_causes_are_asked_about() -> None:
+    """A permission fault once asked for the firmware of the GPU: a row about firmware that lacked a fact was worth more than the cause."""
+    text = (
+        "As a normal user rocminfo on my Radeon 8060S (gfx1151) sees nothing, as root it lists the GPU. Ubuntu 24.04, ROCm 7.1."
+    )
+    report = pasted(text)
+    assert next(f for f in report.findings if f.severity != "note").id == "access.permission"
+    assert all("firmware" not in q.command.text for q in report.questions)
+    assert len(report.questions) <= 2
