@@ -7,11 +7,12 @@ import pytest
 
 from rocm_doctor.commands import accepted
 from rocm_doctor.cures.solved import CURES, SHOWN, with_solved
-from rocm_doctor.cures.values import templates_of
+from rocm_doctor.cures.values import Values, templates_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Likely, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge
 from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.rules.logs import Logs
 from rocm_doctor.sources.paste import cut
 
 MATRIX = load()
@@ -82,8 +83,11 @@ def test_an_unknown_value_is_a_placeholder_behind_the_command_that_tells_it() ->
 
 
 def test_an_override_that_is_reported_to_break_is_never_given() -> None:
-    one = first("RX 5700 XT, Linux: HIP error: invalid device function with torch 2.5.1+rocm6.2, no override is set.")
-    assert "OVERRIDE_GFX_VERSION=10.3.0" not in told(one)
+    report = pasted("RX 5700 XT, Linux: HIP error: invalid device function with torch 2.5.1+rocm6.2, no override is set.")
+    values = Values(report.snapshot, report.snapshot.gpus[0], Logs([]), MATRIX, "capture")
+    assert [o.verdict for o in MATRIX.gfx["gfx1010"].overrides if o.value == "10.3.0"] == ["harmful"]
+    assert values.value("version_override") == ""
+    assert "OVERRIDE_GFX_VERSION=10.3.0" not in told(next(f for f in report.findings if f.severity != "note"))
 
 
 def test_the_most_conditions_win_and_a_row_s_own_advice_stays() -> None:

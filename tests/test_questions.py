@@ -10,7 +10,7 @@ from tool_texts import ROCMINFO
 
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Report, Snapshot, Undecided, Value
+from rocm_doctor.model import Fact, Finding, Report, Snapshot, Undecided, Value
 from rocm_doctor.pipeline import judge
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.rules.questions import MOST, questions
@@ -261,11 +261,11 @@ def test_a_failure_is_not_answered_with_a_table(text: str) -> None:
 
 
 def test_beside_a_hypothesis_only_the_likely_causes_are_asked_about() -> None:
-    """A permission fault once asked for the firmware of the GPU: a row about firmware that lacked a fact was worth more than the cause."""
-    text = (
-        "As a normal user rocminfo on my Radeon 8060S (gfx1151) sees nothing, as root it lists the GPU. Ubuntu 24.04, ROCm 7.1."
-    )
-    report = pasted(text)
-    assert next(f for f in report.findings if f.severity != "note").id == "access.permission"
-    assert all("firmware" not in q.command.text for q in report.questions)
-    assert len(report.questions) <= 2
+    """A permission fault once asked for the firmware of the GPU: a row about firmware lacked one fact."""
+    row = MATRIX.by_key["gfx1151-mes83"]
+    guess = Finding("access.permission", "t", "warning", "low", "c")
+    undecided = [Undecided(row.diagnosis, row.key, row.title, ("firmware.mes",))]
+    asked = {
+        likely: questions(Snapshot(), [guess], undecided, (), MATRIX, likely=(likely,)) for likely in (guess.id, row.diagnosis)
+    }
+    assert [[q.key for q in found] for found in asked.values()] == [[], ["firmware"]]

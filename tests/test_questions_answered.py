@@ -66,6 +66,7 @@ def test_a_question_is_answered_by_a_command_that_is_filled_in(question: str, co
         "RuntimeError: HIP error: invalid device function on my RX 6700 XT, torch 2.4.1+rocm6.1. Which torch do I need?",
         "Traceback (most recent call last):\n  File \"a.py\", line 1\nImportError: libamdhip64.so.6: cannot open shared object file\nWhat is it?",
         "gfx1100 trains well.",
+        "My training ends with a crash now and then on a RX 6700 XT. Which torch do I need?",
     ],
 )  # fmt: skip
 def test_a_failure_is_no_question(text: str) -> None:
