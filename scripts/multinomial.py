@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy import ndarray as Array
 
-Array = np.ndarray
 _MEMORY = 10
 """Steps that L-BFGS remembers."""
 _TRIES = 12

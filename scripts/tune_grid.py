@@ -103,7 +103,7 @@ def step(model: Any, optimizer: Any, vocabulary: int, seq: int, one: dict[str, A
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     torch.cuda.synchronize()
-    return time.perf_counter() - began + last * (one["accum"] - ran)
+    return float(time.perf_counter() - began + last * (one["accum"] - ran))
 
 
 def measured(config: dict[str, Any], method: str, seq: int, one: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -115,7 +115,8 @@ def measured(config: dict[str, Any], method: str, seq: int, one: dict[str, Any],
     try:
         model, optimizer = build(config, method, one)
         step(model, optimizer, config["vocab_size"], seq, one, 1)
-        until, times = time.perf_counter() + seconds, []
+        until = time.perf_counter() + seconds
+        times: list[float] = []
         while not times or time.perf_counter() < until:
             times.append(step(model, optimizer, config["vocab_size"], seq, one, one["accum"] if seconds else 2))
         tokens = one["batch"] * one["accum"] * seq

@@ -85,7 +85,12 @@ def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(met
 
 def test_the_own_run_is_measured_first_and_the_same_sequences_make_a_step() -> None:
     asked: list[Choice] = []
-    hunt = Search(base(), card(24), "bfloat16", lambda c, n: asked.append(c) or recorded(c, n), 60)
+
+    def run(choice: Choice, steps: Any) -> Any:
+        asked.append(choice)
+        return recorded(choice, steps)
+
+    hunt = Search(base(), card(24), "bfloat16", run, 60)
     hunt.search()
     assert asked[1] == choice_of(base())  # the first is not counted: it warms the process up
     assert {one.batch * one.grad_accum for one in asked} == {16}
@@ -286,11 +291,9 @@ def test_the_chunked_loss_is_the_loss(dtype: str, frozen: bool, autocast: bool) 
     hidden, weight = (torch.randn(*shape, generator=made).to(getattr(torch, dtype)) for shape in ((100, 16), (500, 16)))
     labels = torch.randint(0, 500, (4, 25), generator=made)
     found = []
+    functions: list[Any] = [lambda h, w: torch.nn.functional.cross_entropy((h @ w.t()).float(), labels.flatten())]
     job = {"fused_loss": True, "device": "cpu", "dtype": dtype, "autocast": "bfloat16" if autocast else None}
-    for function in (
-        loss.fused(labels, job),
-        lambda h, w: torch.nn.functional.cross_entropy((h @ w.t()).float(), labels.flatten()),
-    ):
+    for function in (loss.fused(labels, job), *functions):
         h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_(not frozen)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             value = function(h, w)
