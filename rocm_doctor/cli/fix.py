@@ -52,7 +52,7 @@ def _fix(go: bool, in_place: bool, asked: dict[str, Any]) -> int:
         click.echo(text(plan), nl=False)
         return 0 if plan.done else 1
     new = Path(FOLDER).absolute()
-    if python and old.is_virtual:
+    if python and old.prefix != old.base:  # a venv; a system's Python and a conda environment have no base beside them
         new = Path(old.prefix).with_name(FOLDER)
     elif in_place:
         raise InputError("--in-place replaces a virtual environment: name it with --python, or activate it")

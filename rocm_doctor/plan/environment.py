@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
+from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.plan.machine import TORCH
@@ -59,21 +60,16 @@ class Environment(msgspec.Struct, frozen=True):
     version: str
     packages: tuple[Package, ...] = ()
 
-    @property
-    def is_virtual(self) -> bool:
-        """True for a venv; a system's Python and a conda environment have no base beside them."""
-        return self.prefix != self.base
-
     def versions(self) -> dict[str, str]:
         """The installed versions by canonical name."""
-        return {_key(one.name): one.version for one in self.packages}
+        return {canonicalize_name(one.name): one.version for one in self.packages}
 
     def carried(self, replaced: Collection[str]) -> list[Package]:
         """The packages to carry over: all but those that are replaced, and what torch alone brought."""
-        known = {_key(one.name): one for one in self.packages}
+        known = {canonicalize_name(one.name): one for one in self.packages}
         of_torch = _closure(TORCH, known)
         beside = {name: one for name, one in known.items() if name not in (*TORCH, "pip")}
-        stays = _closure([name for name in beside if name not in of_torch], beside) - {*map(_key, replaced)}
+        stays = _closure([name for name in beside if name not in of_torch], beside) - {*map(canonicalize_name, replaced)}
         return [one for name, one in beside.items() if name in stays]
 
 
@@ -85,17 +81,14 @@ def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
         name = waiting.pop()
         if name in known and name not in found:
             found.add(name)
-            waiting += map(_key, known[name].needs)
+            waiting += map(canonicalize_name, known[name].needs)
     return found
-
-
-def _key(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
 
 
 def environment(python: str) -> Environment:
     """The environment of an interpreter or of a folder. Raises EnvironmentProblem when the interpreter does not answer."""
-    program = next(_programs(Path(python)), python)
+    folder = Path(python)
+    program = next((str(path) for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.is_file()), python)
     answered = run([program, "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:
         why = "; ".join(answered.stderr.strip().splitlines()[-1:]) or answered.state
@@ -104,7 +97,3 @@ def environment(python: str) -> Environment:
         return jsons.decode(answered.stdout, Environment)
     except Unreadable as exc:
         raise EnvironmentProblem(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc
-
-
-def _programs(folder: Path) -> Iterator[str]:
-    yield from (str(path) for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.is_file())

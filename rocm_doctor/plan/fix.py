@@ -89,9 +89,17 @@ def _built(plan: Plan, old: Environment, new: Path, tool: Tool, say: Say) -> lis
         except EnvironmentProblem:
             if "carried.txt" not in command[-1]:
                 raise
-            left = [line for line in lines if not _works(_carry(tool, str(interpreter_of(new)), *line.split(" ", 1)), say)]
+            left = [line for line in lines if not _carried(tool, new, line, say)]
     _pin(plan, new)
     return left
+
+
+def _carried(tool: Tool, new: Path, line: str, say: Say) -> bool:
+    """True if one package could be installed."""
+    with contextlib.suppress(EnvironmentProblem):
+        _run(_carry(tool, str(interpreter_of(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)
+        return True
+    return False
 
 
 def _pin(plan: Plan, new: Path) -> None:
@@ -104,13 +112,6 @@ def _pin(plan: Plan, new: Path) -> None:
         (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
 
 
-def _works(command: Argv, say: Say) -> bool:
-    with contextlib.suppress(EnvironmentProblem):
-        _run(command, say)
-        return True
-    return False
-
-
 def _run(command: Argv, say: Say) -> None:
     """Run a command and say its latest line every two seconds. Raises EnvironmentProblem with its last words if it fails."""
     say(f"$ {shlex.join(command)}")
@@ -121,16 +122,12 @@ def _run(command: Argv, say: Say) -> None:
             spoke = child.spoke or child.started
             if spoke - told > 2:
                 told = spoke
-                say("  " + _last(bytes(child.out[-2000:]).decode("utf-8", "replace"))[:100])
+                say("  " + bytes(child.out[-2000:]).decode("utf-8", "replace").strip().rpartition("\n")[2][:100])
     finally:
         stop(child)
     result = done(child)
     if result.returncode != 0:
         raise EnvironmentProblem(f"{shlex.join(command)} failed: {(result.stderr or result.stdout).strip()[-2000:]}")
-
-
-def _last(text: str) -> str:
-    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
 
 
 def swap(old: Path, new: Path) -> Path:
