@@ -26,7 +26,7 @@ NODE = "rocm-doctor/node"
 _SCRIPT = """
 kubectl apply -f "$1" >&2 || exit
 end=$(($(date +%s) + $3))
-each='{range .items[*]}{.status.phase}:{.status.containerStatuses[0].state.waiting.reason}{"\\n"}{end}'
+each='{range .items[*]}{.status.phase}:{.status.containerStatuses[*].state.waiting.reason}{"\\n"}{end}'
 while [ "$(date +%s)" -lt "$end" ]; do
     ended=$(kubectl get pods -l "$2" -o "jsonpath=$each" | grep -cE '^(Succeeded|Failed):|:(ErrImage|ImagePull|InvalidImage|CreateContainer.*Error)')
     [ "$ended" -lt "$4" ] || break
