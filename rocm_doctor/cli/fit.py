@@ -30,6 +30,7 @@ from rocm_doctor.fit import served as serve_answers
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
 from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, checked
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.training import edit
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
 FORMATS_OF_WEIGHTS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
@@ -123,6 +124,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     help="Serving instead of training: --batch sequences of --seq tokens at once. --measure generates with transformers.",
 )
 @click.option("--weights", type=click.Choice(FORMATS_OF_WEIGHTS), help="Format of the weights to serve. [default: 16 bits]")
+@click.option("--fix", is_flag=True, help="Write the smallest change that is enough into the file of --config.")
 @click.option("--cache", type=click.Choice(FORMATS_OF_CACHE), help="Format of keys and values. [default: 16 bits]")
 @page_options("text", "json", "html")
 def command(
@@ -139,6 +141,7 @@ def command(
     serve: Engine | None,
     weights: str | None,
     cache: str | None,
+    fix: bool,
     form: str,
     output: Path | None,
     **options: Any,
@@ -157,6 +160,8 @@ def command(
     elif weights or cache:
         raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
+    if measure:
+        measurable(attention, gpus)
     try:
         measured = measured_step(request, python, matrix) if measure else None
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
@@ -172,7 +177,36 @@ def command(
         print_page(
             as_json(answer, measured) if form == "json" else text.page(answer, measured, width(output is not None)), output
         )
-    sys.exit(1 if answer.verdict == "does not fit" else 0)
+    way = change(request, answer, matrix)
+    if fix and way is None:
+        raise InputError("nothing to fix: give --config FILE" if not files else "nothing to fix: it fits, or no change is enough")
+    if way is not None:
+        if fix:
+            files[0].write_text(way.text, encoding="utf-8")
+        said = "written" if fix else "the first of these, in your file (--fix writes it)"
+        left = f"\nthe file has no key for {', '.join(way.left)}" if way.left else ""
+        click.echo(
+            f"\n{said}\n{edit.difference(way.before, way.text, files[0].name)}{left}", err=form != "text" or output is not None
+        )
+    sys.exit(1 if answer.verdict == "does not fit" or answer.over_reserved else 0)
+
+
+class Way(NamedTuple):
+    """The text of the person's file before and after the smallest change that is enough, and the fields it has no key for."""
+
+    before: str
+    text: str
+    left: tuple[str, ...]
+
+
+def change(request: resolve.Request, answer: answers.Answer, matrix: Matrix) -> Way | None:
+    """The change; None without a file, or where no change of settings is needed or enough."""
+    wanted = next((way.fields for way in answer.enough if way.fields), None)
+    if answer.run.config is None or wanted is None:
+        return None
+    before = request.files[0].read_text(encoding="utf-8")
+    made = edit.edited(before, answer.run.config, wanted, matrix)
+    return Way(before, made.text, made.left)
 
 
 class Target(NamedTuple):
@@ -248,6 +282,16 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
     return card, {name: version for name, version in found_versions.items() if isinstance(version, str)}
 
 
+def measurable(attention: str | None, gpus: int) -> None:
+    """Raise InputError for what a measurement cannot do as it is predicted."""
+    if attention in ("math", "flash"):
+        raise InputError(
+            f"--measure runs the attention that torch chooses, not --attention {attention}: leave it out, or give eager"
+        )
+    if gpus > 1:
+        raise InputError("--measure runs on one GPU: leave --gpus out")
+
+
 def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
     """The measurement of real steps, whatever kernels the prediction assumes."""
     job = resolve.resolve(request, "", None, matrix).job
@@ -276,6 +320,14 @@ def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
         "sizes": answer.sizes,
         "notes": answer.notes,
         "bitsandbytes": answer.run.bitsandbytes,
+        "unsupported": answer.unsupported,
+        "config": None
+        if answer.run.config is None
+        else {
+            "framework": answer.run.config.framework,
+            "unread": answer.run.config.unread,
+            "unmodelled": answer.run.config.unmodelled,
+        },
         "measured": measured,
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()

@@ -30,6 +30,14 @@ class Answer(msgspec.Struct, frozen=True):
     enough: tuple[Enough, ...] = ()
     sizes: tuple[tuple[int, Verdict], ...] = ()
     """The verdict for each size that the product comes with, where its size is not known."""
+    unsupported: tuple[str, ...] = ()
+    """What the GPU cannot do of what the run asks for, a sentence each."""
+
+    @property
+    def over_reserved(self) -> bool:
+        """True if what is allocated fits, and what the allocator would reserve does not."""
+        room = self.card.available
+        return self.verdict == "tight" and room is not None and self.estimate.peak_reserved_bytes > room
 
 
 def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:
@@ -45,7 +53,25 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     said = verdict(estimate, card)
     limits, changes, ways = _outlook(run, card, strategy, estimate, said, matrix)
     notes = (*run.notes, note) if note else run.notes
-    return Answer(run, card, estimate, said, margin(estimate, card), limits, changes, notes, ways, sizes)
+    lacks = unsupported(run, card.gfx, matrix)
+    return Answer(run, card, estimate, said, margin(estimate, card), limits, changes, notes, ways, sizes, lacks)
+
+
+def unsupported(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
+    """bfloat16 on a GPU without it, and an attention that is asked for by name where torch has no fused kernel. What needs bitsandbytes is
+    said by its own rows (quantised.py)."""
+    target, job = matrix.gfx.get(gfx), run.job
+    lacks = []
+    if target and target.bf16 == "none" and "bfloat16" in (job.dtype, job.autocast):
+        lacks.append(
+            f"{gfx} has no bfloat16 arithmetic and converts each operation to float32: use float16 with loss scaling, or float32"
+        )
+    asked = str(run.config.value("attention", "")) if run.config else ""
+    if target and asked.startswith("flash") and not job.kernels.flash:
+        lacks.append(
+            f"{asked} is asked for, and the prediction has no fused attention for {gfx}: install a build for it, or take sdpa"
+        )
+    return tuple(lacks)
 
 
 def _of_size(card: Card, size: int) -> Card:

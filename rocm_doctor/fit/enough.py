@@ -32,6 +32,8 @@ class Enough(msgspec.Struct, frozen=True):
     words: str
     options: str
     peak_allocated_bytes: int
+    fields: dict[str, Any] = {}
+    """The fields of `Job` that a change of settings sets; empty for other ways."""
 
 
 def enough(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Enough, ...]:
@@ -62,22 +64,25 @@ def _sets(job: Job, wheels: Wheels) -> Iterator[list[tuple[Job, dict[str, str]]]
         yield level
 
 
-def _best(level: Sequence[tuple[Job, dict[str, str]]], peak: Peak, room: float) -> tuple[list[str], list[str], int] | None:
-    """Words, options and peak of the set that fits and gives up least; None if none fits."""
+def _best(level: Sequence[tuple[Job, dict[str, str]]], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
+    """Words, options, peak and job of the set that fits and gives up least; None if none fits."""
     fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
     if not fitting:
         return None
-    _, made, size = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, entry[2]))
+    other, made, size = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, entry[2]))
     last = {option.split()[0]: option for option in made}
-    return [made[option] for option in last.values()], list(last.values()), size
+    return [made[option] for option in last.values()], list(last.values()), size, other
 
 
 def _changes(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Enough]:
     """The smallest set of changes that suffices on the GPUs that are there."""
     for level in _sets(job, wheels):
         if found := _best(level, peak, room):
-            words, options, size = found
-            yield Enough(" and ".join(words), " ".join(options), size)
+            words, options, size, other = found
+            changed = {
+                name: getattr(other, name) for name in other.__struct_fields__ if getattr(other, name) != getattr(job, name)
+            }
+            yield Enough(" and ".join(words), " ".join(options), size, changed)
             return
 
 
@@ -89,7 +94,7 @@ def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Enough]:
             bound = by_arithmetic(job, many, "fsdp2").error_bound.allocated
             peak = partial(_spread, many)
             if found := _best(level, peak, (card.available or 0) / (1 + bound)):
-                words, options, size = found
+                words, options, size, _ = found
                 yield Enough(
                     " and ".join((f"{count} of these GPUs", *words)),
                     " ".join((f"--gpus {count} --strategy fsdp2", *options)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.fit.answer import Answer
-from rocm_doctor.fit.text import gib, heading, kernels, outlook, room, verdict, ways
+from rocm_doctor.fit.text import configuration, gib, heading, kernels, on_this_gpu, outlook, room, verdict, ways
 from rocm_doctor.reports.html import document, embedded, escape
 
 _KIND = {"fits": "ready", "does not fit": "problems"}
@@ -32,6 +32,7 @@ def _body(answer: Answer) -> Iterator[str]:
             bar = f"<meter min='0' max='{peak}' value='{size}'>{size / peak:.0%}</meter>"
             yield f"<tr><th scope='row'>{escape(name)}</th><td>{escape(gib(size))}</td><td>{bar}</td></tr>"
     yield "</tbody></table></section>"
+    yield from _lines([*configuration(answer), *on_this_gpu(answer)])
     yield from _lines([*kernels(answer), *room(answer.card), *answer.notes])
     yield from _lines([*ways(answer), *outlook(answer)])
 

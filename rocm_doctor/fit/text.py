@@ -28,6 +28,8 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
     parts = [
         [*kernels(answer), verdict(answer)],
         heading(answer.run.source, job, answer.card),
+        configuration(answer),
+        on_this_gpu(answer),
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
         room(answer.card),
         ways(answer),
@@ -58,6 +60,27 @@ def heading(source: str, job: Job, card: Card) -> list[str]:
         f"{saved}, {job.optimizer}",
         f"on {cards}{card.gfx or 'an unnamed GPU'} {card.name}".rstrip(),
     ]
+
+
+def configuration(answer: Answer) -> list[str]:
+    """What of the configuration was not read, and what it asks for that is not modelled."""
+    run = answer.run.config
+    if run is None:
+        return []
+    lines = [
+        *(one.words for one in run.unread),
+        *(f"not modelled: {one.words}{_at(one.line, one.key)}" for one in run.unmodelled),
+    ]
+    return [f"{run.file} ({run.framework})", *(f"  {line}" for line in lines)] if lines else []
+
+
+def _at(line: int, key: str) -> str:
+    return f" (line {line}, {key})" if line else f" ({key})"
+
+
+def on_this_gpu(answer: Answer) -> list[str]:
+    """What the GPU cannot do of what the run asks for."""
+    return ["On this GPU", *(f"  {line}" for line in answer.unsupported)] if answer.unsupported else []
 
 
 def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
@@ -105,7 +128,10 @@ def kernels(answer: Answer) -> list[str]:
 
 def verdict(answer: Answer) -> str:
     """The verdict with the need and the room; about the memory alone where something else prevents the run."""
-    words, left = WORDS[answer.verdict], answer.margin_bytes
+    words, left, room = WORDS[answer.verdict], answer.margin_bytes, answer.card.available
+    if answer.over_reserved and room is not None:
+        reserved = answer.estimate.peak_reserved_bytes
+        words = f"Not safely: the allocator would reserve {gib(reserved)} of {gib(room)}, and cached blocks would have to go back"
     if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
     if answer.sizes and left is None:
