@@ -93,15 +93,11 @@ def _after(
         return before  # what is there may satisfy the requirement
     if isinstance(before, Torch) and not step.upgrade and _satisfied(before, one, named):
         return now
-    if (
-        isinstance(before, Torch)
-        and not named
-        and not before.version
-        and before.vendor == "rocm"
-        and catalog.pinned_version(one.specifier)
-    ):
-        return Unread(before.place, Reason.IMAGE, True)  # whether the pin is the image's own torch is not known
-    return _resolved(step, one, named, target, matrix)
+    found = _resolved(step, one, named, target, matrix)
+    open_ = isinstance(before, Torch) and before.vendor == "rocm" and not before.version and not named
+    if open_ and isinstance(found, Torch) and found.vendor != "rocm":
+        return found._replace(literal=False)  # the pin may be the very torch of the image
+    return found
 
 
 def _satisfied(now: Torch, one: Requirement, named: tuple[str, str] | None) -> bool:
