@@ -160,7 +160,7 @@ def check_accepts(plan: Plan) -> None:
 def fix_installs(plan: Plan) -> None:
     assert plan.best
     words = {word for command in install(plan.best, plan.machine, "pip", "/venv/bin/python") for word in command}
-    wanted = {*torch_requirements(plan.best.candidate, plan.machine), *package_requirements(plan.best, built=False)}
+    wanted = {*torch_requirements(plan.best.candidate, plan.machine), *package_requirements(plan.best)}
     assert wanted <= words
 
 

@@ -347,3 +347,30 @@ def test_transformers_stays_at_the_release_that_a_published_peft_fits() -> None:
     best = plan_for("gfx1100", "lora").best
     assert best is not None
     assert (best.packages["transformers"].version, best.packages["peft"].version) == ("5.23.0", "0.21.2")
+
+
+@pytest.mark.parametrize("name", ["unsloth", "axolotl", "llamafactory", "trl", "vllm", "sglang", "comfyui"])
+def test_the_trainers_and_servers_that_people_ask_for_are_known(name: str) -> None:
+    plan = plan_for("gfx1100", more=name)
+    assert plan.best is not None
+    assert name in plan.best.packages or any(remark.startswith(f"{name}: ") for remark in plan.remarks)
+
+
+def test_unsloth_goes_in_without_what_would_replace_torch_or_triton() -> None:
+    from rocm_doctor.plan.commands import install
+
+    plan = plan_for("gfx1201", more="unsloth")
+    assert plan.best is not None
+    _, resolved, alone = install(plan.best, plan.machine)
+    assert "--no-deps" in alone
+    assert {word.partition("==")[0] for word in alone if "==" in word} == {"unsloth", "unsloth-zoo", "cut-cross-entropy"}
+    assert "torch==2.14.0+rocm10.1.0" in resolved
+    assert not {"xformers", "triton", "unsloth"} & {re.split(r"[=<>!]", word)[0] for word in resolved}
+    assert contains("<=5.17.0", plan.best.packages["transformers"].version)
+
+
+def test_what_a_package_takes_and_needs_is_in_the_catalog() -> None:
+    packages = known_of().packages
+    named_by = {other for one in packages.values() for other in one.takes}
+    named_by |= {other for one in packages.values() for release in one.releases for other in release.needs}
+    assert named_by <= set(packages)

@@ -39,7 +39,10 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor."""
+    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor.
+
+    `built`: compiled on this machine; `alone`: installed without its dependencies, which would replace the torch or Triton for ROCm;
+    `build_with`: what either needs before it."""
 
     version: str
     torch: str
@@ -50,6 +53,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code_windows: dict[str, tuple[str, ...]] = {}
     exact: bool = False
     built: bool = False
+    alone: bool = False
     build_with: tuple[str, ...] = ()
     native: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -74,6 +78,8 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     companion: bool = False
     train: tuple[Training, ...] = ()
     repository: str = ""
+    takes: tuple[str, ...] = ()
+    """Packages of this list that are planned with it."""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

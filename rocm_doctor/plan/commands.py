@@ -13,6 +13,8 @@ from rocm_doctor.plan.machine import TORCH, Machine
 from rocm_doctor.plan.stacks import Stack
 
 Tool = Literal["pip", "uv"]
+Kind = Literal["plain", "alone", "built"]
+KINDS: tuple[Kind, ...] = ("plain", "alone", "built")
 Argv = tuple[str, ...]
 """A program and its arguments."""
 
@@ -30,10 +32,11 @@ def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
     return f"{name}{extra}=={version}" + (".*" if one.index.nightly else "")
 
 
-def package_requirements(stack: Stack, *, built: bool, names: Container[str] | None = None) -> list[str]:
-    """The packages of the wish, or those of `names`; with `built` those that are compiled on the machine, else the others."""
+def package_requirements(stack: Stack, kind: Kind = "plain", names: Container[str] | None = None) -> list[str]:
+    """The packages of the wish of one kind, or those among `names`: installed as they are, without their dependencies, or compiled here."""
     wanted = ((name, one) for name, one in stack.packages.items() if names is None or name in names)
-    return [f"{name}=={one.version}" for name, one in wanted if one.built is built]
+    kinds = ((name, one, "built" if one.built else "alone" if one.alone else "plain") for name, one in wanted)
+    return [f"{name}=={one.version}" for name, one, of in kinds if of == kind]
 
 
 def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "", drop: Iterable[str] = ()) -> list[Argv]:
@@ -52,9 +55,11 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     commands += [(*add, *torch, "--index-url", one.index.url)] if torch else []
     pin = _pin("torch", "", one.build.local or one.build.torch, one)
     wanted = {name: release for name, release in stack.packages.items() if here(name) != release.version}
-    plain, built = (package_requirements(stack, built=b, names=wanted) for b in (False, True))
+    plain, alone, built = (package_requirements(stack, kind, wanted) for kind in KINDS)
+    plain += dict.fromkeys(name for one in wanted.values() if one.alone for name in one.build_with)
     commands += [(*add, pin, *plain)] if plain else []
-    with_ = dict.fromkeys(name for one in wanted.values() for name in one.build_with)
+    commands += [(*add, "--no-deps", *alone)] if alone else []
+    with_ = dict.fromkeys(name for one in wanted.values() if one.built for name in one.build_with)
     commands += [(*add, *with_)] if with_ else []
     commands += [(*add, "--no-build-isolation", pin, *built)] if built else []
     return commands

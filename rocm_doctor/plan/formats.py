@@ -60,7 +60,7 @@ def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
 
 
 def _packages(stack: Stack) -> list[str]:
-    return package_requirements(stack, built=False) + package_requirements(stack, built=True)
+    return package_requirements(stack) + package_requirements(stack, "built")
 
 
 def requirements(plan: Plan) -> str:
@@ -78,9 +78,12 @@ def _requirements(plan: Plan) -> Iterator[str]:
         return
     yield f"--extra-index-url {stack.candidate.index.url}"
     yield from torch_requirements(stack.candidate, plan.machine)
-    yield from package_requirements(stack, built=False)
+    yield from package_requirements(stack)
+    alone = package_requirements(stack, "alone")
+    yield from dict.fromkeys(need for one in stack.packages.values() if one.alone for need in one.build_with)
+    yield from (f"# afterwards, without its dependencies: pip install --no-deps {n}" for n in alone)
     yield from (
-        f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, built=True)
+        f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, "built")
     )
 
 
@@ -98,6 +101,10 @@ def uv(plan: Plan) -> str:
     """pyproject.toml for uv. The ROCm index is bound to torch and its companions, so that nothing else comes from it."""
     stack = plan.stacks[0]
     one = stack.candidate
+    if alone := package_requirements(stack, "alone"):
+        raise UnknownFormat(
+            f"{', '.join(alone)} goes without its dependencies, which pyproject.toml cannot say; take --format shell"
+        )
     torch = torch_requirements(one, plan.machine)
     triton = [one.build.triton] if "==" in one.build.triton and not one.index.extras else []
     names = [name.partition("==")[0].partition("[")[0] for name in (*torch, *triton)]
@@ -147,10 +154,8 @@ def dockerfile(plan: Plan) -> str:
     stack, machine = plan.stacks[0], plan.machine
     if machine.system == "windows":
         raise UnknownFormat("a Linux container on Windows has no HIP device; plan for --os wsl or linux")
-    if package_requirements(stack, built=True):
-        raise UnknownFormat(
-            f"{', '.join(package_requirements(stack, built=True))} is compiled with hipcc, which a plain Python image lacks"
-        )
+    if built := package_requirements(stack, "built"):
+        raise UnknownFormat(f"{', '.join(built)} is compiled with hipcc, which a plain Python image lacks")
     env = [f"ENV {name}={shlex.quote(value)}" for name, value in stack.env.items()]
     runs = [f"RUN {shlex.join((*command[:2], '--no-cache-dir', *command[2:]))}" for command in install(stack, machine)]
     run = f"# docker run --rm -it {_DEVICES[machine.system]} --ipc=host --security-opt seccomp=unconfined IMAGE"

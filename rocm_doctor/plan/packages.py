@@ -26,8 +26,13 @@ class Unsatisfied(Exception):
 def wished(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
     """The packages of `--with` and `--train`, once each, those first that others depend on."""
     order = ["transformers", "peft", "accelerate", "trl"]
-    names = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
+    asked = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
+    names = dict.fromkeys(one for name in asked for one in (*_taken(name, known), name))
     return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
+
+
+def _taken(name: str, known: Catalog) -> tuple[str, ...]:
+    return known.packages[name].takes if name in known.packages else ()
 
 
 def choose(
