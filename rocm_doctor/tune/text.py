@@ -40,6 +40,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def gain(self) -> float | None:
+        """How many times as fast the best run is as the person's own; None where that one measured nothing."""
         own = self.tuned.baseline.tokens_s
         return self.tuned.best.tokens_s / own if own else None
 
