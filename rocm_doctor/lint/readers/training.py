@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Place, Reason, Unread, Variable
-from rocm_doctor.lint.readers.compose import Node, load
 from rocm_doctor.lint.tree import Tree
+from rocm_doctor.training.literals import Leaf, of_yaml
 
 MAX_SETTINGS = 400
 _MARKS = regex(
@@ -21,41 +21,22 @@ def is_training(text: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The settings of a configuration, by their dotted names."""
+    """One environment with the settings of the configuration as variables, by their dotted names; none without settings."""
     text = tree.text(path) or ""
     try:
-        root = load(text) if not path.endswith(".json") else _of_json(text)
+        leaves = list(of_yaml(text).values())
     except Unreadable as exc:
-        return [
-            Environment("training", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))
-        ]
+        unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX)
+        return [Environment("training", Place(path, 1), unread=(unread,), files=(path,))]
     lines = text.split("\n")
-    settings: list[Variable] = []
-    pending = [("", root)] if root else []
-    while pending and len(settings) < MAX_SETTINGS:
-        name, node = pending.pop()
-        if isinstance(node.value, str) and name:
-            settings.append(Variable(name, node.text, Place(path, node.line, lines[node.line - 1].strip()[:200])))
-        pending += [(f"{name}.{key}" if name else key, child) for key, child in reversed(node.items())]
-    return [Environment("training", Place(path, 1), variables=tuple(settings), files=(path,))] if settings else []
+    settings = tuple(_variable(leaf, path, lines) for leaf in leaves if _is_literal(leaf))[:MAX_SETTINGS]
+    return [Environment("training", Place(path, 1), variables=settings, files=(path,))] if settings else []
 
 
-def _of_json(text: str) -> Node:
-    """The values of a JSON text; each at the first line that holds its key."""
-    data = jsons.loads(text)
-    lines: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        for key in _KEY.findall(line):
-            lines.setdefault(key, number)
-
-    def node(value: object, line: int, depth: int = 0) -> Node:
-        if isinstance(value, dict) and depth < 20:
-            return Node({str(k): node(v, lines.get(str(k), line), depth + 1) for k, v in value.items()}, line)
-        return Node(
-            str(value).lower() if isinstance(value, bool) else str(value) if not isinstance(value, (dict, list)) else None, line
-        )
-
-    return node(data, 1)
+def _is_literal(leaf: Leaf) -> bool:
+    return not leaf.why and isinstance(leaf.value, (str, bool, int, float))
 
 
-_KEY = regex(r'"([^"\\]{1,80})"\s*:')
+def _variable(leaf: Leaf, path: str, lines: list[str]) -> Variable:
+    value = str(leaf.value).lower() if isinstance(leaf.value, bool) else str(leaf.value)
+    return Variable(leaf.key, value, Place(path, leaf.line, lines[leaf.line - 1].strip()[:200]))
