@@ -66,7 +66,7 @@ class Environment(msgspec.Struct, frozen=True):
 
     def carried(self, replaced: Collection[str]) -> list[Package]:
         """The packages to carry over: all but those that are replaced, and what torch alone brought."""
-        known = {canonicalize_name(one.name): one for one in self.packages}
+        known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
         of_torch = _closure(TORCH, known)
         beside = {name: one for name, one in known.items() if name not in (*TORCH, "pip")}
         stays = _closure([name for name in beside if name not in of_torch], beside) - {*map(canonicalize_name, replaced)}
