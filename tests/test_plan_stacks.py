@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import combinations
 
 import pytest
 
 from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import contains, sort_key
 
 
@@ -305,29 +309,36 @@ def test_the_kernel_of_rdna35_is_a_step() -> None:
 
 @pytest.mark.parametrize("system", ["linux", "windows"])
 def test_siblings_with_the_same_support_get_the_same_stack_or_a_row_says_why(system: System) -> None:
-    matrix = load()
-    support: dict[tuple[str, str, frozenset[str]], list[str]] = {}
-    for target in matrix.gfx.values():
-        named_in = frozenset(s.key for s in matrix.support if target.gfx in s.gfx and s.os == system and s.grade == "official")
-        if named_in:
-            support.setdefault((target.family, target.kind, named_in), []).append(target.gfx)
+    families: dict[tuple[str, str], list[str]] = {}
+    for target in load().gfx.values():
+        families.setdefault((target.family, target.kind), []).append(target.gfx)
     compared = 0
-    for gfx, *others in support.values():
-        for other in others:
-            one, two = plan_for(gfx, system=system), plan_for(other, system=system)
-            compared += 1
-            if one.best and two.best and one.best.name != two.best.name:
-                assert said_against(one, two.best.name) or said_against(two, one.best.name), (
-                    f"{gfx} and {other} differ and nothing says why"
-                )
-    assert compared
+    for one, other in (pair for family in families.values() for pair in combinations(family, 2)):
+        plans = plan_for(one, system=system), plan_for(other, system=system)
+        best = [plan.best for plan in plans if plan.best]
+        if len(best) < 2 or any(supported(one, stack, system) != supported(other, stack, system) for stack in best):
+            continue
+        compared += 1
+        if best[0].name != best[1].name:
+            said = said_against(plans[0], best[1].name, other) or said_against(plans[1], best[0].name, one)
+            assert said, f"{one} gets {best[0].name}, {other} {best[1].name}, and nothing says why"
+    assert compared > 3
 
 
-def said_against(plan: Plan, stack: str) -> bool:
-    """True if a row of the matrix speaks against that stack in the plan, or the stack has no code for its target."""
+def supported(gfx: str, stack: Stack, system: System) -> bool:
+    """True if AMD says that the ROCm of a stack supports a target on a system."""
+    said = [s for s in load().support if gfx in s.gfx and s.os == system and s.grade == "official" and s.state == "supported"]
+    return any(spans(s.since, s.until, stack.candidate.build.rocm) for s in said)
+
+
+def said_against(plan: Plan, stack: str, sibling: str) -> bool:
+    """True if the plan names what keeps that stack from its target and not from the sibling: a row, or code that the stack lacks."""
     rejected = [r for r in plan.rejected if f"torch {r.build.local}" == stack]
-    noted = [note.row for s in plan.stacks if s.name.startswith(stack) for note in s.notes]
-    return any(r.finding is not None or "code" in r.why or "kernels" in r.why for r in rejected) or any(noted)
+    rows = [r.finding.row for r in rejected if r.finding]
+    rows += [note.row for s in plan.stacks if s.name.startswith(stack) for note in s.notes]
+    asked = [known_of().matrix.by_key[row].when.get("gpu.gfx", "*") for row in rows if row in known_of().matrix.by_key]
+    lacks = any("code" in r.why or "kernels" in r.why for r in rejected)
+    return lacks or any(holds("word", one, Fact(plan.machine.gfx)) and not holds("word", one, Fact(sibling)) for one in asked)
 
 
 def test_gfx1200_is_not_given_a_rocm_whose_repair_names_other_cards() -> None:
