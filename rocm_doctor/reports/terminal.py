@@ -94,7 +94,7 @@ def _questions(report: Report, look: RenderOptions) -> Iterator[str]:
     if report.questions:
         yield from (click.style(line, dim=True) for line in _lines_of(request(report), look.width, "  ", "  "))
         yield ""
-        yield from (question.command.text for question in report.questions)
+        yield from (f"  $ {question.command.text}" for question in report.questions)
         yield ""
 
 
@@ -178,17 +178,14 @@ def _labelled(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator
 
 
 def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterator[str]:
-    """Commands under a label, each complete on one line.
-
-    A command longer than `width` starts its own line without the `$`, so that a triple click selects it.
-    """
+    """Commands under a label, each behind a `$` and complete on one line; one longer than `width` starts a line of its own."""
     for command in commands:
         short = f"  {label:<{_LABEL}}$ {command.text}"
         if len(short) <= width:
             yield click.style(short[: _LABEL + 2], dim=True) + click.style(short[_LABEL + 2 :], bold=True)
         else:
             yield from [click.style(f"  {label}", dim=True)] if label else []
-            yield click.style(command.text, bold=True)
+            yield click.style(f"  $ {command.text}", bold=True)
         said = remarks(command)
         yield from (
             click.style(line, dim=True) for line in _lines_of(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2)) if said
