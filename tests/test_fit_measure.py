@@ -40,7 +40,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
 
     seen: list[tuple[str, str]] = []
 
-    class Seen(TorchDispatchMode):
+    class Seen(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             out = func(*args, **(kwargs or {}))
             seen.append(
