@@ -125,6 +125,10 @@ def program_of(argv: Sequence[str]) -> tuple[str, list[str]]:
     return (left[0].rpartition("/")[2] if left else "", left[1:])
 
 
+_OF_LINUX = regex(r"(?:^|[\s'\"=])/(?:sys|proc|etc|opt|dev|lib|boot|var|usr)/")
+"""A path that only a Unix system has."""
+
+
 def typed(command: Command | str, programs: Mapping[str, Program]) -> Command:
     """The command with every field that its text decides; what it states itself stays."""
     known = Command(command) if isinstance(command, str) else command
@@ -138,7 +142,7 @@ def typed(command: Command | str, programs: Mapping[str, Program]) -> Command:
     return msgspec.structs.replace(
         known,
         effect=known.effect or max((_effect(p, a) for p, a in used), key=EFFECTS.index, default="reads"),
-        system=known.system or next((p.system for p, _ in used if p.system), ""),
+        system=known.system or next((p.system for p, _ in used if p.system), "linux" if _OF_LINUX.search(known.text) else ""),
         distributions=known.distributions or next((p.distributions for p, _ in used if p.distributions), ()),
         placeholders=known.placeholders or placeholders(known.text),
     )
@@ -183,14 +187,21 @@ def _fitted(command: Command, system: str, distributions: frozenset[str]) -> Ite
 
 
 def in_powershell(command: Command) -> Command:
-    """The same command for PowerShell: variables are set its way; a program with plain arguments is spelled alike."""
+    """The same command for Windows: variables are set as PowerShell does; words are quoted so that cmd takes them, too."""
     name, *arguments = shlex.split(command.text)
+    variable, sign, value = name.partition("=")
+    if sign and variable.isidentifier() and arguments:
+        program = in_powershell(msgspec.structs.replace(command, text=shlex.join(arguments)))
+        return _power(command, f"{set_variable(variable, value, 'powershell')}; {program.text}")
     if name == "export":
         pairs = [word.partition("=") for word in arguments]
         return _power(command, "; ".join(set_variable(n, v, "powershell") for n, _, v in pairs))
     if name == "unset":
         return _power(command, "; ".join(set_variable(n, None, "powershell") for n in arguments))
-    return command
+    words = (name, *arguments)
+    if "'" not in command.text or any(set(word) & set("\"'$`%") for word in words):
+        return command
+    return msgspec.structs.replace(command, text=" ".join(f'"{w}"' if shlex.quote(w) != w else w for w in words))
 
 
 def _power(command: Command, text: str) -> Command:

@@ -13,7 +13,7 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting, in_one_voice
-from rocm_doctor.cures.choose import cured, reply
+from rocm_doctor.cures.choose import attach_cures, reply
 from rocm_doctor.cures.solved import with_solved
 from rocm_doctor.cures.values import templates_of
 from rocm_doctor.facts import merge as snapshot
@@ -33,7 +33,7 @@ from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, of_nvidia, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.offers import examined, offered
+from rocm_doctor.rules.offers import examined, offered, speaks_of_python, without_python
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 from rocm_doctor.smoke.summary import alone
@@ -124,10 +124,10 @@ def judge(
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
-    improbable = weighing.improbable() if weighing else ()
-    findings = cured(_with_held(findings, held, matrix), facts, logs, matrix, kind, improbable)
+    findings = attach_cures(_with_held(findings, held, matrix), facts, logs, matrix, kind)
     findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
-    findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in findings)
+    python = kind != "capture" or speaks_of_python(facts, logs)
+    findings = in_one_voice(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
@@ -147,6 +147,7 @@ def judge(
             matrix,
             weighing.gains() if weighing else {},
             [one.id for one in weighing.likely[:3]] if weighing else (),
+            python=python,
         ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
@@ -271,13 +272,15 @@ def _with_held(findings: list[Finding], held: Sequence[Report], matrix: Matrix) 
     return ranked([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
 
 
-def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> Finding:
-    """The finding with the commands that this machine's system and distribution have, as its shell spells them."""
+def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, *, python: bool) -> Finding:
+    """The finding with the commands that this machine's system and distribution have, as its shell spells them; without those of
+    Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
     offers = offered(one.commands, facts, kind, matrix)
     checks_of = examined(one.verify, facts, kind, matrix)
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
+    commands, verify = (found if python else without_python(found) for found in (commands, verify))
     settle = next(iter(fitting([one.settle], system, os_name, kernel)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 

@@ -171,7 +171,7 @@ def test_no_renderer_breaks_a_command(width: int) -> None:
     report = Report(2, "0", "0", "problems", "summary", (finding,), (), Snapshot())
     lines = render("text", report, RenderOptions(width=width)).split("\n")
     for command in ALL:
-        assert any(line == command.text or (line.endswith("$ " + command.text) and len(line) <= width) for line in lines)
+        assert any(line == "  $ " + command.text or (line.endswith("$ " + command.text) and len(line) <= width) for line in lines)
     markdown = render("markdown", report, RenderOptions(width=width)).split("\n")
     assert {c.text for c in ALL} <= {*markdown}
 
@@ -179,7 +179,7 @@ def test_no_renderer_breaks_a_command(width: int) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 def test_a_long_command_is_alone_on_its_line(width: int) -> None:
     text = "ls " + "x" * width
-    assert [click.unstyle(line) for line in command_lines("do", [Command(text)], width)] == ["  do", text]
+    assert [click.unstyle(line) for line in command_lines("do", [Command(text)], width)] == ["  do", "  $ " + text]
 
 
 @pytest.mark.parametrize(

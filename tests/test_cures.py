@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rocm_doctor.commands import accepted
+from rocm_doctor.commands import accepted, in_powershell
 from rocm_doctor.cures.solved import CURES, SHOWN, with_solved
 from rocm_doctor.cures.values import Values, templates_of
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Finding, Likely, Report, Similar, Snapshot
+from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.rules.logs import Logs
@@ -56,7 +56,7 @@ def told(one: Finding) -> str:
          " check permission on /dev/kfd: open /dev/kfd: permission denied\"", "access.permission", ["usermod -aG render,video ollama"]),
         # overrides: the value, and where the program reads it
         ("Ollama on an RX 6600 (gfx1032) under Linux falls back to CPU, gfx1032 is not supported by its ROCm. I did not set any override.",
-         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "ollama.service.d"]),
+         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "from its unit"]),
         # builds: the target
         ("llama.cpp compiled with cmake -DGGML_HIP=ON on my RX 6800: ggml_cuda_compute_forward: MUL_MAT failed, hipErrorNoBinaryForGpu:"
          " Unable to find code object for all current devices!", "arch.not-in-build", ["AMDGPU_TARGETS=gfx1030"]),
@@ -142,7 +142,7 @@ def test_a_guess_shows_no_percentage_and_no_word_of_the_model() -> None:
     assert "a guess from the words of the text" in text
     assert "%" not in text
     assert text.count("Also possible:") <= 2
-    assert all("because report.md line" in " ".join(part.split()) for part in text.split("Also possible:")[1:])
+    assert "because" not in text
 
 
 def test_a_guess_that_is_less_likely_than_not_removes_nothing() -> None:
@@ -163,3 +163,26 @@ def test_json_keeps_the_probabilities() -> None:
     report = pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint.")
     kept = msgspec.json.decode(render("json", report, RenderOptions()))
     assert 0 < kept["differential"][0]["probability"] <= 1
+
+
+def test_no_torch_is_uninstalled_where_none_is_installed() -> None:
+    """A person who follows the commands to the letter would end without any torch."""
+    report = pasted("torch 2.9.1+cu128 on an unknown Radeon under Linux: RuntimeError: Found no NVIDIA driver on your system.")
+    commands = [c.text for f in report.findings for c in f.commands]
+    assert [c for c in commands if "uninstall" in c] == [] or any(c.startswith("pip install ") for c in commands)
+
+
+def test_a_program_without_python_is_not_told_to_install_torch() -> None:
+    report = pasted(
+        "Ollama 0.12 on a Radeon RX 9070 XT under Windows 11: error: llama runner process has terminated, no GPU is used."
+    )
+    commands = [c.text for f in report.findings for c in (*f.commands, *f.verify)] + [q.command.text for q in report.questions]
+    assert [c for c in commands if c.startswith(("pip ", "python "))] == []
+
+
+def test_commands_for_windows_are_quoted_for_its_shells() -> None:
+    words = in_powershell(Command("pip install 'torch[device-gfx1200]==2.14.0' --index-url https://x.example/"))
+    assert words.text == 'pip install "torch[device-gfx1200]==2.14.0" --index-url https://x.example/'
+    assert (
+        in_powershell(Command("HIP_VISIBLE_DEVICES=0 python train.py")).text == "$env:HIP_VISIBLE_DEVICES = '0'; python train.py"
+    )

@@ -19,7 +19,6 @@ import jsonschema
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from lxml import etree
 from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.bounded import Unreadable
@@ -327,7 +326,9 @@ def test_stragglers_in_either_direction(tmp_path: Path) -> None:
     assert (one["node"], one["figure"]) == ("n20", "launch")
 
 
+@pytest.mark.slow
 def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
+    etree = pytest.importorskip("lxml.etree", reason="needs pip install -e '.[slow]'")
     lines = [report(n) for n in range(6)]
     for n, payload in enumerate(PAYLOADS.values()):
         evil = report(50 + n, verdict="problems")

@@ -153,7 +153,7 @@ def test_an_old_display_driver_on_windows() -> None:
 @pytest.mark.parametrize(
     ("gfx", "version", "noted"),
     [
-        ("gfx906", "2.9.1+rocm6.3", "the field says"),
+        ("gfx906", "2.9.1+rocm6.3", "users report"),
         ("gfx906", "2.4.1+rocm6.0", "another page of AMD's has it as deprecated"),
         ("gfx1100", "2.9.1+rocm6.3", ""),
         ("gfx942", "2.13.0+rocm7.2", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -16,30 +16,17 @@ from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
 
 
-def cured(
-    findings: Iterable[Finding],
-    snapshot: Snapshot,
-    logs: Logs,
-    matrix: Matrix,
-    kind: ReportKind,
-    improbable: Collection[str] = (),
-) -> list[Finding]:
+def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
     """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own.
 
-    `improbable`: diagnoses that are less likely than not. A guess at one of these gives no command that removes something or changes
-    the system: wrong in most cases, that would cost more than it helps.
+    A guess from words alone gives only commands that read: a wrong change costs more than a right one helps.
     """
-    made = [_cured(one, snapshot, logs, matrix, kind) for one in findings]
-    return [_harmless(one) if one.origin == GUESS and one.id in improbable else one for one in made]
+    made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
+    return [_keep_reading_commands(one) if one.origin == GUESS else one for one in made]
 
 
-_CHANGES = ("login", "system", "reboot", "destructive")
-
-
-def _harmless(one: Finding) -> Finding:
-    """The finding without commands that remove a package or change the system."""
-    kept = tuple(c for c in one.commands if c.effect not in _CHANGES and " uninstall " not in c.text)
-    return msgspec.structs.replace(one, commands=kept)
+def _keep_reading_commands(one: Finding) -> Finding:
+    return msgspec.structs.replace(one, commands=tuple(c for c in one.commands if c.effect == "reads"))
 
 
 QUESTION = "question"
@@ -73,12 +60,16 @@ def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
     return found
 
 
-def _cured(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
+def _attach_cure(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
     known, gpu = matrix.once(by_name), _gpu_of(one, snapshot)
     for name in filter(None, (one.row, one.id)):
-        fitting = [cure for cure in known.get(name, ()) if _holds(cure, snapshot, gpu, logs) and _speaks(cure, name, one, matrix)]
+        fitting = [
+            cure
+            for cure in known.get(name, ())
+            if _holds(cure, snapshot, gpu, logs) and _may_replace_advice(cure, name, one, matrix)
+        ]
         if fitting:
-            return _applied(max(fitting, key=_rank), one, Values(snapshot, gpu, logs, matrix, kind))
+            return _apply(max(fitting, key=_rank), one, Values(snapshot, gpu, logs, matrix, kind))
     return one
 
 
@@ -87,15 +78,15 @@ def _rank(cure: Cure) -> tuple[bool, int]:
     return cure.before_rows, len(cure.when)
 
 
-def _speaks(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:
+def _may_replace_advice(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:
     """True unless the finding has advice of its own (a row's or a rule's), which only a cure for the row, or one that says so, replaces."""
     row = matrix.row(one.row) if one.row else None
     known = matrix.diagnoses[one.id]
-    own = bool(row.advice or row.commands) if row else (one.advice != known.advice or _told_otherwise(one, known, matrix))
+    own = bool(row.advice or row.commands) if row else (one.advice != known.advice or _has_own_commands(one, known, matrix))
     return cure.before_rows or name == one.row or not own
 
 
-def _told_otherwise(one: Finding, known: Diagnosis, matrix: Matrix) -> bool:
+def _has_own_commands(one: Finding, known: Diagnosis, matrix: Matrix) -> bool:
     """True if a rule gave commands of its own: they rest on facts that it compared."""
     stated = {command.text for command in matrix.typed(known.commands)}
     return any(command.text not in stated for command in one.commands)
@@ -127,7 +118,7 @@ def _first_gpu(snapshot: Snapshot) -> Gpu | None:
     return min(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True, default=None)
 
 
-def _applied(cure: Cure, one: Finding, values: Values) -> Finding:
+def _apply(cure: Cure, one: Finding, values: Values) -> Finding:
     made = msgspec.structs.replace(
         one,
         cure=cure.key,

@@ -21,6 +21,8 @@ INSTALL = "pip install torch"
 _SLOT = regex(r"\{(\w+)\}")
 _LIBRARY = regex(r"\b(lib[\w+-]+\.so(?:\.\d+)*)")
 _PAGE = 4096
+_INSTALLS = ("pip install ", "rocm-doctor fix ")
+_UNINSTALL = "pip uninstall -y torch"
 _LEFT = 8 * 2**30
 """Bytes of main memory that stay with the system when a GPU may map the rest."""
 
@@ -36,9 +38,13 @@ class Values:
         return _SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text)
 
     def commands(self, templates: Iterable[Command]) -> tuple[Command, ...]:
-        """The commands with their values. Before one with a value that is not known comes the command that tells it."""
-        made = [one for template in templates for one in self._filled(template)]
-        return tuple({one.text: one for one in made}.values())
+        """The commands with their values. Before one with a value that is not known comes the command that tells it.
+
+        No torch is uninstalled where no command installs another one.
+        """
+        made = {one.text: one for template in templates for one in self._filled(template)}
+        installs = any(text.startswith(_INSTALLS) for text in made)
+        return tuple(one for one in made.values() if installs or not one.text.startswith(_UNINSTALL))
 
     def _filled(self, template: Command) -> Iterator[Command]:
         if template.text == INSTALL:

@@ -26,8 +26,6 @@ HYPOTHESES = 3
 """Diagnoses that become findings without a row, at most: the likeliest and its alternatives."""
 LEAST = 0.03
 """Probability below which a diagnosis is left out."""
-PROBABLE = 0.5
-"""Probability from which a hypothesis of the differential alone proposes its remedy."""
 HYPOTHESIS = 0.04
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 AGAINST_NONE = 0.05
@@ -71,10 +69,6 @@ class Differential(msgspec.Struct, frozen=True):
     def gains(self) -> dict[str, float]:
         """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
         return model.gains(self.model, list(self.shares.values()), fact_of)
-
-    def improbable(self) -> frozenset[str]:
-        """The diagnoses that are less likely than not."""
-        return frozenset(name for name, share in self.shares.items() if share < PROBABLE)
 
     def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
         """The findings in the order of the differential, with hypotheses where it names what no row found.
@@ -160,13 +154,13 @@ def _of_row(one: Finding) -> str:
 def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
     """What the differential says alone: never an error, and with the lines that carried it.
 
-    Below PROBABLE it proposes no command that changes anything: wrong in most cases, that would cost more than it helps.
+    It proposes no command that changes anything: a wrong one costs more than a right one helps.
     """
     commands = matrix.typed(matrix.diagnoses[top.id].commands)
     return finding(
         matrix,
         top.id,
-        commands=commands if top.probability >= PROBABLE else tuple(c for c in commands if c.effect == "reads"),
+        commands=tuple(c for c in commands if c.effect == "reads"),
         severity="warning",
         confidence="low",
         evidence=_quotes(made.lines, made.features[top.id]),

@@ -69,7 +69,7 @@ _QUOTED = 110
 def answer(report: Report) -> Answer:
     """The answer of a report: its first finding and every other that evidence decides; then what else it may be.
 
-    What the differential says alone is left out beside a finding that evidence decides. A repository has many problems at once: all
+    What the differential says alone is left out beside a finding of a row or a rule. A repository has many problems at once: all
     of its findings are shown whole.
     """
     serious = [f for f in report.findings if f.severity != "note" and not f.follows_from]
@@ -77,7 +77,8 @@ def answer(report: Report) -> Answer:
         return Answer(serious, [])
     decided = any(f.confidence == "high" and f.leads for f in serious)
     whole = [f for n, f in enumerate(serious) if f.leads and (n == 0 or f.confidence == "high")]
-    rest = [f for f in serious if f not in whole and not (decided and f.alternative)]
+    found = any(f.leads and f.origin != GUESS for f in serious)
+    rest = [f for f in serious if f not in whole and not (decided and f.alternative) and not (found and f.origin == GUESS)]
     return Answer(whole, rest[:MOST_POSSIBLE], len(rest[MOST_POSSIBLE:]))
 
 

@@ -64,15 +64,17 @@ def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
 
 
 def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str]:
-    """What else it may be, one sentence each, with the line or fact that speaks for it."""
+    """What else it may be, one sentence each, with the line or fact that speaks for it; a guess is named only."""
     if report.reply:
         return
     if told.possible:
         yield ""
     for one in told.possible:
-        why = because(one)
-        words = f"Also possible: {one.title}{where(one)} [{one.row or one.id}]{', ' + why if why else ''}"
-        yield from _wrap(f"{words}. Fix: {first_sentence(one.advice)}" if one.advice else words, look, "", "  ")
+        words = f"Also possible: {one.title}{where(one)} [{one.row or one.id}]"
+        if one.origin != GUESS:
+            why = because(one)
+            words += (f", {why}" if why else "") + (f". Fix: {first_sentence(one.advice)}" if one.advice else "")
+        yield from _wrap(words, look, "", "  ")
     if told.more:
         yield click.style(f"  {told.more} more; --format json lists them", dim=True)
 

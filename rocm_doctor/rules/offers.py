@@ -8,6 +8,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, ReportKind, Snapshot
 from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.logs import Logs
 
 PLAN = "rocm-doctor plan"
 _ENVIRONMENTS = ("venv", "uv")
@@ -18,6 +19,22 @@ def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matr
     """The commands, with every bare `plan` completed."""
     found = [text for one in commands for text in (_plans(facts, kind) if one.text == PLAN else (one,))]
     return matrix.typed(tuple(dict.fromkeys(found)))
+
+
+_PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
+"""What a text mentions that is about a program in Python."""
+_OF_PYTHON = frozenset(("pip", "pip3", "python", "python3", "uv"))
+
+
+def speaks_of_python(facts: Snapshot, logs: Logs) -> bool:
+    """True if a fact or a line is about Python or a package. Programs such as Ollama bring no Python, and its commands do nothing there."""
+    read = any(name.startswith(("torch.", "python.", "pkg.", "jax.")) and facts.get(name).value for name in facts.facts)
+    return read or logs.find(_PYTHON) is not None
+
+
+def without_python(commands: Iterable[Command]) -> tuple[Command, ...]:
+    """The commands that do not run Python or its installers."""
+    return tuple(one for one in commands if one.text.partition(" ")[0] not in _OF_PYTHON)
 
 
 def examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:

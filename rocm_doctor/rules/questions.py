@@ -13,6 +13,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
+from rocm_doctor.rules.offers import without_python
 
 MOST = 5
 MOST_OF_GUESS = 2
@@ -41,11 +42,13 @@ def questions(
     matrix: Matrix,
     gains: Mapping[str, float] = MappingProxyType({}),
     likely: Collection[str] = (),
+    *,
+    python: bool = True,
 ) -> tuple[Question, ...]:
     """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
     `gains`: by fact, what knowing it is expected to tell the likely diagnoses apart, in nats.
 
-    Where a hypothesis stands, what tells the `likely` diagnoses apart comes first, and no other row is asked about.
+    `python`: False leaves out what only a Python answers. Where a hypothesis stands, what tells the `likely` diagnoses apart comes first, and no other row is asked about.
     """
     found: dict[str, tuple[float, Question]] = {}
     guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
@@ -60,6 +63,7 @@ def questions(
     found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
     answered = _answered(snapshot)
     ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
+    ranked = ranked if python else [one for one in ranked if without_python([one.command])]
     return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
 
 

@@ -45,7 +45,7 @@ def verdict(
         return "undetermined", answer, proven
     lacking = missing(snapshot, matrix)
     if serious:
-        return "undetermined", f"most likely not the GPU stack; if it is: {serious[0].title}", proven
+        return "undetermined", f"{_nothing(snapshot, findings, pasted)}; it may not be the GPU stack", proven
     if lacking:
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
