@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import Audience, Environment, Policy
 from rocm_doctor.matrix import Matrix
 
@@ -80,14 +81,11 @@ def _by_text(one: Environment) -> Audience:
 
 
 def _of_other_system(one: Environment) -> bool:
-    """True if every wheel that is named by its address is for Windows or macOS, or AMD's wheels for Windows are asked for."""
+    """True if AMD's wheels for Windows are asked for, or if every wheel that is named by its address is for Windows or macOS: several, or torch."""
     if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
         return True
-    tags = [m[1] for r in one.requirements if (m := _WHEEL.search(r.url))]
-    return bool(tags) and all(tag.startswith(("win", "macosx")) for tag in tags)
-
-
-_WHEEL = regex(r"-(win|macosx|linux|manylinux|musllinux|any)\w*\.whl(?:$|[#?])")
+    tags = {r.name: tag for r in one.requirements if not r.marker and (tag := catalog.wheel_system(r.url))}
+    return (len(tags) > 1 or "torch" in tags) and set(tags.values()) <= {"win", "macosx"}
 
 
 def _tokens(words: str) -> list[str]:

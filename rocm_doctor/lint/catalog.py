@@ -103,6 +103,13 @@ def local_build(specifier: str, url: str = "") -> tuple[str, str] | None:
     return ("rocm", tag[4:].strip(".")) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
 
 
+def wheel_system(url: str) -> str:
+    """The system that the tag of a wheel names (`win`, `macosx`, `linux`, `manylinux`, `musllinux`, `any`); empty for no wheel."""
+    found = _TAG.search(url)
+    return found[1] if found else ""
+
+
+_TAG = regex(r"-(win|macosx|linux|manylinux|musllinux|any)\w*\.whl(?:$|[#?])")
 _LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
 _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
 

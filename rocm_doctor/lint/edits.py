@@ -1,16 +1,19 @@
 """Edits that mend a finding: each is applied in memory and the files are judged again before it is shown.
 
-It is kept only where the finding goes and no error comes, and where it changes two lines at most.
+It is kept only where the finding goes and no error comes, where it changes two lines at most, and where the file serves one environment alone.
 """
 
 from __future__ import annotations
 
 import difflib
+import posixpath
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import readers
 from rocm_doctor.lint.model import Edit, Environment, Problem
 from rocm_doctor.lint.tree import Tree
@@ -20,8 +23,10 @@ MOST = 12
 Judge = Callable[[Sequence[Environment]], Sequence[Problem]]
 
 
-def prove(problems: Sequence[Problem], tree: Tree, environments: Sequence[Environment], judge: Judge) -> Iterator[Problem]:
-    """The problems, those that an edit mends with that edit."""
+def prove(
+    problems: Sequence[Problem], tree: Tree, environments: Sequence[Environment], judge: Judge, ours: Collection[str]
+) -> Iterator[Problem]:
+    """The problems, those that an edit mends with that edit. `ours`: files that are for AMD GPUs alone."""
     tried = 0
     proven: dict[tuple[Edit, ...], bool] = {}
     for one in problems:
@@ -33,7 +38,9 @@ def prove(problems: Sequence[Problem], tree: Tree, environments: Sequence[Enviro
             (
                 r
                 for r in one.remedies
-                if len(diff_lines(tree, r)) <= 4 and _mends(r, one, problems, tree, environments, judge, proven)
+                if len(diff_lines(tree, r)) <= 4
+                and not any(is_shared(edit.place.file, one.environment.file, tree, ours) for edit in r)
+                and _mends(r, one, problems, tree, environments, judge, proven)
             ),
             (),
         )
@@ -62,6 +69,42 @@ def _mends(
         for some in (problems, after)
     ]
     return not after_errors - before_errors and counts[1] < counts[0]
+
+
+_READERS = regex(
+    r"(?:^|/)(?!rocm-doctor\.ya?ml$)(?:setup\.cfg|pyproject\.toml|makefile|justfile|[^/]*(?:docker|container)file[^/]*|[^/]*\.(?:py|sh|bash|bat|cmd|ps1|ya?ml|def)"
+    r"|[^/]*requirements[^/]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$",
+    re.I,
+)
+"""Files that may install what another file lists."""
+_MOST_READ = 2**18
+
+
+def is_shared(file: str, user: str, tree: Tree, ours: Collection[str]) -> bool:
+    """True if a file of the repository names this one, but for its `user`, and images, scripts and jobs for AMD: an edit would change more
+    than what was judged. A name that leads to no file may mean this one."""
+    name = regex(rf"(?<![\w.-])(?:[\w.-]*/)*{re.escape(posixpath.basename(file))}(?![\w-])")
+    for path in tree.paths:
+        listed = path.endswith((".txt", ".in"))
+        if path in (file, user) or (path in ours and not listed) or not _READERS.search(path) or tree.size(path) > _MOST_READ:
+            continue
+        if tree.late:
+            return True
+        words = {found[0].lstrip("/") for found in name.finditer(tree.text(path) or "")}
+        if any(_nearest(word, path, tree) in (file, None) for word in words):
+            return True
+    return False
+
+
+def _nearest(word: str, path: str, tree: Tree) -> str | None:
+    """The file that a relative path means in the folder of another file, or in the nearest one above it; None where there is none."""
+    folder = path
+    while folder:
+        folder = posixpath.dirname(folder)
+        found = posixpath.normpath(posixpath.join(folder, word))
+        if tree.has(found):
+            return found
+    return None
 
 
 def diff_lines(tree: Tree, edits: Sequence[Edit]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import fits
+from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.audience import For, audience
 from rocm_doctor.lint.edits import prove
@@ -52,6 +53,8 @@ class Result(NamedTuple):
     """Environments that are for other hardware, or tests and the like."""
     accepted: int = 0
     """Problems that the repository or the command line accepts."""
+    decisive: tuple[Unread, ...] = ()
+    """What was not read and may change what an environment leads to, which is why it does not pass."""
 
     @property
     def verdict(self) -> str:
@@ -72,7 +75,9 @@ def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequen
     judging = _Judging(tree, declared, tuple(targets), tuple(named), matrix)
     found = judging.judge(environments)
     if remedies:
-        found = found._replace(problems=tuple(prove(found.problems, tree, environments, judging.problems)))
+        found = found._replace(
+            problems=tuple(prove(found.problems, tree, environments, judging.problems, judging.ours(environments)))
+        )
     return found
 
 
@@ -80,6 +85,7 @@ class _Judging:
     def __init__(self, tree: Tree, declared: Policy, targets: tuple[Target, ...], named: tuple[str, ...], matrix: Matrix) -> None:
         self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
         self.open: list[Unread] = []
+        self.decisive: list[Unread] = []
         self.installers: dict[str, list[Environment]] = {}
 
     @cached_property
@@ -90,6 +96,11 @@ class _Judging:
     def problems(self, environments: Sequence[Environment]) -> tuple[Problem, ...]:
         """The problems of some environments: an edit is proven with it."""
         return self.judge(environments).problems
+
+    def ours(self, environments: Sequence[Environment]) -> frozenset[str]:
+        """The files of which every environment is for AMD GPUs."""
+        meant = [(e.file, audience(e, self.policy, self.named, self.matrix, self.tree.root.name).audience) for e in environments]
+        return frozenset(f for f, _ in meant) - {file for file, who in meant if who not in ("declared", "amd")}
 
     def judge(self, environments: Sequence[Environment]) -> Result:
         """The problems and the table of all environments."""
@@ -135,6 +146,7 @@ class _Judging:
             tuple(rows),
             ordered,
             left,
+            decisive=tuple(dict.fromkeys(self.decisive)),
         )
 
     def _one(
@@ -164,7 +176,28 @@ class _Judging:
         if any(p.severity == "error" for p in found):
             return found, FAILS
         doubt = any((p.id.startswith("arch.") and p.severity == "warning") or p.id == "version.torch-not-rocm" for p in found)
-        return found, PASSES if not doubt and one.kind != "job" and serves(case) else OPEN
+        if doubt or one.kind == "job" or not serves(case):
+            return found, OPEN
+        decisive = self._decisive(one, environments, meant)
+        self.decisive += decisive
+        return found, OPEN if decisive else PASSES
+
+    def _decisive(self, one: Environment, environments: Sequence[Environment], meant: dict[int, For]) -> list[Unread]:
+        """The lines that were not read and that may change which code runs: of the environment and of what installs its file, those that
+        install torch or set a variable that decides it; for a list of packages, overrides in any script or container that may run it."""
+        ours = [u for other in (one, *self.installers.get(one.file, ())) for u in other.unread]
+        runs = ("script", "image", "service", "settings") if one.kind in (*_LISTS, "lock") else ()
+        theirs = [
+            u
+            for e in environments
+            if e.kind in runs and meant[id(e)].audience in ("declared", "amd", "neutral")
+            for u in e.unread
+        ]
+        overrides, all_ = self.matrix.once(_overrides), self.matrix.once(_choices)
+        return [
+            *(u for u in ours if all_.search(u.place.quote) or _TORCH.search(u.place.quote)),
+            *(u for u in theirs if overrides.search(u.place.quote)),
+        ]
 
     def _claims(self, one: Environment, who: For) -> tuple[str, ...]:
         """The GPUs that an environment says it is for: by its path, else by its build lists and the index of its torch."""
@@ -186,8 +219,7 @@ class _Judging:
                 torch = outcome(one, target, self.matrix)
                 if isinstance(torch, Torch) and torch.vendor in ("cuda", "cpu") and torch.asked and torch.asked.name == "torch":
                     files.add(torch.place.file)
-        usual = files & {"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"}
-        main = usual or {file for file in files if "/" not in file} or (files if len(files) == 1 else set())
+        main = {file for file in files if "/" not in file} or (files if len(files) == 1 else set())
         return frozenset(main) if main and not self.documented else frozenset()
 
     def _installed_elsewhere(self, one: Environment, target: Target, meant: dict[int, For]) -> bool:
@@ -220,6 +252,23 @@ class _Judging:
 
 
 _NEEDS_GPU = frozenset(("machine_rules", "build_lists", "index_for_others", "libraries", "training", "image_too_old"))
+
+
+_TORCH = regex(r"\b(?:install|add)\b.*\b(?:torch|pytorch)\b")
+
+
+def _overrides(matrix: Matrix) -> re.Pattern[str]:
+    """The names of the variables that override which GPU code is for, by catalog/env.yaml."""
+    return _assignment(v.name for v in matrix.env.values() if v.use == "override")
+
+
+def _choices(matrix: Matrix) -> re.Pattern[str]:
+    """The names of the variables that decide which code is built or runs, and on which GPU, by catalog/env.yaml."""
+    return _assignment(v.name for v in matrix.env.values() if v.use in ("override", "selection", "build"))
+
+
+def _assignment(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(re.escape(name) for name in names if name.isidentifier())})\b")
 
 
 def _installers(environments: Sequence[Environment], meant: dict[int, For]) -> dict[str, list[Environment]]:

@@ -66,9 +66,7 @@ def summary(found: Result) -> str:
     head = f"{found.verdict}{f' for {targets}' if targets else ''}: {', '.join(parts) or 'no problem found'}"
     more = []
     if found.verdict not in (FAILS, PASSES):
-        more.append(
-            "no file here leads to code for the GPU as it is written" if not found.tree.late else "the time for reading ran out"
-        )
+        more.append(_why_open(found))
     if found.accepted:
         more.append(f"{found.accepted} accepted")
     if found.left:
@@ -76,6 +74,16 @@ def summary(found: Result) -> str:
     if found.unread:
         more.append(f"{_count(len(found.unread), 'place')} not read")
     return "; ".join([head, *more])
+
+
+def _why_open(found: Result) -> str:
+    """Why nothing passes, where nothing fails."""
+    if found.tree.late:
+        return "the time for reading ran out"
+    if found.decisive:
+        first = found.decisive[0].place
+        return f"{first.file}:{first.line} was not read and may change what runs"
+    return "no file here leads to code for the GPU as it is written"
 
 
 def _count(number: int, noun: str) -> str:

@@ -50,7 +50,8 @@ _LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
 
 class Commands:
     """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands run in a clone of
-    another repository; `clones`: the folders of such clones."""
+    another repository; `clones`: the folders of such clones; `stands`: the folder of an image where they run; `copied`: what a COPY brought
+    there, as (path in the image, path in the repository)."""
 
     def __init__(self, tree: Tree, folders: Sequence[str], *, foreign: bool = False) -> None:
         self.tree, self.folders, self.foreign = tree, tuple(dict.fromkeys(folders)), foreign
@@ -62,6 +63,8 @@ class Commands:
         self.elsewhere = False
         self.builds = False
         self.clones: set[str] = set()
+        self.stands = "/"
+        self.copied: list[tuple[str, str]] = []
 
     def take(self, commands: Iterator[Command | Unread]) -> None:
         """Add what the commands install and set."""
@@ -246,7 +249,16 @@ class Commands:
 
     def _found(self, value: str, one: Command) -> str | None:
         """The file of the repository that a path in a command names; None where that is not certain."""
-        if one.folder is None or "://" in value or self.foreign:
+        if one.folder is None or "://" in value:
+            return None
+        for to, source in reversed(self.copied):
+            wanted = posixpath.normpath(posixpath.join(self.stands, one.folder, value))
+            inside = posixpath.relpath(wanted, to)
+            for folder in () if inside.startswith("..") else self.folders:
+                path = posixpath.normpath(posixpath.join(folder, source.lstrip("/"), inside))
+                if self.tree.has(path):
+                    return path
+        if self.foreign:
             return None
         if not self.clones.isdisjoint(f"{one.folder}/{posixpath.dirname(value)}".split("/")):
             return None  # of another repository

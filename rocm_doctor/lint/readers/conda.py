@@ -45,7 +45,12 @@ def read(tree: Tree, path: str) -> list[Environment]:
         if isinstance(for_pip, list):
             steps += _pip([str(word) for word in for_pip], path, place, tree)
     unread = tuple(step for step in steps if isinstance(step, Unread))
-    return [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,))] if steps else []
+    elsewhere = requirements.ELSEWHERE.search("\n".join(lines)) is not None
+    return (
+        [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,), elsewhere=elsewhere)]
+        if steps
+        else []
+    )
 
 
 def _pip(words: list[str], path: str, place: object, tree: Tree) -> list[Step]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable
+from rocm_doctor.lint.model import Environment, Fault, Image, Place, Reason, Unread, Variable
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
@@ -44,12 +44,33 @@ def read(tree: Tree, path: str) -> list[Environment]:
     """An environment for each stage that no other stage is made of: the last one, and those that a build may name."""
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
+    if not stages:
+        return _without_base(path, text)
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
     return [
         _environment(tree, path, text, _chain(end, stages), arguments, stages, end.name if len(ends) > 1 else "") for end in ends
     ]
+
+
+def _without_base(path: str, text: str) -> list[Environment]:
+    """The environment of a text from which no image is built; none for one without any instruction."""
+    first = next(_instructions(text), None)
+    if first is None:
+        return []
+    place = Place(path, first.line, text.split("\n")[first.line - 1].strip()[:200])
+    if first.name == "FROM" or _TEMPLATE.search(text):
+        unread = Unread(place, Reason.SYNTAX, True)
+        return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))]
+    fault = Fault(
+        place, "refused", "this file has no FROM", "A build begins with FROM: Docker and Podman stop at this line.", (_REFERENCE,)
+    )
+    return [Environment("image", Place(path, 1), files=(path,), faults=(fault,))]
+
+
+_TEMPLATE = regex(r"\{\{|\{%|^\s*FROM\b|^\s*#\s*include\b|^\s*INCLUDE\b", re.I | re.M)
+_REFERENCE = "https://docs.docker.com/reference/dockerfile/"
 
 
 def _chain(end: Stage, stages: list[Stage]) -> list[Stage]:
@@ -100,6 +121,8 @@ class _Reading:
             elif one.name in ("COPY", "ADD"):
                 self._copy(one)
             elif one.name == "WORKDIR":
+                to = shell.fill(one.words.strip("\"'"), self.names)
+                self.commands.stands = posixpath.join(self.commands.stands, to or "$")
                 self.inside_clone = not self.commands.clones.isdisjoint(one.words.strip("/").split("/"))
             elif one.name == "RUN":
                 before = len(self.commands.variables)
@@ -122,7 +145,7 @@ class _Reading:
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
-                    self.commands.unread.append(Unread(Place(self.path, one.line, one.words[:200]), Reason.VARIABLE))
+                    self.commands.unread.append(Unread(_line_of(key, one, self.path), Reason.VARIABLE))
                 continue
             self.names[key] = value
             self.variables.append(Variable(key, value, _line_of(key, one, self.path)))
@@ -132,6 +155,7 @@ class _Reading:
         source = _FROM_STAGE.search(one.words)
         if source is None:
             self.copied = self.copied or "requirements" in one.words or "pyproject" in one.words
+            self._brought(one)
             return
         if not _PACKAGES.search(one.words):
             return
@@ -143,6 +167,20 @@ class _Reading:
             if stage not in self.taken:
                 self.taken.append(stage)
                 self.take(stage)
+
+    def _brought(self, one: Instruction) -> None:
+        """Keep where a COPY with literal paths puts files and folders of the repository."""
+        filled = [shell.fill(word, self.names) for word in one.words.split() if not word.startswith("--")]
+        words = [word for word in filled if word is not None]
+        if len(words) < 2 or len(words) < len(filled) or "[" in one.words or "$" in self.commands.stands:
+            return
+        *sources, to = words
+        at = posixpath.normpath(posixpath.join(self.commands.stands, to))
+        for source in sources:
+            paths = (posixpath.normpath(f"{folder}/{source}".lstrip("/")) for folder in self.commands.folders)
+            is_file = any(self.commands.tree.has(path) for path in paths)
+            inside = is_file and (to.endswith(("/", ".")) or len(sources) > 1)
+            self.commands.copied.append((f"{at}/{posixpath.basename(source)}" if inside else at, source))
 
 
 _FROM_STAGE = regex(r"(?:--|,)from=([\w.-]+)")
@@ -161,8 +199,9 @@ def _folders(path: str) -> list[str]:
 
 
 def _line_of(key: str, one: Instruction, path: str) -> Place:
+    word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
     for number, line in enumerate(one.text.split("\n")):
-        if key in line:
+        if word.search(line):
             return Place(path, one.line + number, line.strip()[:200])
     return Place(path, one.line, one.words[:200])
 

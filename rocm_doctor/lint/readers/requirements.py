@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import NamedTuple
 
+import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
@@ -48,7 +49,8 @@ def read(tree: Tree, path: str) -> list[Environment]:
     found = parse(tree, path)
     place = found.requirements[0].place if found.requirements else Place(path, 1)
     if not found.requirements and not found.indexes:
-        return []
+        empty = Environment("requirements", Place(path, 1), unread=found.unread, files=found.files, faults=found.faults)
+        return [empty] if found.unread or found.faults else []
     step = Install("pip", place, found.requirements, found.indexes, complete=False, files=found.files)
     steps: tuple[Step, ...] = (*(u for u in found.unread if u.installs), step)
     return [
@@ -156,7 +158,9 @@ def requirement(words: str, place: Place) -> Requirement | Reason:
     """The requirement that a line or a word of a command states; MISSING for a path or address without a name, SYNTAX for no requirement."""
     words = _BEHIND.sub("", words).strip()
     if _PATH.match(words) and " @ " not in words:
-        return parse_address(words, place)
+        url, _, marker = words.partition(" ;")
+        found = parse_address(url.strip(), place)
+        return msgspec.structs.replace(found, marker=marker.strip()) if isinstance(found, Requirement) and marker else found
     try:
         parsed = Parsed(words)
     except InvalidRequirement:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 2**18
 RELEVANT = regex(
     r"\b(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm)\b[^\n]*\b(?:install|add|sync|create|update|run)\b"
-    r"|HSA_OVERRIDE|ROCR_VISIBLE|HIP_VISIBLE|_ARCHS?\b|GPU_TARGETS|gfx\d|\brocm\b"
+    r"|HSA_OVERRIDE|_VISIBLE_DEVICES|_ARCHS?\b|GPU_TARGETS|gfx\d|\brocm\b"
 )
 """What a command has to do with the GPU stack: a text without any of it is not parsed, and a branch without it is not counted."""
 _CALLS = regex(

@@ -15,7 +15,9 @@ _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
 def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
-    """The build lists of an environment, each with its targets."""
+    """The build lists of an environment, each with its targets. A training configuration builds nothing."""
+    if case.environment.kind == "training":
+        return []
     found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
     return [(v, targets) for v, targets in found if targets]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.facts.derive import HIP, ROCR, indices
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import Edit, Problem
 from rocm_doctor.lint.rules.case import Case
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
-_ROCR = "ROCR_VISIBLE_DEVICES"
 
 
 def devices(case: Case) -> Iterator[Problem]:
@@ -22,6 +22,12 @@ def devices(case: Case) -> Iterator[Problem]:
         yield Problem(
             "access.container", "this service reserves NVIDIA devices", "Docker does not start it without NVIDIA's runtime.", (service.nvidia,),
             one, case.target, sources=("https://docs.docker.com/compose/how-tos/gpu-support/",),
+        )  # fmt: skip
+    elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"} and not service.all_devices and not service.open:
+        given = next(d for d in service.devices if d.value == "/dev/dxg")
+        yield Problem(
+            "access.container", "this service gets /dev/dxg alone", "That is the GPU of WSL: on Linux ROCm opens /dev/kfd and /dev/dri.",
+            (given.place,), one, case.target, sources=(_DEVICES,), literal=False,
         )  # fmt: skip
     elif service.devices and not service.all_devices and not service.open and not any("dxg" in n or "nvidia" in n for n in nodes):
         render = any(n.startswith("/dev/dri") for n in nodes)
@@ -47,14 +53,17 @@ def _of_amd(case: Case) -> bool:
 
 
 def hidden_gpus(case: Case) -> Iterator[Problem]:
-    """ROCR_VISIBLE_DEVICES with a value that leaves the HSA runtime no GPU."""
+    """A variable that chooses GPUs, with a value that names none: neither a list of numbers or UUIDs, nor -1, which hides all on purpose."""
     for variable in case.environment.variables:
-        if variable.name != _ROCR or variable.value.strip().lower() not in ("", "all", "none", "void"):
+        value = variable.value.strip()
+        if variable.name not in (ROCR, *HIP) or not (case.amd or variable.name == ROCR) or value == "-1":
             continue
-        known = case.matrix.env.get(_ROCR)
-        shown = variable.value or "(empty)"
+        if indices(value) != [] or not (value or variable.name == ROCR):
+            continue  # the HIP runtime takes an empty value for none
+        known = case.matrix.env.get(variable.name)
+        who = "The HSA runtime" if variable.name == ROCR else "The HIP runtime"
         yield Problem(
-            "access.visible-devices", f"{_ROCR}={shown} hides every GPU",
-            "The HSA runtime takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
+            "access.visible-devices", f"{variable.name}={variable.value or '(empty)'} hides every GPU",
+            f"{who} takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
             case.environment, case.target, sources=known.sources if known else (), remedies=((Edit(variable.place, variable.place.quote),),),
         )  # fmt: skip

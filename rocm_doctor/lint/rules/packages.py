@@ -36,9 +36,8 @@ def _public(step: Install, name: str, matrix: Matrix) -> bool:
 
 def cuda_only(case: Case) -> Iterator[Problem]:
     """`version.package-mismatch` for a package whose wheels on the package index hold CUDA code."""
-    if not case.amd:
-        return
     known = {one.name: one for one in case.matrix.section("cuda_only", CudaOnly)}
+    exact = {name for name, entry in catalog.brings_torch(case.matrix).items() if entry.torch == "exact"}
     names = {r.name for r in case.environment.requirements}
     for step, r in _asked(case):
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
@@ -48,6 +47,8 @@ def cuda_only(case: Case) -> Iterator[Problem]:
             continue
         if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:
             continue  # beside a torch it is a helper on the CPU
+        if not (case.amd or r.name in exact):
+            continue
         if isinstance(case.torch, Torch) and case.torch.place == r.place:
             continue  # that it brings the CUDA torch is said
         if any(n.startswith(one.unless) for n in names if one.unless) or any(
@@ -57,8 +58,17 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         yield Problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            case.environment, case.target, sources=one.sources, grade=one.grade, stops=False,
+            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in exact,  # it brings its torch, for CUDA
+            literal=_is_certain(step, case),
         )  # fmt: skip
+
+
+def _is_certain(step: Install, case: Case) -> bool:
+    """True if nothing unread comes before an installation, and the image is known to hold no more than torch."""
+    one = case.environment
+    before = one.steps[: one.steps.index(step)]
+    bare = one.image is None or "torch" in one.image.name or catalog.image_facts(one.image.name, case.matrix).torch == "none"
+    return bare and not any(isinstance(other, Unread) for other in before)
 
 
 def not_for_linux(case: Case) -> Iterator[Problem]:
@@ -68,7 +78,13 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
     known = {one.name: one for one in case.matrix.section("other_systems", OtherSystem)}
     asked = list(_asked(case))
     only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
-    if len(only) > 1 or any(_WINDOWS.search(r.url) for _, r in asked):
+    for _, r in asked:
+        if system := _SYSTEMS.get(catalog.wheel_system(r.url)):
+            yield Problem(
+                "version.wheel-missing", f"this wheel of {r.name} is for {system}", "pip stops there on Linux: no marker guards the line.", (r.place,),
+                case.environment, case.target, sources=(_TAGS,),
+            )  # fmt: skip
+    if len(only) > 1:
         return  # a file for another system
     for step, r in asked:
         one = known.get(r.name)
@@ -101,7 +117,8 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         )
 
 
-_WINDOWS = regex(r"win_amd64|win32")
+_SYSTEMS = {"win": "Windows", "macosx": "macOS"}
+_TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"
 
 
 class _Held(msgspec.Struct, frozen=True):

@@ -1,0 +1,2 @@
+export HIP_VISIBLE_DEVICES=all
+export CUDA_VISIBLE_DEVICES=
