@@ -250,3 +250,16 @@ def test_no_shape_is_passed_over_in_a_short_text(text: str) -> None:
 
 def test_a_name_and_version_are_searched_by_the_rules_alone() -> None:
     assert len(list(find.by_structure("package123 1.123"))) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [50_000])
+def test_a_banner_of_any_character_is_read_in_linear_time(size: int) -> None:
+    """Banners of `#`, `=` or box characters are in every log: 50 KB take a tenth of a second, quadratic patterns took minutes."""
+    matrix = load()
+    for character in [*map(chr, range(32, 127)), "\t", *"─═│█▌"]:
+        text = f"Training fails on an RX 7900 XTX\n{character * size}\nHIP error: invalid device function\n"
+        start = time.process_time()
+        pipeline.judge(cut(text, "paste"), matrix, kind="capture")
+        redact_artifacts([Artifact("log/x", "paste", text)])
+        assert time.process_time() - start < 5, character

@@ -31,7 +31,7 @@ _TELLING = regex(
 )
 """Words of failure in a line of a program."""
 _BOILERPLATE = regex(
-    r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
+    r"^\W*(?:\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|(?:(?<=#)|(?<=#\s))(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"
     r"|is there an existing issue.*|problem description|reproduction|system info|versions|environment)\W*)$",
     re.I,

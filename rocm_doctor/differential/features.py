@@ -13,7 +13,7 @@ from itertools import pairwise
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding
 
-_TOKEN = regex(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
+_TOKEN = regex(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|(?<!\d)\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
 _STOP = frozenset((
     "the", "a", "an", "is", "are", "was", "were", "be", "been", "to", "of", "in", "on", "and", "or", "it", "this",
     "that", "i", "my", "me", "we", "you", "with", "for", "at", "as", "by", "from",
