@@ -12,10 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded.patterns import fits, regex
+from rocm_doctor.facts.derive import HIP, ROCR
 from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.audience import For, audience
 from rocm_doctor.lint.edits import prove
-from rocm_doctor.lint.model import Audience, Environment, Fault, Place, Policy, Problem, Target, Unread
+from rocm_doctor.lint.model import Audience, Environment, Fault, Place, Policy, Problem, Reason, Target, Unread
 from rocm_doctor.lint.rules import RULES
 from rocm_doctor.lint.rules.build_targets import has_target, lists
 from rocm_doctor.lint.rules.case import Case
@@ -195,7 +196,8 @@ class _Judging:
         ]
         overrides, all_ = self.matrix.once(_overrides), self.matrix.once(_choices)
         return [
-            *(u for u in ours if all_.search(u.place.quote) or _TORCH.search(u.place.quote)),
+            # What a command sets for a program that is not read was read.
+            *(u for u in ours if (u.reason is not Reason.SCRIPT and all_.search(u.place.quote)) or _TORCH.search(u.place.quote)),
             *(u for u in theirs if overrides.search(u.place.quote)),
         ]
 
@@ -254,7 +256,7 @@ class _Judging:
 _NEEDS_GPU = frozenset(("machine_rules", "build_lists", "index_for_others", "libraries", "training", "image_too_old"))
 
 
-_TORCH = regex(r"\b(?:install|add)\b.*\b(?:torch|pytorch)\b")
+_TORCH = regex(r"\b(?:install|add)\b.*(?<![\w./-])(?:py)?torch(?![\w.-])")
 
 
 def _overrides(matrix: Matrix) -> re.Pattern[str]:
@@ -264,7 +266,7 @@ def _overrides(matrix: Matrix) -> re.Pattern[str]:
 
 def _choices(matrix: Matrix) -> re.Pattern[str]:
     """The names of the variables that decide which code is built or runs, and on which GPU, by catalog/env.yaml."""
-    return _assignment(v.name for v in matrix.env.values() if v.use in ("override", "selection", "build"))
+    return _assignment(v.name for v in matrix.env.values() if v.use in ("override", "build") or v.name in (ROCR, *HIP))
 
 
 def _assignment(names: Iterable[str]) -> re.Pattern[str]:

@@ -58,8 +58,8 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
         value = variable.value.strip()
         if variable.name not in (ROCR, *HIP) or not (case.amd or variable.name == ROCR) or value == "-1":
             continue
-        if indices(value) != [] or not (value or variable.name == ROCR):
-            continue  # the HIP runtime takes an empty value for none
+        if indices(value) != [] or not (value.strip("\"'") or (variable.name == ROCR and not value)):
+            continue  # HIP takes an empty value for none; what quotes in a value do is not known
         known = case.matrix.env.get(variable.name)
         who = "The HSA runtime" if variable.name == ROCR else "The HIP runtime"
         yield Problem(
