@@ -45,9 +45,10 @@ def of_yaml(text: str) -> dict[str, Leaf]:
 
 
 def _of_node(prefix: str, values: Mapping[Any, Any], node: Any, starts: list[int]) -> Iterator[Leaf]:
+    spelled = {name: value for key, value in values.items() for name in (_plain(key), str(key))}
     for key_node, value_node in node.value:
         key = str(key_node.value)
-        value = next((v for k, v in values.items() if str(k) == key or _plain(k) == key), None)
+        value = spelled.get(key)
         if isinstance(value, dict) and isinstance(value_node.value, list):
             yield from _of_node(f"{prefix}{key}.", value, value_node, starts)
         first, last = value_node.start_mark, value_node.end_mark
