@@ -38,7 +38,8 @@ def fold(names: Iterable[str]) -> str:
 
 
 def expand(text: str) -> list[str]:
-    """The names of an expression, sorted. Raises Unreadable for another syntax, an unknown group, an impossible name, or too many."""
+    """The names of an expression, sorted. Raises Unreadable for another syntax, an unknown or empty group, an
+    impossible name, or too many."""
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError
 
@@ -52,6 +53,8 @@ def expand(text: str) -> list[str]:
         raise Unreadable(f"`{text[:80]}`: {exc}") from exc
     if len(found) > MOST:
         raise Unreadable(f"more than {MOST} nodes")
+    if text.strip() and not found:
+        raise Unreadable(f"`{text[:80]}` names no node: a group is looked up in ClusterShell's groups.conf")
     names = list(found)
     if wrong := next((name for name in names if not valid(name)), ""):
         raise Unreadable(f"`{wrong[:80]}` is not a host name")
