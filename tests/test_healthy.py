@@ -153,7 +153,7 @@ def test_boards_of_one_chip_may_differ_a_little() -> None:
 
 def test_partly_hidden_gpus_are_a_note() -> None:
     found = titles(gpu(visible=True), gpu(visible=False))
-    assert found == [": 1 of 2 GPUs are visible"]
+    assert found == [": 1 of 2 GPUs is visible"]
     assert titles(gpu(visible=True), gpu(visible=True)) == []
 
 

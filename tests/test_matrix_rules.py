@@ -143,6 +143,14 @@ def test_an_old_driver_is_a_warning_and_the_kernels_own_is_nothing() -> None:
     assert ids(findings(torch("2.11.0+rocm7.2", driver__version=None), NAVI31), "version.driver") == []
 
 
+@pytest.mark.parametrize("module", ["6.3.6", "6.2.4", "5.13.20"])
+def test_a_driver_below_every_one_of_the_catalog_is_no_better_than_the_lowest(module: str) -> None:
+    assert ids(findings(torch("2.11.0+rocm7.2", driver__version=module), NAVI31), "version.driver") == [
+        ("version.driver-mismatch", "warning")
+    ]
+    assert ids(findings(torch("2.9.1+rocm6.3", driver__version=module), NAVI31), "version.driver") == []
+
+
 def test_an_old_display_driver_on_windows() -> None:
     facts = torch("2.12.0+rocm7.14.0", "therock", platform="windows", driver__windows="26.1.1", torch__device_dists=("gfx1100",))
     assert ids(findings(facts, NAVI31), "version.driver") == [("version.driver-mismatch", "warning")]

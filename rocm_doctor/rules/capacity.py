@@ -119,7 +119,7 @@ def _hidden(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     yield finding(
         matrix,
         "access.visible-devices",
-        title=f"{left} of {len(snapshot.gpus)} GPUs are visible",
+        title=f"{left} of {len(snapshot.gpus)} GPUs {'is' if left == 1 else 'are'} visible",
         severity="note",
         status="degraded",
         cause=f"{names} leaves out GPU {', '.join(map(str, cards))}.",

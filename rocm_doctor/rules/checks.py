@@ -10,6 +10,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.capacity import ID as CAPACITY
+from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.rules.findings import to_train_on
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, for_amd
 from rocm_doctor.rules.override import NAME
@@ -30,7 +31,9 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
             made += [Check(one.name, "ok", _built_for(one, snapshot)) for one in frameworks]
             continue
         words = look(snapshot, matrix)
-        if words:
+        if name == "driver" and _not_compared(snapshot, matrix):
+            made.append(Check(name, "unknown", f"{words}: not in the catalog, so not compared with ROCm"))
+        elif words:
             made.append(Check(name, "note" if name in noted else "ok", words))
         else:
             made.append(Check(name, "not-judged" if name in not_judged(snapshot) else "unknown"))
@@ -63,6 +66,12 @@ def _driver(snapshot: Snapshot, _: Matrix) -> str:
     if snapshot.get("driver.loaded").value is True or snapshot.get("kfd.exists").value is True:
         return f"amdgpu of kernel {kernel}" if isinstance(kernel, str) else "amdgpu is loaded"
     return ""
+
+
+def _not_compared(snapshot: Snapshot, matrix: Matrix) -> bool:
+    """True for a DKMS module whose release the catalog does not have. The kernel's own driver has no version."""
+    version = snapshot.get("driver.version").value
+    return isinstance(version, str) and driver_release(version, matrix) is None
 
 
 def _access(snapshot: Snapshot, _: Matrix) -> str:

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from rocm_doctor.matrix import DriverRange, Matrix
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.rules.offers import PLAN
 from rocm_doctor.versions import parse, release, series, sort_key
 
 _YEAR = 400
@@ -27,25 +28,33 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if snapshot.get("platform").value == "windows":
         yield from _windows(snapshot, matrix, name, rocm)
         return
-    driver = driver_release(str(snapshot.get("driver.version").value or ""), matrix)
-    side = outside(driver, rocm, matrix) if driver else None
+    module = str(snapshot.get("driver.version").value or "")
+    driver = driver_release(module, matrix)
+    side = outside(driver, rocm, matrix) if driver else _older_than_all(module, rocm, matrix)
     if side:
         severity: Severity = "warning" if side == "older" else "note"
         yield finding(
             matrix,
             "version.driver-mismatch",
-            title=f"amdgpu driver {driver} is {side} than AMD supports with ROCm {rocm}",
+            title=f"amdgpu driver {driver or module} is {side} than AMD supports with ROCm {rocm}",
             cause=_WORDS[side],
             evidence=readings(snapshot, "driver.version", name),
             severity=severity,
             confidence="medium",
             sources=(matrix.driver.windows[0].sources if matrix.driver.windows else ()),
+            advice=_ADVICE[side],
+            commands=(PLAN,) if side == "older" else (),
         )
 
 
 _WORDS = {
     "older": "The driver is older than those AMD tests with this ROCm; user space may need features that it lacks.",
     "newer": "The driver is newer than those AMD tests with this ROCm. Older user space often works with it.",
+}
+
+_ADVICE = {
+    "older": "Install the driver that belongs to the ROCm release, or a torch for a ROCm that this driver supports: see `plan`.",
+    "newer": "Install the ROCm release that belongs to the driver if something fails.",
 }
 
 
@@ -72,6 +81,14 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
     if (sort_key(driver) >= sort_key("6.4")) and not _apart(driver, rocm, matrix):
         return None
     return _side(_came_with(driver, matrix), rocm, windows)
+
+
+def _older_than_all(module: str, rocm: str, matrix: Matrix) -> str | None:
+    """`older` for a module below every one of the catalog where the lowest is too old for that ROCm already; else None, not known."""
+    lowest = min(matrix.driver.modules, key=lambda one: sort_key(one.module), default=None)
+    if lowest is None or parse(module) is None or sort_key(module) >= sort_key(lowest.module):
+        return None
+    return "older" if outside(lowest.release, rocm, matrix) == "older" else None
 
 
 def _names(listed: str, version: str) -> bool:
