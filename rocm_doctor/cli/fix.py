@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from rocm_doctor.plan.commands import replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import FOLDER, build, carried, interpreter_of, steps, swap, tool_here
 from rocm_doctor.plan.text import headline, in_the_way, text
+from rocm_doctor.sources.live.python import own_is_active
 
 
 @click.command(
@@ -28,7 +30,8 @@ from rocm_doctor.plan.text import headline, in_the_way, text
 @click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
 @click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
 @click.option("--in-place", is_flag=True, help="Then let the new environment take the old one's name; the old one is kept.")
-def command(go: bool, dry_run: bool, in_place: bool, **asked: Any) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected, where nothing is to be built.")
+def command(go: bool, dry_run: bool, in_place: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
     The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
@@ -39,24 +42,25 @@ def command(go: bool, dry_run: bool, in_place: bool, **asked: Any) -> None:
     if in_place and not go:
         raise InputError("--in-place needs --apply")
     try:
-        sys.exit(_fix(go, in_place, asked))
+        sys.exit(_fix(go, in_place, verbose, asked))
     except EnvironmentProblem as exc:
         raise InputError(f"{exc}; the environment that was examined is as it was") from exc
 
 
-def _fix(go: bool, in_place: bool, asked: dict[str, Any]) -> int:
+def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
     plan = planned(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
     if plan.best is None or plan.done:
-        click.echo(text(plan), nl=False)
+        click.echo(text(plan, verbose=verbose), nl=False)
         return 0 if plan.done else 1
     new = Path(FOLDER).absolute()
-    if python and old.prefix != old.base:  # a venv; a system's Python and a conda environment have no base beside them
+    users = bool(python) or own_is_active(os.environ)
+    if users and old.prefix != old.base:  # a venv; a system's Python and a conda environment have no base beside them
         new = Path(old.prefix).with_name(FOLDER)
     elif in_place:
         raise InputError("--in-place replaces a virtual environment: name it with --python, or activate it")
-    old = old if python else msgspec.structs.replace(old, packages=())
+    old = old if users else msgspec.structs.replace(old, packages=())
     _announce(plan, old, new)
     tool = tool_here()
     if not go:

@@ -98,11 +98,21 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
 
 def active(env: Mapping[str, str]) -> str | None:
     """The interpreter of the environment that is active in this shell, venv before conda. None without one, or if it is our own."""
-    folder = next((Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)), None)
-    if folder is None or folder.resolve() == Path(sys.prefix).resolve():
+    folder = _active_folder(env)
+    if folder is None or own_is_active(env):
         return None
     program = _program(folder)
     return str(program) if program else None
+
+
+def own_is_active(env: Mapping[str, str]) -> bool:
+    """True if the environment that is active in this shell is the doctor's own."""
+    folder = _active_folder(env)
+    return folder is not None and folder.resolve() == Path(sys.prefix).resolve()
+
+
+def _active_folder(env: Mapping[str, str]) -> Path | None:
+    return next((Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)), None)
 
 
 def _own(root: Path) -> Interpreter:
