@@ -98,8 +98,19 @@ def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> C
 
 
 def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
-    """The AMD GPUs of this machine to train on: not those that are hidden, nor an integrated one beside a discrete one."""
-    return [_of_gpu(gpu, matrix) for _, gpu in to_train_on(snapshot)]
+    """The AMD GPUs of this machine to train on: not those that are hidden, nor an integrated one beside a discrete one.
+
+    Where every GPU is hidden, those that would be there without the hiding, with a note that says so.
+    """
+    seen = to_train_on(snapshot)
+    if seen or not snapshot.gpus:
+        return [_of_gpu(gpu, matrix) for _, gpu in seen]
+    bare = tuple(Gpu({name: fact for name, fact in gpu.facts.items() if name != "visible"}) for gpu in snapshot.gpus)
+    shown = [_of_gpu(gpu, matrix) for _, gpu in to_train_on(msgspec.structs.replace(snapshot, gpus=bare))]
+    return [msgspec.structs.replace(card, notes=(*card.notes, _HIDDEN)) for card in shown]
+
+
+_HIDDEN = "every GPU of this machine is hidden from this shell: rocm-doctor check says by what; this is for the card all the same"
 
 
 def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:

@@ -30,6 +30,10 @@ def headline(plan: Plan) -> str:
     machine = plan.machine
     if plan.works:
         return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. Nothing to do."
+    if plan.keeps and plan.best and plan.best.candidate.override:
+        return (
+            f"Nothing to install: torch {machine.torch} has no {machine.gfx} code, but runs on this GPU with the variable below."
+        )
     if plan.keeps:
         return f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it. There is nothing to install."
     if plan.best:
