@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rocm_doctor.coords import coord
+from rocm_doctor.cures.no_build import without_build
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
@@ -22,6 +23,8 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     A guess from words alone gives only commands that read: a wrong change costs more than a right one helps.
     """
     made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
+    if kind in ("machine", "smoke"):
+        made = [without_build(one, _target(one, snapshot), matrix) for one in made]
     return [_keep_reading_commands(one) if one.origin == GUESS else one for one in made]
 
 
@@ -112,6 +115,11 @@ def _gpu_of(one: Finding, snapshot: Snapshot) -> Gpu | None:
     """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
     named = next((gpu for n, gpu in enumerate(snapshot.gpus) if subject_of(gpu, n).name == one.subject), None)
     return named or _first_gpu(snapshot)
+
+
+def _target(one: Finding, snapshot: Snapshot) -> str:
+    gpu = _gpu_of(one, snapshot)
+    return str(gpu.get("gfx").value) if gpu else ""
 
 
 def _first_gpu(snapshot: Snapshot) -> Gpu | None:
