@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_doctor.bounded import Unreadable, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable, unparsed
 from rocm_doctor.lint.readers import dockerfile
 from rocm_doctor.lint.tree import Tree
 
@@ -87,9 +87,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [
-            Environment("service", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))
-        ]
+        return [unparsed("service", path, exc.line)]
     services = root.get("services") if root else None
     lines = text.split("\n")
     listed = services.items() if services else []

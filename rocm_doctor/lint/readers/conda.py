@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.bounded import Unreadable, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread, unparsed
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.tree import Tree
 
@@ -26,9 +26,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         data = yamls.values(tree.text(path) or "")
     except Unreadable as exc:
-        return [
-            Environment("conda", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))
-        ]
+        return [unparsed("conda", path, exc.line)]
     if not isinstance(data, dict) or not isinstance(data.get("dependencies"), list):
         return []
     lines = (tree.text(path) or "").split("\n")

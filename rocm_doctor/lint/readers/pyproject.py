@@ -11,7 +11,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unparsed
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
@@ -133,11 +133,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         project = Project(tree, path)
     except Unreadable as exc:
-        return [
-            Environment(
-                "project", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, True),), files=(path,)
-            )
-        ]
+        return [unparsed("project", path, exc.line, installs=True)]
     base, extras = project.base(), project.extras
     elsewhere = ELSEWHERE.search(project.text) is not None
     found: list[Environment] = []

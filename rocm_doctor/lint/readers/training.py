@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Place, Reason, Unread, Variable
+from rocm_doctor.lint.model import Environment, Place, Variable, unparsed
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.training.literals import Leaf, of_yaml
 
@@ -26,8 +26,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         leaves = list(of_yaml(text).values())
     except Unreadable as exc:
-        unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX)
-        return [Environment("training", Place(path, 1), unread=(unread,), files=(path,))]
+        return [unparsed("training", path, exc.line)]
     lines = text.split("\n")
     settings = tuple(_variable(leaf, path, lines) for leaf in leaves if _is_literal(leaf))[:MAX_SETTINGS]
     return [Environment("training", Place(path, 1), variables=settings, files=(path,))] if settings else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable, unparsed
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.readers.compose import Node, load
@@ -25,7 +25,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [Environment("job", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))]
+        return [unparsed("job", path, exc.line)]
     jobs = root.get("jobs") if root else None
     found = []
     for name, job in jobs.items() if jobs else []:
@@ -47,7 +47,7 @@ def read_gitlab(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [Environment("job", Place(path, 1), unread=(Unread(Place(path, max(1, exc.line)), Reason.SYNTAX),), files=(path,))]
+        return [unparsed("job", path, exc.line)]
     found = []
     for name, job in root.items() if root else []:
         if name in _GITLAB or name.startswith(".") or not job.get("script"):
