@@ -22,8 +22,9 @@ The sets differ in how much the rows had seen of them, and the difference betwee
 CURES = """
 ## Does the first answer cure?
 
-Naming the cause is half of it. Judges who do not know the tool read the input, the confirmed fix and the tool's first answer: is
-somebody who does what it says cured (right), helped on the way (partly), led nowhere (no), or worse off (harmful)? The protocol is in
+The cause alone does not help: the fix must work. Judges who do not know the tool read the report, the confirmed fix and the tool's
+first answer, and say what follows for a person who does what it says: the fault is gone (right), he is closer to the fix (partly), nothing
+changes (no), or he is worse off (harmful). The protocol is in
 [scripts/cure_score.py](../scripts/cure_score.py), which draws the threads and counts the verdicts of three judges.
 """
 

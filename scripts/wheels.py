@@ -100,7 +100,7 @@ def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Ite
         yield "  releases: [" + ", ".join(f'"{v}"' for v in sorted(found)) + "]"
     if old.get("fails"):
         yield "  fails: {" + ", ".join(f'"{p}": "{spec}"' for p, spec in old["fails"].items()) + "}"
-    yield f'  sources: ["https://pypi.org/simple/{old["name"]}/, seen {today}"]'
+    yield f'  sources: ["https://pypi.org/project/{old["name"]}/#files, seen {today}"]'
     yield "  grade: official"
     yield f"  checked: {today}"
 
