@@ -89,6 +89,7 @@ def command(
     that its files name themselves.
     """
     from rocm_doctor.lint import edits, judge, report
+    from rocm_doctor.lint.accept import accept
     from rocm_doctor.lint.model import Target
 
     try:
@@ -107,13 +108,13 @@ def command(
         if initial:
             click.echo(_initial(root, judge.lint(root, wanted, matrix, remedies=False)))
             continue
-        one = judge.accept(
+        one = accept(
             judge.lint(root, wanted, matrix, named=files), datetime.datetime.now(datetime.timezone.utc).date(), ignore, select
         )
         if fix:
             changed = edits.write(one.tree, one.problems)
             click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
-            one = judge.accept(judge.lint(root, wanted, matrix, named=files), datetime.date.today(), ignore, select)
+            one = accept(judge.lint(root, wanted, matrix, named=files), datetime.date.today(), ignore, select)
         name, shown = printable(root.name), _shown(root, here)
         made = report.report(one, matrix, name, shown)
         found.append((one, _with_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))

@@ -45,6 +45,16 @@ class For(NamedTuple):
     gpus: frozenset[str]
     by_text: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """True where neither the declaration nor a path says whom the environment is for."""
+        return self.audience == "neutral" or (self.audience == "other" and self.by_text)
+
+
+def is_of_amd(name: str) -> bool:
+    """True for the name of a folder that has words for AMD and for no other vendor."""
+    return {v for token in _tokens(name.lower()) if (v := _VENDOR.get(token)) and v != "aside"} == {"amd"}
+
 
 def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> For:
     """Whom an environment is for. `named`: files of the command line; `root`: the name of the repository's folder."""

@@ -253,6 +253,11 @@ def brings_torch(matrix: Matrix) -> dict[str, RequiresTorch]:
     return {name: entry for entry in entries for name in entry.packages if entry.newest != "none"}
 
 
+def replacing_torch(matrix: Matrix) -> frozenset[str]:
+    """The packages of which each release requires one exact torch: pip replaces another one by it."""
+    return frozenset(name for name, one in brings_torch(matrix).items() if one.torch == "exact" and not one.newest)
+
+
 _LIST_NAME = regex(
     r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|HIP_ARCHITECTURES)$|^--(?:offload-arch|amdgpu-target)$",
     re.I,

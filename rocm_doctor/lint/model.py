@@ -11,10 +11,14 @@ import msgspec
 from rocm_doctor.model import Grade, Reading, Severity
 
 Kind = Literal["requirements", "project", "lock", "conda", "image", "service", "job", "script", "training", "settings"]
+LISTS: tuple[Kind, ...] = ("requirements", "project", "conda")
+"""What is written to be installed into an environment of the reader's own."""
 Tool = Literal["pip", "uv", "conda", "poetry", "lock"]
 Audience = Literal["declared", "amd", "main", "neutral", "aside", "other"]
 """Whom an environment is for. declared: the repository or the command line names it; amd: its path or its own text says AMD; main: what
 installs torch in a repository without an environment for AMD; aside: tests, archives, vendored folders; other: other hardware."""
+FAILS, PASSES, ACCEPTED, OTHER, OPEN = "fails", "passes", "accepted", "-", "?"
+"""What a cell of the table says: `-`: the environment is for other GPUs; `?`: nothing in it was judged."""
 
 
 class Reason(Enum):

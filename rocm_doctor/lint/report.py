@@ -13,8 +13,8 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.lint.edits import diff_lines
 from rocm_doctor.lint.facts import snapshot_of
-from rocm_doctor.lint.judge import FAILS, PASSES, Result
-from rocm_doctor.lint.model import Problem, Reason
+from rocm_doctor.lint.judge import Result
+from rocm_doctor.lint.model import FAILS, PASSES, Problem, Reason
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Snapshot, Verdict

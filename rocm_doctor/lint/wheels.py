@@ -10,8 +10,8 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Row
 
-WITH_CODE = frozenset(("bitsandbytes", "xformers"))
-"""The packages whose published wheels hold code for GPUs."""
+WITH_CODE = frozenset(("bitsandbytes", "xformers", "flash-attn"))
+"""The packages of which a release says whether it has code for AMD GPUs: by its wheels, or by what its setup.py can build."""
 
 
 def by_version(matrix: Matrix, names: frozenset[str]) -> Iterator[Row]:

@@ -40,7 +40,8 @@ _BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (training.is_training, training.read),
 )
 _TEXTS = regex(r"\.(?:ya?ml|json)$")
-MAX_CONFIG = 2**18
+MAX_CONFIG = 2**15
+"""Bytes of a file whose kind its text decides: what a person writes is smaller, and data are larger."""
 _NO_DOCKERFILE = regex(r"\.(?:md|py|png|svg|jpg|dockerignore|j2|html|txt|rst|ya?ml|json|patch)$", re.I)
 
 

@@ -1,8 +1,9 @@
-"""Rules: each is a function `rule(case) -> Iterator[Problem]`. To add one, write it and add it to this table."""
+"""Rules: each is a function from a case to the problems that it finds. To add one, write it and add it to this table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.build_targets import build_lists, index_for_others, libraries
@@ -15,22 +16,29 @@ from rocm_doctor.lint.rules.text import faults
 from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
 from rocm_doctor.lint.rules.training import training
 
-Rule = Callable[[Case], Iterator[Problem]]
-RULES: tuple[Rule, ...] = (
-    torch_build,
-    base_image,
-    image_too_old,
-    companions,
-    build_lists,
-    index_for_others,
-    libraries,
-    machine_rules,
-    hidden_gpus,
-    devices,
-    cuda_only,
-    not_for_linux,
-    not_on_index,
-    without_wheel,
-    training,
-    faults,
+
+class Rule(NamedTuple):
+    """A rule. `needs_gpu`: it compares with the GPU of the target, and is not asked where no target is given."""
+
+    find: Callable[[Case], Iterator[Problem]]
+    needs_gpu: bool = False
+
+
+RULES = (
+    Rule(torch_build),
+    Rule(base_image),
+    Rule(image_too_old, needs_gpu=True),
+    Rule(companions),
+    Rule(build_lists, needs_gpu=True),
+    Rule(index_for_others, needs_gpu=True),
+    Rule(libraries, needs_gpu=True),
+    Rule(machine_rules, needs_gpu=True),
+    Rule(hidden_gpus),
+    Rule(devices),
+    Rule(cuda_only),
+    Rule(not_for_linux),
+    Rule(not_on_index),
+    Rule(without_wheel),
+    Rule(training, needs_gpu=True),
+    Rule(faults),
 )

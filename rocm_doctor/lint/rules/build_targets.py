@@ -9,7 +9,10 @@ from rocm_doctor.lint.catalog import Library
 from rocm_doctor.lint.model import Edit, Problem, Variable
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.rules.build import build_of
 from rocm_doctor.rules.override import NAME
+from rocm_doctor.versions import sort_key
 
 _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
@@ -86,3 +89,26 @@ def libraries(case: Case) -> Iterator[Problem]:
                 "arch.not-in-build", f"{one.name} does not serve the target", f"It serves {', '.join(one.gfx)}.", (asked[0],),
                 case.environment, case.target, key=(one.name, asked[0].file), sources=one.sources, stops=False,
             )  # fmt: skip
+
+
+def serves(case: Case) -> bool:
+    """True if the literal text of an environment leads to code for the target's GPU."""
+    gpu, torch = case.target.gpu, case.torch
+    built = [has_target(targets, case) for _, targets in lists(case)]
+    if isinstance(torch, Torch):
+        if torch.vendor != "rocm" or (torch.gpus and not any(catalog.serves_family(family, gpu) for family in torch.gpus)):
+            return False
+        build = build_of(case.matrix, torch.local)
+        if build and build.gfx:
+            return catalog.includes(build.gfx, gpu)
+        if torch.gpus or (torch.rocm and _supported(gpu, torch.rocm, case.matrix)):
+            return True
+    return case.environment.builds and any(built)
+
+
+def _supported(gpu: str, rocm: str, matrix: Matrix) -> bool:
+    """True if AMD lists the GPU for this ROCm release on Linux, or for one before and one after it."""
+    listed = [s for s in matrix.support if gpu in s.gfx and s.os == "linux" and s.state == "supported"]
+    key = sort_key(rocm)
+    since = any(sort_key(s.since) <= key for s in listed)
+    return since and any(not s.until or key <= sort_key(s.until) for s in listed)

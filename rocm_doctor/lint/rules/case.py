@@ -10,8 +10,8 @@ from rocm_doctor.matrix import Matrix
 
 
 class Case(NamedTuple):
-    """`torch`: the torch of the environment, why it is not known, or None where nothing brings one; `gpus`: those that its path names; `documented`: a
-    document, or a comment of the file, says where torch comes from."""
+    """`torch`: the torch of the environment, why it is not known, or None where nothing brings one; `gpus`: those that its path names; `beforehand`: another
+    torch may be there before this one is asked for, which pip then keeps."""
 
     environment: Environment
     target: Target
@@ -19,7 +19,7 @@ class Case(NamedTuple):
     audience: Audience
     gpus: frozenset[str]
     matrix: Matrix
-    documented: bool = False
+    beforehand: bool = False
 
     @property
     def amd(self) -> bool:

@@ -22,10 +22,6 @@ _KNOWN = frozenset((
 ))  # fmt: skip
 _OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch-not-rocm", "version.companion-mismatch")
 """Judged by what only a machine says, about the target alone, or by a rule of lint's own."""
-_STOPS = frozenset((
-    "arch.not-in-build", "arch.dropped-by-rocm", "arch.blas-missing", "arch.override-wrong", "version.python-unsupported", "version.rocm-mismatch",
-))  # fmt: skip
-"""What ends training, where a rule says error: the rest goes on in another way."""
 
 
 def machine_rules(case: Case) -> Iterator[Problem]:
@@ -45,7 +41,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
             finding.id, finding.title, finding.cause, places, one, case.target, row=finding.row, literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
             informs=finding.severity == "note",
-            stops=finding.severity == "error" and finding.id in _STOPS and finding.confidence != "low",
+            stops=finding.severity == "error" and finding.status != "wrong" and finding.confidence != "low",
             sources=finding.sources, grade=finding.grade,
             remedies=tuple(_remedies(finding, places)),
         )  # fmt: skip

@@ -37,7 +37,7 @@ def _public(step: Install, name: str, matrix: Matrix) -> bool:
 def cuda_only(case: Case) -> Iterator[Problem]:
     """`version.package-mismatch` for a package whose wheels on the package index hold CUDA code."""
     known = {one.name: one for one in case.matrix.section("cuda_only", CudaOnly)}
-    exact = {name for name, entry in catalog.brings_torch(case.matrix).items() if entry.torch == "exact"}
+    replacing = catalog.replacing_torch(case.matrix)
     names = {r.name for r in case.environment.requirements}
     for step, r in _asked(case):
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
@@ -47,7 +47,7 @@ def cuda_only(case: Case) -> Iterator[Problem]:
             continue
         if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:
             continue  # beside a torch it is a helper on the CPU
-        if not (case.amd or r.name in exact):
+        if not (case.amd or case.audience == "main" or r.name in replacing):
             continue
         if isinstance(case.torch, Torch) and case.torch.place == r.place:
             continue  # that it brings the CUDA torch is said
@@ -58,7 +58,7 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         yield Problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in exact,  # it brings its torch, for CUDA
+            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing,  # it brings its torch, for CUDA
             literal=_is_certain(step, case),
         )  # fmt: skip
 

@@ -46,7 +46,7 @@ def torch_build(case: Case) -> Iterator[Problem]:
         hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
     yield Problem(
         "version.torch-not-rocm", says, f"{_sentence(torch.why)} A {kind} build of torch sees no AMD GPU.", (torch.place,), one, case.target,
-        literal=torch.literal and not (by and one.kind in _LISTS and case.documented), sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
+        literal=torch.literal and not case.beforehand, sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
     )  # fmt: skip
 
 

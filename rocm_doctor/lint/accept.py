@@ -1,0 +1,67 @@
+"""What is left of the problems: one for each cause, without those that the repository or the command line accepts."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rocm_doctor.bounded.patterns import fits
+from rocm_doctor.lint.model import ACCEPTED, FAILS, Environment, Place, Problem, Target
+
+if TYPE_CHECKING:
+    from rocm_doctor.lint.judge import Result
+
+
+def accept(found: Result, today: datetime.date, ignore: Sequence[str] = (), select: Sequence[str] = ()) -> Result:
+    """The result without what is ignored, by the policy or by ids, rows and paths of the command line; an ignore whose day has come, or that
+    fits nothing, is a note."""
+    kept, used = [], set()
+    for one in found.problems:
+        words = (one.id, one.row, f"{one.id}:{one.row}")
+        fitting = [
+            i for i in found.policy.ignores if i.id in words and (not i.file or any(fits(p.file, i.file) for p in one.places))
+        ]
+        used.update(fitting)
+        given = any(word in words or any(fits(p.file, word) for p in one.places) for word in ignore)
+        asked = not select or any(word in words or any(fits(p.file, word) for p in one.places) for word in select)
+        if asked and not given and not any(today < i.until for i in fitting):
+            kept.append(one)
+    own = Environment("settings", Place("rocm-doctor.yaml", 1))
+    target = found.targets[0] if found.targets else Target("any")
+    for i in found.policy.ignores:
+        if i not in used or today >= i.until:
+            title = f"the ignore of {i.id} ended on {i.until}" if today >= i.until else f"the ignore of {i.id} fits no finding"
+            kept.append(Problem("repo.stale-ignore", title, f"Its reason was: {i.reason}.", (i.place,), own, target))
+    failing = {(p.environment.name, gpu) for p in kept if p.severity == "error" for gpu in p.gpus}
+    rows = tuple(
+        row._replace(
+            cells={
+                gpu: ACCEPTED if cell == FAILS and (row.environment.name, gpu) not in failing else cell
+                for gpu, cell in row.cells.items()
+            }
+        )
+        for row in found.rows
+    )
+    dropped = [p for p in found.problems if p not in kept]
+    return found._replace(problems=tuple(kept), accepted=len(dropped), rows=rows if dropped else found.rows)
+
+
+_ORDER = ("error", "warning", "note")
+
+
+def fold(problems: Iterable[Problem]) -> list[Problem]:
+    """One problem for each cause and severity: the gravest of it, with the places of all; ordered by severity, file and line."""
+    groups: dict[tuple[object, ...], list[Problem]] = {}
+    for one in problems:
+        groups.setdefault(one.cause_key, []).append(one)
+    kept = []
+    for group in groups.values():
+        first = min(group, key=lambda p: _ORDER.index(p.severity))
+        places = tuple(dict.fromkeys(place for p in (first, *group) for place in p.places))
+        kept.append(
+            msgspec.structs.replace(first, places=places, gpus=tuple(dict.fromkeys(p.target.gpu for p in group if p.target.gpu)))
+        )
+    return sorted(kept, key=lambda p: (_ORDER.index(p.severity), p.places[0].file, p.places[0].line, p.id, p.gpus))

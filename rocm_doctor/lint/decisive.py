@@ -1,0 +1,46 @@
+"""The lines that were not read and that may change which code runs: where there is one, nothing passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.facts.derive import HIP, ROCR
+from rocm_doctor.lint.model import LISTS, Environment, Reason, Unread
+from rocm_doctor.matrix import Matrix
+
+_INSTALLS_TORCH = regex(r"\b(?:install|add)\b.*(?<![\w./-])(?:py)?torch(?![\w.-])")
+
+
+def decisive_unread(
+    one: Environment, installers: Sequence[Environment], runners: Sequence[Environment], matrix: Matrix
+) -> list[Unread]:
+    """What decides and was not read: in the environment and its `installers`, lines that install torch or set a variable that decides; for
+    a list of packages, overrides in the `runners`: the scripts, containers and settings of the repository, any of which may run it."""
+    ours = [u for other in (one, *installers) for u in other.unread]
+    theirs = [u for other in runners for u in other.unread] if one.kind in (*LISTS, "lock") else []
+    overrides, choices = matrix.once(_overrides), matrix.once(_choices)
+    return [
+        # What a command sets for a program that is not read was read.
+        *(
+            u
+            for u in ours
+            if (u.reason is not Reason.SCRIPT and choices.search(u.place.quote)) or _INSTALLS_TORCH.search(u.place.quote)
+        ),
+        *(u for u in theirs if overrides.search(u.place.quote)),
+    ]
+
+
+def _overrides(matrix: Matrix) -> re.Pattern[str]:
+    """The names of the variables that override which GPU code is for, by catalog/env.yaml."""
+    return _assignment(v.name for v in matrix.env.values() if v.use == "override")
+
+
+def _choices(matrix: Matrix) -> re.Pattern[str]:
+    """The names of the variables that decide which code is built or runs, and on which GPU, by catalog/env.yaml."""
+    return _assignment(v.name for v in matrix.env.values() if v.use in ("override", "build") or v.name in (ROCR, *HIP))
+
+
+def _assignment(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(re.escape(name) for name in names if name.isidentifier())})\b")
