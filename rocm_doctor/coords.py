@@ -188,11 +188,18 @@ COORDS: dict[str, Coord] = {
         "verdict on a figure or a group of them (matmul, memory, copies, attention-passes): slow, as-expected, cannot-tell",
     ),
     # what a text says beside its tool output
+    "program.version": Coord("version", "version of the program that the text is about"),
     "said.install": Coord("list", "install commands that the text says were run"),
     "said.groups": Coord("list", "groups that the text says the user is in"),
     "said.works.root": Coord("flag", "the text says that it works for root"),
     "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
+    "said.program": Coord("word", "program of the catalog that the text is about"),
+    "said.prerelease": Coord("flag", "the program that the text is about is a beta, a release candidate or a nightly"),
+    "said.earlier": Coord(
+        "list", "what the text says works in an earlier release, without its number: program, driver, kernel, ..."
+    ),
+    "said.updated": Coord("list", "what the text says was updated when the trouble began: program, driver, kernel, ..."),
     "said.other.": Coord("list", "what the text says of another machine"),
     "said.asks": Coord("word", "first question that the text asks"),
     "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),

@@ -13,15 +13,28 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting, in_one_voice
-from rocm_doctor.cures.choose import attach_cures, reply
+from rocm_doctor.cures.choose import attach_cures, reply, symptom_cure
 from rocm_doctor.cures.solved import with_solved
 from rocm_doctor.cures.values import templates_of
 from rocm_doctor.facts import merge as snapshot
-from rocm_doctor.facts.enrich import enrich, gpu_names
+from rocm_doctor.facts.enrich import enrich, gpu_names, programs
 from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Report, ReportKind, Row, Similar, Snapshot, Verdict
+from rocm_doctor.model import (
+    STATED,
+    Artifact,
+    Command,
+    Diagnosis,
+    Finding,
+    Reading,
+    Report,
+    ReportKind,
+    Row,
+    Similar,
+    Snapshot,
+    Verdict,
+)
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -82,7 +95,7 @@ def as_log(path: Path) -> list[Artifact]:
 def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
     read, errors = within_limits(artifacts)
-    have = Artifacts(read, lambda: gpu_names(matrix))
+    have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
     facts = snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
@@ -122,11 +135,12 @@ def judge(
     told = msgspec.structs.replace(told, words=support) if told and support else told
     calm = bool(support) and all(f.severity == "note" for f in findings)
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
-    findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
+    lead = weighing is not None and not told and symptom_cure(facts, logs, matrix) is not None
+    findings = weighing.ordered(findings, matrix, machine=_whole(artifacts), lead=lead) if weighing else findings
     findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
     findings = attach_cures(_with_held(findings, held, matrix), facts, logs, matrix, kind)
     findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
-    python = kind != "capture" or speaks_of_python(facts, logs)
+    python = kind != "capture" or speaks_of_python(facts, logs, matrix)
     findings = in_one_voice(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
@@ -138,7 +152,12 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready" or told or kind == "environment" or alone(facts) or support or (roots and roots[0].confidence != "low")
+        if word == "ready"
+        or told
+        or kind == "environment"
+        or alone(facts)
+        or support
+        or (roots and (roots[0].confidence != "low" or roots[0].origin == STATED))
         else questions(
             facts,
             findings,
@@ -255,7 +274,7 @@ def _stated(matrix: Matrix) -> frozenset[str]:
     entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
     stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
     stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
-    stated += [slot.tells for slot in matrix.slots.values()]
+    stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 

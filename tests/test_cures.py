@@ -56,7 +56,7 @@ def told(one: Finding) -> str:
          " check permission on /dev/kfd: open /dev/kfd: permission denied\"", "access.permission", ["usermod -aG render,video ollama"]),
         # overrides: the value, and where the program reads it
         ("Ollama on an RX 6600 (gfx1032) under Linux falls back to CPU, gfx1032 is not supported by its ROCm. I did not set any override.",
-         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "from its unit"]),
+         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "systemctl edit ollama.service"]),
         # builds: the target
         ("llama.cpp compiled with cmake -DGGML_HIP=ON on my RX 6800: ggml_cuda_compute_forward: MUL_MAT failed, hipErrorNoBinaryForGpu:"
          " Unable to find code object for all current devices!", "arch.not-in-build", ["AMDGPU_TARGETS=gfx1030"]),
@@ -100,7 +100,7 @@ def test_the_most_conditions_win_and_a_row_s_own_advice_stays() -> None:
 
 
 def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
-    known = {*MATRIX.diagnoses, *MATRIX.by_key, "question"}
+    known = {*MATRIX.diagnoses, *MATRIX.by_key, "question", "symptom"}
     assert all(name in known for cure in MATRIX.cures for name in cure.of)
     examples = {
         "gfx": "gfx1100",

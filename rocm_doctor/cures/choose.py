@@ -23,6 +23,10 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     A guess from words alone gives only commands that read: a wrong change costs more than a right one helps.
     """
     made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
+    symptom = symptom_cure(snapshot, logs, matrix)
+    if symptom:
+        values = Values(snapshot, _first_gpu(snapshot), logs, matrix, kind)
+        made = [_apply(symptom, one, values) if one.origin == GUESS and not one.id.startswith(_SYSTEM) else one for one in made]
     if kind in ("machine", "smoke"):
         made = [without_build(one, _target(one, snapshot), matrix) for one in made]
     return [_keep_reading_commands(one) if one.origin == GUESS else one for one in made]
@@ -34,6 +38,11 @@ def _keep_reading_commands(one: Finding) -> Finding:
 
 QUESTION = "question"
 """What a cure is for that answers a question."""
+SYMPTOM = "symptom"
+"""What a cure is for that names what helps most often against a symptom in a program, where the cause is a guess."""
+_SYSTEM = ("access.permission", "access.container", "access.kfd", "access.driver", "access.wsl", "platform.pcie", "platform.iommu",
+           "platform.vm", "platform.bios", "memory.", "hw.", "dist.", "env.", "version.kernel", "version.firmware")  # fmt: skip
+"""Beginnings of diagnoses of the system under a program: their own cures hold for every program."""
 _FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
 """A line of a failure: a text with one is no question alone."""
 _MOST = 500
@@ -52,6 +61,12 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
         return None
     cure, values = max(fitting, key=lambda cure: len(cure.when)), Values(snapshot, gpu, logs, matrix, kind)
     return Reply(cure.key, values.words(cure.do), asked.readings[0], values.commands(cure.commands), cure.sources)
+
+
+def symptom_cure(snapshot: Snapshot, logs: Logs, matrix: Matrix) -> Cure | None:
+    """What helps most often against the symptom of the text in its program; None where neither is known."""
+    fitting = [cure for cure in matrix.once(by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, _first_gpu(snapshot), logs)]
+    return max(fitting, key=_rank, default=None)
 
 
 def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:

@@ -12,6 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import accepted, filled, pattern_of
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Application
 from rocm_doctor.model import Command, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
@@ -37,7 +38,7 @@ class Values:
 
     def words(self, text: str) -> str:
         """The sentence with each slot as its value, or as the slot's words where the value is not known."""
-        return _SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text)
+        return " ".join(_SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text).split())
 
     def commands(self, templates: Iterable[Command]) -> tuple[Command, ...]:
         """The commands with their values. Before one with a value that is not known comes the command that tells it.
@@ -62,7 +63,7 @@ class Values:
         for slot in missing:
             text = text.replace("{" + slot.name + "}", slot.placeholder)
         for made in filled(text, **known) if known else (text,):
-            yield from self._typed(slot.tells for slot in missing)
+            yield from self._typed(slot.tells for slot in missing if slot.tells)
             words = tuple(slot.placeholder for slot in missing)
             yield from self._typed([msgspec.structs.replace(template, text=made, placeholders=(*template.placeholders, *words))])
 
@@ -200,6 +201,30 @@ def _method(values: Values) -> str:
     return next((name for name in _METHODS if name in low), "")
 
 
+def _program(values: Values) -> Application | None:
+    key = values.snapshot.get("said.program").value
+    return next((one for one in values.matrix.applications if one.key == key), None)
+
+
+def _title(values: Values) -> str:
+    program = _program(values)
+    return program.title if program else ""
+
+
+def _how(what: str) -> Callable[[Values], str]:
+    """The sentence of the program for what is to be done, on this system; the one for all systems, or none."""
+
+    def found(values: Values) -> str:
+        program = _program(values)
+        contained = isinstance(values.snapshot.get("container").value, str)
+        nixos = "nixos" in str(values.snapshot.get("os").value).lower()
+        kinds = ("container",) * contained + ("nixos",) * nixos + (str(values.snapshot.get("platform").value), "linux", "windows")
+        known = program.how if program else {}
+        return next((known[name] for name in (*(f"{what}.{kind}" for kind in kinds[:-2]), what) if name in known), "")
+
+    return found
+
+
 _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "gfx": Values.gfx,
     "version_override": _override,
@@ -208,6 +233,11 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "version_python": _python,
     "version_works_minor": _works_minor,
     "url_index": _index,
+    "value_program": _title,
+    "value_back": _how("back"),
+    "value_update": _how("update"),
+    "value_backend": _how("backend"),
+    "value_variable": _how("variable"),
     "value_model": _model,
     "value_method": _method,
 }

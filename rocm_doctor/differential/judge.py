@@ -17,7 +17,7 @@ from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import in_words, of_findings, of_text
 from rocm_doctor.differential.relations import fact_of, of_snapshot
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import GUESS, Artifact, Finding, Likely, Reading, Similar, Snapshot
+from rocm_doctor.model import GUESS, STATED, Artifact, Finding, Likely, Reading, Similar, Snapshot
 from rocm_doctor.rules.findings import finding
 
 SHOWN = 5
@@ -70,21 +70,24 @@ class Differential(msgspec.Struct, frozen=True):
         """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
         return model.gains(self.model, list(self.shares.values()), fact_of)
 
-    def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
+    def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool, lead: bool = False) -> list[Finding]:
         """The findings in the order of the differential, with hypotheses where it names what no row found.
 
         Consequences stay behind their causes, notes behind both. `machine`: the facts were read on the machine itself and decide;
         the order stays, and hypotheses are added only where nothing else was found. A hypothesis is an alternative unless it comes
-        first and is at least as likely as `none`.
+        first and is at least as likely as `none`. `lead`: it leads all the same, since there is an answer to the symptom.
         """
         serious = {f.id for f in findings if f.severity != "note"}
         if machine and serious:
             return list(findings)
-        found = [*findings, *(_hypothesis(one, self, matrix) for one in self._hypotheses(bool(serious)) if one.id not in serious)]
+        found = [
+            *findings,
+            *(_hypothesis(one, self, matrix) for one in self._hypotheses(bool(serious) or lead) if one.id not in serious),
+        ]
         found.sort(key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
         none = self.shares.get(model.NONE, 0.0)
         return [
-            msgspec.structs.replace(f, alternative=n > 0 or self.shares[f.id] < none) if f.origin == GUESS else f
+            msgspec.structs.replace(f, alternative=n > 0 or (not lead and self.shares[f.id] < none)) if f.origin == GUESS else f
             for n, f in enumerate(found)
         ]
 
@@ -97,7 +100,10 @@ class Differential(msgspec.Struct, frozen=True):
         return named if named[0].probability < CLEAR else named[:1]
 
     def _weight(self, one: Finding) -> float:
-        """Its probability, and TIMES that where a row or a rule is sure of more than a hypothesis."""
+        """Its probability, TIMES that where a row or a rule is sure of more than a hypothesis; what the person states comes
+        before guesses, and before both where he names the release that works and the one that fails."""
+        if one.origin == STATED:
+            return 1 + TIMES * (one.confidence != "low")
         return self.shares.get(one.id, 0.0) * (1 if one.confidence == "low" else TIMES)
 
 

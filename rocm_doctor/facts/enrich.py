@@ -19,6 +19,7 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
+    from rocm_doctor.probes.text.programs import Programs
 
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
@@ -143,3 +144,14 @@ def _gpu_names(matrix: Matrix) -> GpuNames:
         apus=[t.gfx for t in targets if t.kind == "APU"],
         accelerators=[int(pci, 16) for t in targets if t.family.startswith("CDNA") for pci in t.pci],
     )
+
+
+def programs(matrix: Matrix) -> Programs:
+    """The programs of the catalog in the form that the prose probe takes; built once for a matrix."""
+    return matrix.once(_programs)
+
+
+def _programs(matrix: Matrix) -> Programs:
+    from rocm_doctor.probes.text.programs import Programs
+
+    return Programs(matrix.applications)

@@ -28,6 +28,7 @@ from rocm_doctor.matrix.citations import addressed
 from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
+    Application,
     Complaint,
     Cure,
     Driver,
@@ -63,6 +64,7 @@ SECTIONS: dict[str, Any] = {
     "facts": Fact,
     "sonames": Soname,
     "slots": Slot,
+    "applications": Application,
     "programs": Program,
     "questions": QuestionEntry,
     "rates": Rate,

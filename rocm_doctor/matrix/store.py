@@ -24,6 +24,7 @@ from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
+    Application,
     Complaint,
     Cure,
     Driver,
@@ -204,6 +205,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def slots(self) -> dict[str, Slot]:
         """The values that cures take from a report, by name."""
         return {one.name: one for one in _decoded(self.raw, "slots", tuple[Slot, ...])}
+
+    @cached_property
+    def applications(self) -> tuple[Application, ...]:
+        """The programs that run on the GPU."""
+        return _decoded(self.raw, "applications", tuple[Application, ...])
 
     @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ A statement of the catalog carries `sources`, `grade` and `checked` like a row; 
 from __future__ import annotations
 
 import datetime
-from typing import Literal
+from typing import Literal, Union
 
 import msgspec
 
@@ -290,10 +290,31 @@ class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Unknown, in a sentence: `the release that worked`."""
     placeholder: str
     """Unknown, in a command: a word in capitals that the person replaces."""
-    tells: Command
-    """The command that prints the value."""
+    tells: Union[Command, None] = None
+    """The command that prints the value; none for a value that stands in sentences only."""
     fact: str = ""
     """The fact that is the value; `gpu.` for one of the GPU; empty for a value that is worked out (cures/values.py)."""
+
+
+class Application(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A program that runs on the GPU: how people write its name, and how it is changed."""
+
+    key: str
+    title: str
+    """Its name in a sentence."""
+    names: tuple[str, ...]
+    """How texts name it, in lower case."""
+    how: dict[str, str]
+    """Sentences by what is done (`back` to a version, `update`, a `variable`, another `backend`, its `log`) and system (`back.windows`)."""
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    versions: str = ""
+    """A pattern of its builds, where they are no dotted numbers."""
+    engine: bool = False
+    """True for what other programs bring along."""
+    own_runtime: bool = False
+    """True if it brings its own GPU runtime: Python and torch do not matter to it."""
 
 
 class QuestionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -26,8 +26,11 @@ _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
 _OF_PYTHON = frozenset(("pip", "pip3", "python", "python3", "uv"))
 
 
-def speaks_of_python(facts: Snapshot, logs: Logs) -> bool:
+def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
     """True if a fact or a line is about Python or a package. Programs such as Ollama bring no Python, and its commands do nothing there."""
+    program = facts.get("said.program").value
+    if any(one.key == program and one.own_runtime for one in matrix.applications):
+        return False
     read = any(name.startswith(("torch.", "python.", "pkg.", "jax.")) and facts.get(name).value for name in facts.facts)
     return read or logs.find(_PYTHON) is not None
 

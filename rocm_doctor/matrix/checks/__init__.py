@@ -174,7 +174,9 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
     slots = {e.value.name for e in entries if isinstance(e.value, Slot)}
     yield from _said(
-        entries, lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values), "question"}, slots), "cure"
+        entries,
+        lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values), "question", "symptom"}, slots),
+        "cure",
     )
     programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}
     yield from _said(entries, lint_commands.faults([e.value for e in entries], programs), "command")

@@ -13,6 +13,7 @@ from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
+    from rocm_doctor.probes.text.programs import Programs
 
 MOST = 12
 """Readings kept for one fact."""
@@ -21,9 +22,15 @@ MOST = 12
 class Artifacts:
     """The artifacts, looked up by name or by glob. Probes get nothing else: they cannot fetch."""
 
-    def __init__(self, items: Iterable[Artifact], gpu_names: Callable[[], GpuNames] | None = None) -> None:
+    def __init__(
+        self,
+        items: Iterable[Artifact],
+        gpu_names: Callable[[], GpuNames] | None = None,
+        programs: Callable[[], Programs] | None = None,
+    ) -> None:
         self.items = tuple(items)
         self._gpu_names = gpu_names
+        self._programs = programs
         self._by_name: dict[str, Artifact] = {}
         for item in self.items:
             self._by_name.setdefault(item.name, item)
@@ -38,6 +45,11 @@ class Artifacts:
         if self._gpu_names is None:
             raise LookupError("no GPU names were given")
         return self._gpu_names()
+
+    @property
+    def programs(self) -> Programs | None:
+        """The programs that texts may be about; None if none were given."""
+        return self._programs() if self._programs else None
 
     def get(self, name: str) -> Artifact | None:
         """The first artifact of exactly that name, readable or not."""

@@ -40,7 +40,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         document = artifacts.document(artifact)
         text = sentences(document)
         mine = [sentence for sentence in text if not sentence.other]
-        record_versions(result, text)
+        found = artifacts.programs.of_text(mine) if artifacts.programs else None
+        record_versions(result, text, found)
         record_packages(result, text)
         record_os(result, mine)
         record_machine(result, mine)

@@ -76,7 +76,7 @@ class Group(msgspec.Struct):
 
 def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
-    named = _disputing([n for s in text for n in _named(s, names)])
+    named = _of_others(_disputing([n for s in text for n in _named(s, names)]))
     here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
     for key, chosen in (
         ("said.other.gpu", [n for n in named if n.stance == "elsewhere"]),
@@ -92,6 +92,21 @@ def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> N
                 _describe(result, group, listing.gpu())
         _record_sides(result, groups)
     _record_others(result, text)
+
+
+_OWN = regex(r"\b(?:my|mine|i|i'm|i've|we|our)\b", re.I)
+
+
+def _of_others(named: list[Named]) -> list[Named]:
+    """The mentions, where a GPU that was first named as somebody else's stays his unless the person calls one his own."""
+    theirs: set[str] = set()
+    mine: set[str] = set()
+    found = []
+    for one in named:
+        own = one.stance != "elsewhere" and (_OWN.search(one.sentence.text) is not None or theirs.isdisjoint(one.gfx))
+        (mine if own else theirs).update(one.gfx)
+        found.append(one if own or not mine.isdisjoint(one.gfx) else one._replace(stance="elsewhere"))
+    return found
 
 
 _APPOSED = regex(r"[\s(,;:=/-]*(?:target|arch|isa)?[\s(:=]*$", re.I)

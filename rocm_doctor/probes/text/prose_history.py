@@ -39,11 +39,18 @@ _SPOKEN = regex(
 _SETTING = regex(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
 
 
+_NIXOS = regex(r"\brocmOverrideGfx\s*=\s*\"([\d.]+)\"")
+"""The option of NixOS' module for Ollama that sets HSA_OVERRIDE_GFX_VERSION for the service."""
+
+
 def record_history(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """said.changed, env.<NAME> absent or set in words."""
     for sentence in text:
         if _CHANGED.search(sentence.text):
             result.record("said.changed", sentence.reading.quote, sentence.reading)
+        option = _NIXOS.search(sentence.text)
+        if option:
+            result.record("env.HSA_OVERRIDE_GFX_VERSION", option[1], sentence.reading)
         if "_" in sentence.text:
             _variables(result, sentence)
 

@@ -25,7 +25,7 @@ _EVERYDAY = frozenset(("arch", "alpine", "rocky", "sles"))
 _WINDOWS = regex(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
 _ON_WINDOWS = regex(
     r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b"
-    r"|^Windows[,.:]|,\s*Windows[.,]",
+    r"|^Windows[,.:]|,\s*Windows[.,]|^\W*(?:OS|Operating system|Platform)\W{1,4}Windows\b",
     re.I,
 )
 _WORKS_ON_WINDOWS = regex(

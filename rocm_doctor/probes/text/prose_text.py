@@ -42,7 +42,7 @@ _HEADING = regex(
 )
 _CLAUSE = regex(
     r"[.!?]\s+(?-i:(?=[A-Z`]))|,\s+(?!\d{1,2}(?:st|nd|rd|th)\b)"
-    r"|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
+    r"|\s+(?:that|which)\s+(?=(?:did|does|do|was|were|is|works?|worked|never)\b)|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
     r"|\s+and\s+(?=(?:it|that|this|they|then|with|on|in|since|fails?|breaks?|broke|crash\w*|works?|the|now|also)\b)",
     re.I,
 )
@@ -63,7 +63,8 @@ _BACK_TO = regex(
     re.I,
 )
 _SINCE = regex(
-    r"\b(?:since(?: the)?|(?:after|since) (?:the |an? |my |i )?(?:updat|upgrad|mov|switch)\w*(?:\s+\w+){0,3}?\s+to)"
+    r"\b(?:since(?: the)?|starting (?:with|from|in)|as of|beginning with|(?:bug|regression|error|problem|issue|failure)s? (?:on|in|with|since)"
+    r"|(?:after|since) (?:the |an? |my |i )?(?:updat|upgrad|mov|switch)\w*(?:\s+\w+){0,3}?\s+to)"
     r"\s+(?:\w+[\s-]+){0,2}$",
     re.I,
 )
@@ -79,13 +80,14 @@ _BROKEN = regex(
     r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train|help)|cannot|can't|can’t|unable|no longer"
     r"|not working|stop(?:s|ped) working|unusable"
     r"|impossible|(?:it|this|that|problem|issue|crash|error|bug) (?:also |only |still )?(?:happens|occurs|appears)"
-    r"|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
+    r"|(?:is|are) (?:(?:very|much|extremely) )?(?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
     re.I,
 )
 _WORKS = regex(
-    r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
+    r"\b(?:works?|worked|working|never (?:had|saw|happen\w*|occur\w*)|could (?:\w+ )?(?:see|use|run|load|train|generate)|(?:is|was|were) (?:\w+ )?faster"
+    r"|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
     r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error|failure|crash|fault|hang|freeze|reset)(?:s|es)?"
-    r"|without (?:crash|fail|hang|error|problem|issue)\w*"
+    r"|without (?:any )?(?:crash|fail|hang|error|problem|issue)\w*"
     r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fix(?:ed|es)|solve[sd]"
     r"|resolve[sd]|cure[sd]|helps|helped|(?:is|are|was) gone|disappear(?:s|ed)|stable"
     r"|go(?:es)? away|went away|correct(?:ly)?)\b",
@@ -95,7 +97,7 @@ _PAST = regex(
     r"\b(?:previous(?:ly)?|earlier|former(?:ly)?|in (?:my|the) (?:old|previous|past)|used to (?:have|use|run|be)"
     r"|before (?:that|the (?:update|upgrade))"
     r"|upgraded from|(?:updated|updating|upgrading|coming|migrated|switched|moved|changed|replaced) (?:\w+ ){0,3}from"
-    r"|downgraded from|originally|older)\b",
+    r"|downgraded from|originally|older|it was)\b",
     re.I,
 )
 _ELSEWHERE = regex(
@@ -103,6 +105,7 @@ _ELSEWHERE = regex(
     r"|server|host|workstation|desktop|user|person)"
     r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows"
     r"|linux) (?:\d+ )?(?:it|both|everything|the same|all)"
+    r"|\b(?:a|an|one|some) (?:user|person|owner)s? (?:with|who|has|have|on)\b|some(?:one|body) (?:reported|wrote|has|had|with|said)|reported (?:for|on|by) an?"
     r"|dual[- ]boot\w*|same (?:issue|problem|error|thing|here|behaviou?r)\b.{0,40}\b(?:on|with)\b|other people"
     r"|(?:all |many |some )?(?:the )?others? (?:have|report|with|who|on)\b|other (?:users|owners)|(?:some(?:one|body)|people|users|owners|anyone|anybody)"
     r" (?:else )?with|of (?:our|my) (?:users|customers|colleagues))",

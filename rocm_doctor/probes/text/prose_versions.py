@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -11,17 +11,25 @@ from rocm_doctor.model import Unknown
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.read.scan import canonical
+from rocm_doctor.probes.text.programs import Found
 from rocm_doctor.probes.text.prose_text import Sentence, Stance
 
 _V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
 _TORCH = r"([0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
 _KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
+_PRERELEASE = regex(r"[-.]?(?:rc|beta|alpha|a|b)\.?\d+$", re.I)
+_DRIVER = r"((?:20)?2\d\.(?:1[0-2]|0?[1-9])(?:\.\d{1,2})?)(?![\w.]\d)"
+"""A version of Windows' display driver, which is its year and month."""
 _PACKAGES = (
     "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm"
     "|pytorch-triton-rocm|flash[-_]attn|flash[-_]attention"
     "|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray|onnxruntime|axolotl"
     "|llama-factory|comfyui"
 )
+
+
+PROGRAM = "program"
+"""Name of the subject that is the program of the text."""
 
 
 class Subject(NamedTuple):
@@ -48,7 +56,7 @@ SUBJECTS = (
     _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
-    _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
+    _subject("kernel", "kernel", r"(?<![\w/-])kernels?(?:\s+version|\s+now)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
     _subject("kernel", "kernel", r"(?:^|[.;,:(]\s{0,4}|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
         r"|vanilla)\s+)linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
@@ -57,6 +65,9 @@ SUBJECTS = (
         r"|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
     _subject("driver.windows", "driver", r"\bwindows\s+(?:gpu\s+|graphics\s+"
         r"|amd\s+)?driver(?:\s+version)?[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
+    _subject("driver.windows", "driver", r"\b(?:(?:gpu|graphics|display|amd|radeon|adrenalin)\s+)*drivers?\b(?:\s+version)?(?:\s+is)?"
+        r"[\s:=-]+(?:amd\s+|adrenalin\s+|software\s+|v)*" + _DRIVER),
+    _subject("driver.windows", "driver", r"(?<![\w.])" + _DRIVER + r"(?=\s+(?:(?:amd|gpu|adrenalin|radeon|whql)\s+)*drivers?\b)"),
     _subject("firmware.linux", "firmware", r"\blinux-firmware(?:-amdgpu)?(?:\s+(?:version|package))?[\s:=-]+(?:1:)?(20\d{6})"),
     _subject("firmware.mes", "firmware", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
     _subject("hip.version", "hip", r"\bhip(?:config)?(?:\s+(?:version|runtime))?[\s:]+(\d\.\d{1,2}\.\d{5}[\w-]*)"),
@@ -75,8 +86,8 @@ _FROM_TO = regex(
 )
 _BARE = regex(
     r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running"
-    r"|currently|got|is)\s+|^\s*)v?"
-    r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b"
+    r"|currently|got|is|was)\s+|^\s*)v?"
+    r"(\d{1,2}\.\d{1,3}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b"
     r"|seconds|x\b|tok))", re.I,
 )  # fmt: skip
 _UBUNTU = regex(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
@@ -91,9 +102,13 @@ class StatedVersion(NamedTuple):
     sentence: Sentence
 
 
-def record_versions(result: ProbeResult, text: Iterable[Sentence]) -> None:
-    """Each subject's version in use; said.works.<name> and said.broken.<name> where the text compares versions."""
-    stated = list(_stated(text))
+def record_versions(result: ProbeResult, text: Sequence[Sentence], program: Found | None = None) -> None:
+    """Each subject's version in use; said.works.<name>, said.broken.<name>, said.earlier and said.updated where the text compares."""
+    of_program = Subject("program.version", PROGRAM, program.version) if program else None
+    if program:
+        result.record("said.program", program.program.key, program.sentence.reading)
+    stated = list(_stated(text, of_program))
+    _record_changes(result, text, program)
     torch = _current([s for s in stated if s.subject.fact == "torch.version"])
     if torch:
         record_build(result, Build(torch.version), torch.sentence.reading)
@@ -101,7 +116,13 @@ def record_versions(result: ProbeResult, text: Iterable[Sentence]) -> None:
         of_it = [s for s in stated if s.subject.fact == fact]
         current = _current(of_it)
         if current:
-            result.record(fact, current.version, current.sentence.reading)
+            result.record(
+                fact,
+                current.version.removeprefix("20") if fact == "driver.windows" else current.version,
+                current.sentence.reading,
+            )
+            if fact == "program.version" and _PRERELEASE.search(current.version):
+                result.record("said.prerelease", True, current.sentence.reading)
         elif all(s.stance in ("works", "past") for s in of_it):
             candidates = tuple(dict.fromkeys(s.version for s in of_it))
             result.record(fact, Unknown("ambiguous", "state which version is in use", candidates), of_it[0].sentence.reading)
@@ -134,10 +155,61 @@ def _record_sides(result: ProbeResult, stated: list[StatedVersion]) -> None:
                 result.record(f"said.{side}.{name}", versions, members[0].sentence.reading)
 
 
-def _stated(text: Iterable[Sentence]) -> Iterator[StatedVersion]:
-    last: Subject | None = None
+_NOUNS = {
+    "kernel": "kernel",
+    "driver": "driver",
+    "adrenalin": "driver",
+    "firmware": "firmware",
+    "rocm": "rocm",
+    "torch": "torch",
+    "pytorch": "torch",
+}
+"""What is compared or updated, by the noun in a sentence; other nouns mean the program."""
+_NOUN = r"(kernel|drivers?|adrenalin|(?:linux-)?firmware|rocm|(?:py)?torch|engine|runtime|release|version|build|image|app)"
+_EARLIER = regex(
+    rf"\b(?:previous|earlier|older|last|prior|old)\s+(?:\w+\s+){{0,2}}?{_NOUN}s?\b|\b{_NOUN}s?\s+(?:of\s+)?before\b", re.I
+)
+_THAN = regex(r"\b(?:slower|worse|less|lower)\b.{0,60}\bthan\s+(?:\w+\s+){0,2}$", re.I)
+_UPDATED = regex(
+    r"\b(?:(?:after|since|following)\b.{0,40}?\b(?:updat|upgrad)\w*|(?:i|we|just|recently|today|yesterday|having)\s+(?:\w+\s+)?(?:updated|upgraded)"
+    r"|(?:update|upgrade)d?\s+(?:of|to)\b)(.{0,60})",
+    re.I,
+)
+
+
+def _record_changes(result: ProbeResult, text: Sequence[Sentence], program: Found | None) -> None:
+    """said.earlier: what an earlier one of, without its number, works; said.updated: what was updated when the trouble began."""
+    earlier: dict[str, Sentence] = {}
+    updated: dict[str, Sentence] = {}
     for sentence in text:
-        found = sorted(_named(sentence), key=lambda item: item[0])
+        if sentence.other:
+            continue
+        for found in _EARLIER.finditer(sentence.text):
+            name = _name_of((found[1] or found[2]).lower(), program)
+            better = _THAN.search(sentence.text[: found.start()]) or sentence.stance(*found.span()) == "works"
+            if name and better:
+                earlier.setdefault(name, sentence)
+        moved = _UPDATED.search(sentence.text)
+        if moved:
+            nouns = regex(rf"\b{_NOUN}s?\b", re.I).findall(moved[0])
+            named = [n for n in (_name_of(noun.lower(), program) for noun in nouns) if n]
+            for name in named or ([PROGRAM] if program and program.names.search(moved[0].lower()) else []):
+                updated.setdefault(name, sentence)
+    for fact, found_in in (("said.earlier", earlier), ("said.updated", updated)):
+        if found_in:
+            result.record(fact, tuple(found_in), next(iter(found_in.values())).reading)
+
+
+def _name_of(noun: str, program: Found | None) -> str:
+    """The subject that a noun means; `program` for one that is no part of the system, empty without a program."""
+    noun = noun.removesuffix("s").removeprefix("linux-")
+    return _NOUNS.get(noun, PROGRAM if program else "")
+
+
+def _stated(text: Iterable[Sentence], program: Subject | None) -> Iterator[StatedVersion]:
+    last: Subject | None = program
+    for sentence in text:
+        found = sorted(_named(sentence, program), key=lambda item: item[0])
         moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
         for start, end, subject, version in found:
             if end - len(version) in moved:
@@ -163,15 +235,15 @@ def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Sub
     return _WHEEL_SUBJECT
 
 
-def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
+def _named(sentence: Sentence, program: Subject | None) -> Iterator[tuple[int, int, Subject, str]]:
     """(start, end, subject, version) of each version next to its subject; the first match of a span keeps it."""
     text = sentence.text
     if not any(c.isdigit() for c in text) or _PULLED.match(text):
         return
     low = text.lower()
     taken: list[tuple[int, int]] = []
-    for subject in SUBJECTS:
-        if not _may_hold(subject, low):
+    for subject in (*SUBJECTS, program) if program else SUBJECTS:
+        if subject is not program and not _may_hold(subject, low):
             continue
         for found in subject.pattern.finditer(text):
             if any(found.start(1) < e and s < found.end(1) for s, e in taken):
@@ -224,7 +296,9 @@ def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) ->
         if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
             continue
         kind = sentence.stance(*found.span(1))
-        if kind in ("works", "broken") or (kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])):
+        if kind in ("works", "broken", "past") or (
+            kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])
+        ):
             yield StatedVersion(subject, found.group(1), kind, sentence)
 
 
