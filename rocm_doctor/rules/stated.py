@@ -42,8 +42,16 @@ def stated_regressions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _made(matrix: Matrix, diagnosis: str, title: str, evidence: tuple[Reading, ...], confidence: Confidence = "low") -> Finding:
-    words = {"title": title, "evidence": evidence, "grade": "field", "origin": STATED}
-    return finding(matrix, diagnosis, severity="warning", confidence=confidence, **words)
+    return finding(
+        matrix,
+        diagnosis,
+        title=title,
+        evidence=evidence,
+        severity="warning",
+        confidence=confidence,
+        grade="field",
+        origin=STATED,
+    )
 
 
 def _differ(works: str, broken: str) -> bool:
