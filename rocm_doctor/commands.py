@@ -266,8 +266,18 @@ def _dotenv(name: str, value: str | None) -> str:
 _SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}
 SHELLS = tuple(_SPELLED)
 
-AFTERWARDS: dict[Effect, str] = {"login": "then log out and in again", "reboot": "then reboot", "destructive": "deletes files"}
+AFTERWARDS: dict[Effect, str] = {
+    "login": "log out and in again afterwards",
+    "reboot": "reboot afterwards",
+    "destructive": "deletes files",
+}
 """What a person has to know beside a command with this effect."""
+
+
+_OURS = {
+    "rocm-doctor plan": "prints the commands and runs none",
+    "rocm-doctor fix": "builds a new environment; this one stays as it is",
+}
 
 
 def remarks(command: Command) -> str:
@@ -277,5 +287,6 @@ def remarks(command: Command) -> str:
         f"on {', '.join(one.capitalize() for one in command.distributions)}" if command.distributions else "",
         f"replace {', '.join(command.placeholders)}" if command.placeholders else "",
         AFTERWARDS.get(command.effect or "reads", ""),
+        _OURS.get(" ".join(command.text.split()[:2]), ""),
     ]
     return "; ".join(part for part in parts if part)

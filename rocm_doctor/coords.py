@@ -42,7 +42,7 @@ COORDS: dict[str, Coord] = {
     "virtual_machine": Coord("word", "hypervisor of the guest; absent on bare metal"),
     "secure_boot": Coord("flag", "UEFI secure boot is on"),
     "iommu": Coord("word", "mode from the kernel command line: pt, on, off, or default"),
-    "nomodeset": Coord("flag", "the kernel command line holds nomodeset or a blacklist of amdgpu"),
+    "nomodeset": Coord("word", "the word of the kernel command line that keeps amdgpu from loading, such as nomodeset"),
     "numa_balancing": Coord("flag", "automatic NUMA balancing is on"),
     "shm_bytes": Coord("number", "size of /dev/shm in bytes"),
     "memlock_bytes": Coord("number", "limit of locked memory in bytes; -1 is unlimited"),

@@ -296,8 +296,9 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
-    offers = offered(one.commands, facts, kind, matrix)
-    checks_of = examined(one.verify, facts, kind, matrix)
+    offers = offered(one, facts, kind, matrix)
+    elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
+    checks_of = one.verify if elsewhere else examined(one.verify, facts, kind, matrix)
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
     commands, verify = (found if python else without_python(found) for found in (commands, verify))
     settle = next(iter(fitting([one.settle], system, os_name, kernel)), None) if one.settle else None

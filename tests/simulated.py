@@ -260,7 +260,7 @@ def _kernel(machine: Machine) -> dict[str, str]:
         if loaded:
             device = f"{_LINK}../../../devices/{path}"
             files |= {f"sys/class/drm/card{number}/device": device, f"sys/class/drm/renderD{128 + number}/device": device}
-            files |= _node(number, card, bus)
+            files |= _node(number, card, bus, gtt if card.integrated and gtt > card.vram * GIB else card.vram * GIB)
     if loaded:
         files |= {
             f"{_TOPOLOGY}/0/properties": "cpu_cores_count 32\nsimd_count 0\ngfx_target_version 0\nlocation_id 0\n",
@@ -307,8 +307,9 @@ def _pci(path: str, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield from ((f"sys/devices/{path}/{name}", f"{text}\n") for name, text in files.items())
 
 
-def _node(number: int, card: Card, bus: int) -> dict[str, str]:
-    """The KFD node of a GPU; node 0 is the processor."""
+def _node(number: int, card: Card, bus: int, memory: float) -> dict[str, str]:
+    """The KFD node of a GPU; node 0 is the processor. `memory`: bytes that the GPU allocates from, which on an APU is the larger of the
+    carve-out and the system memory that it may map."""
     node = f"{_TOPOLOGY}/{number + 1}"
     simds = 4 if card.wavefront == 64 else 2
     properties = {
@@ -320,7 +321,7 @@ def _node(number: int, card: Card, bus: int) -> dict[str, str]:
         f"{node}/properties": "".join(f"{key} {value}\n" for key, value in properties.items()),
         f"{node}/gpu_id": f"{40977 + number}\n",
         f"{node}/name": "ip discovery\n",
-        f"{node}/mem_banks/0/properties": f"heap_type 1\nsize_in_bytes {int(card.vram * GIB)}\nflags 0\nwidth 256\n",
+        f"{node}/mem_banks/0/properties": f"heap_type 1\nsize_in_bytes {int(memory)}\nflags 0\nwidth 256\n",
         f"{node}/io_links/0/properties": f"type 2\nnode_from {number + 1}\nnode_to 0\nweight 20\n",
     }
 

@@ -272,7 +272,7 @@ def test_windows_gets_powershell() -> None:
 
 
 def test_what_comes_after_a_command_is_said() -> None:
-    assert remarks(typed("sudo usermod -aG render $USER", MATRIX.programs)) == "then log out and in again"
+    assert remarks(typed("sudo usermod -aG render $USER", MATRIX.programs)) == "log out and in again afterwards"
     assert "replace MODEL" in remarks(typed("rocm-doctor fit --model MODEL", MATRIX.programs))
 
 

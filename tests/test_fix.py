@@ -71,7 +71,7 @@ def test_without_apply_the_commands_are_printed_and_nothing_is_made(venv: Path) 
     before = contents(venv)
     done = run(venv)
     assert done.exit_code == 0
-    assert "nothing was run; --apply does it" in done.output
+    assert "Nothing was run; --apply builds the new environment." in done.output
     lines = [line.strip() for line in done.output.splitlines()]
     new = venv.parent / FOLDER
     verbs = [line.split()[1:5] for line in lines if line.startswith("$ ")]

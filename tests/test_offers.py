@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Gpu, Snapshot, Value
+from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Value
 from rocm_doctor.rules.offers import examined, offered
 
 MATRIX = load()
@@ -15,7 +15,8 @@ def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") ->
     gpus = (Gpu({"gfx": Fact(gfx)}),) if gfx else ()
     snapshot = Snapshot({name: Fact(value) for name, value in facts.items()}, gpus)
     typed = MATRIX.typed(["rocm-doctor plan", "uname -r"])
-    return [one.text for one in offered(typed, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
+    one = Finding("arch.not-in-build", "title", "error", "high", "cause", commands=typed)
+    return [one.text for one in offered(one, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
 
 
 def test_a_live_environment_is_offered_fix() -> None:

@@ -42,7 +42,7 @@ def test_a_nightly_replaces_any_other_torch(here: str) -> None:
     assert not nightly.candidate.build.local
     machine = having(declared("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
     said = [words for words in replaces(nightly, machine) if words.startswith("torch ")]
-    assert said == ([f"torch {here} by {nightly.candidate.build.torch}"] if here else [])
+    assert said == ([f"torch {nightly.candidate.build.torch} in place of {here}"] if here else [])
 
 
 def test_a_preview_speaks_for_a_release() -> None:

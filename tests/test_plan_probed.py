@@ -51,7 +51,7 @@ def test_the_old_torch_goes_first_and_is_named() -> None:
     remove, add, *_ = install(made.best, made.machine)
     assert remove == ("pip", "uninstall", "-y", "torch", "torchvision", "triton")
     assert "torch==2.9.1+rocm6.3" in add
-    assert "torch 2.5.0+cu124 by 2.9.1+rocm6.3" in replaces(made.best, made.machine)
+    assert "torch 2.9.1+rocm6.3 in place of 2.5.0+cu124" in replaces(made.best, made.machine)
     assert "transformers 4.40.0 by" not in text(made), "an installed release stays where it works"
 
 

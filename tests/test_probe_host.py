@@ -21,22 +21,22 @@ def test_a_whole_host(tmp_path: Path) -> None:
     assert {key: fact.value for key, fact in facts.items()} == {
         "platform": "linux", "kernel": "6.8.0-45-generic", "wsl": False, "os": "Ubuntu 24.04.1 LTS", "cpu": "AMD Ryzen 9 7950X",
         "numa_balancing": True, "cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.8.0-45-generic ro quiet iommu=pt", "iommu": "pt",
-        "nomodeset": False, "ram_bytes": 65011712 * 1024, "cgroup_memory_bytes": 34359738368,
+        "nomodeset": None, "ram_bytes": 65011712 * 1024, "cgroup_memory_bytes": 34359738368,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("line", "iommu", "nomodeset"),
     [
-        ("ro quiet", "default", False), ("iommu=pt amd_iommu=on", "on", False), ("amd_iommu=off", "off", False),
-        ("intel_iommu=on iommu=pt", "pt", False), ("iommu=soft", "off", False), ("nomodeset", "default", True),
-        ("amdgpu.modeset=0", "default", True), ("modprobe.blacklist=nouveau,amdgpu", "default", True),
-        ("module_blacklist=amdgpu", "default", True), ("rd.driver.blacklist=amdgpu", "default", True),
-        ("modprobe.blacklist=nouveau", "default", False), ("amdgpu.modeset=1", "default", False),
-        ("iommu=nonsense", "default", False),
+        ("ro quiet", "default", None), ("iommu=pt amd_iommu=on", "on", None), ("amd_iommu=off", "off", None),
+        ("intel_iommu=on iommu=pt", "pt", None), ("iommu=soft", "off", None), ("nomodeset", "default", "nomodeset"),
+        ("amdgpu.modeset=0", "default", "amdgpu.modeset=0"), ("modprobe.blacklist=nouveau,amdgpu", "default", "modprobe.blacklist=nouveau,amdgpu"),
+        ("module_blacklist=amdgpu", "default", "module_blacklist=amdgpu"), ("rd.driver.blacklist=amdgpu", "default", "rd.driver.blacklist=amdgpu"),
+        ("modprobe.blacklist=nouveau", "default", None), ("amdgpu.modeset=1", "default", None),
+        ("iommu=nonsense", "default", None),
     ],
 )  # fmt: skip
-def test_command_lines(line: str, iommu: str, nomodeset: bool) -> None:
+def test_command_lines(line: str, iommu: str, nomodeset: str | None) -> None:
     got = values({"proc/cmdline": line + "\n"})
     assert (got["iommu"], got["nomodeset"]) == (iommu, nomodeset)
 

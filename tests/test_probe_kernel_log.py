@@ -120,4 +120,4 @@ def test_system_lines() -> None:
     got = facts(
         "[ 0.0] Linux version 6.11.0-25-generic (x)\n[ 0.0] Command line: ro nomodeset\n[ 2.7] [drm] amdgpu version: 6.12.12\n"
     )
-    assert (got["kernel"], got["nomodeset"], got["driver.version"]) == ("6.11.0-25-generic", True, "6.12.12")
+    assert (got["kernel"], got["nomodeset"], got["driver.version"]) == ("6.11.0-25-generic", "nomodeset", "6.12.12")

@@ -72,7 +72,7 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "system": [(UBUNTU, {"kernel": "6.8.0-60-generic", "os": "Ubuntu 24.04.2 LTS", "platform": "linux", "wsl": False})],
     "container": [(NO_CONTAINER, {"container": None}), ("/.dockerenv\n" + NO_CONTAINER.split("\n")[1], {"container": "docker"})],
     "virtual-machine": [("kvm", {"virtual_machine": "kvm"}), ("none", {"virtual_machine": None})],
-    "cmdline": [(CMDLINE, {"iommu": "pt", "nomodeset": False})],
+    "cmdline": [(CMDLINE, {"iommu": "pt", "nomodeset": None})],
     "numa": [("1", {"numa_balancing": True}), ("0", {"numa_balancing": False})],
     "driver": [
         (

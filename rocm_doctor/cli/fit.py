@@ -277,7 +277,8 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
         return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
     snapshot = examined(python, matrix).snapshot
     found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
-    found_versions = {"torch": snapshot.get("torch.version").value, "vllm": snapshot.get("pkg.vllm").value}
+    torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
+    found_versions = {"torch": torch, "vllm": snapshot.get("pkg.vllm").value}
     card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)
     return card, {name: version for name, version in found_versions.items() if isinstance(version, str)}
 

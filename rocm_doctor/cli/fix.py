@@ -16,7 +16,7 @@ from rocm_doctor.cli.check import live
 from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import replaces
+from rocm_doctor.plan.commands import Argv, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import FOLDER, build, carried, interpreter_of, steps, swap, tool_here
 from rocm_doctor.plan.text import headline, in_the_way, text
@@ -51,7 +51,7 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
     plan = planned(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
-    if plan.best is None or plan.done:
+    if plan.best is None or (plan.done and not asked["upgrade"]):
         click.echo(text(plan, verbose=verbose), nl=False)
         return 0 if plan.done else 1
     new = Path(FOLDER).absolute()
@@ -64,14 +64,21 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     _announce(plan, old, new)
     tool = tool_here()
     if not go:
-        for words in steps(plan, old, new, tool):
-            click.echo(f"  $ {shlex.join(words)}")
+        _print(steps(plan, old, new, tool))
         for line in carried(plan, old):
             click.echo(f"      {line}")
-        click.echo("nothing was run; --apply does it")
+        if plan.machine.holds(plan.best.candidate.build):
+            click.echo(f"Its torch stays the same, so that these in {old.prefix} are enough:")
+            _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
+        click.echo("Nothing was run; --apply builds the new environment.")
         return 0
     left = build(plan, old, new, tool, lambda line: click.echo(line, err=True))
     return _ended(plan, old, new, left, in_place)
+
+
+def _print(commands: list[Argv]) -> None:
+    for words in commands:
+        click.echo(f"  $ {shlex.join(words)}")
 
 
 def _announce(plan: Plan, old: Environment, new: Path) -> None:
@@ -80,7 +87,8 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
     click.echo(f"{headline(plan)}, in {new}")
     assert plan.best is not None
     for line in replaces(plan.best, plan.machine):
-        click.echo(f"  there with another version than in {old.prefix}: {line}")
+        click.echo(f"  {line}")
+    click.echo(f"{old.prefix} stays as it is.")
     for title in dict.fromkeys(one.title for one in plan.elsewhere):
         click.echo(f"  not mended by this: {title} (see rocm-doctor check)")
 

@@ -19,8 +19,6 @@ from rocm_doctor.rules.offers import PLAN
 
 INSTALL = "pip install torch"
 """Stands in a cure for the commands that install the first stack of `plan`."""
-_DONE_BY_PLAN = ("pip uninstall -y torch ", "pip freeze ", "export PIP_CONSTRAINT=")
-"""Beginnings of the commands around INSTALL that are not given on the machine itself, where `plan` and `fix` remove and pin torch."""
 _SLOT = regex(r"\{(\w+)\}")
 _LIBRARY = regex(r"\b(lib[\w+-]+\.so(?:\.\d+)*)")
 _PAGE = 4096
@@ -45,10 +43,7 @@ class Values:
 
         No torch is uninstalled where no command installs another one.
         """
-        given = list(templates)
-        if self.kind in ("machine", "smoke") and any(one.text == INSTALL for one in given):
-            given = [one for one in given if not one.text.startswith(_DONE_BY_PLAN)]
-        made = {one.text: one for template in given for one in self._filled(template)}
+        made = {one.text: one for template in templates for one in self._filled(template)}
         installs = any(text.startswith(_INSTALLS) for text in made)
         return tuple(one for one in made.values() if installs or not one.text.startswith(_UNINSTALL))
 

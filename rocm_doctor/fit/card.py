@@ -16,7 +16,7 @@ from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Gpu, Snapshot
-from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.findings import to_choose
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 CONTEXT = 512 * MIB
@@ -98,19 +98,11 @@ def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> C
 
 
 def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
-    """The AMD GPUs of this machine to train on: not those that are hidden, nor an integrated one beside a discrete one.
-
-    Where every GPU is hidden, those that would be there without the hiding, with a note that says so.
-    """
-    seen = to_train_on(snapshot)
-    if seen or not snapshot.gpus:
-        return [_of_gpu(gpu, matrix) for _, gpu in seen]
-    bare = tuple(Gpu({name: fact for name, fact in gpu.facts.items() if name != "visible"}) for gpu in snapshot.gpus)
-    shown = [_of_gpu(gpu, matrix) for _, gpu in to_train_on(msgspec.structs.replace(snapshot, gpus=bare))]
-    return [msgspec.structs.replace(card, notes=(*card.notes, _HIDDEN)) for card in shown]
+    """The AMD GPUs of this machine to train on, with a note on one that is hidden from this shell."""
+    return [_of_gpu(gpu, matrix) for gpu in to_choose(snapshot)]
 
 
-_HIDDEN = "every GPU of this machine is hidden from this shell: rocm-doctor check says by what; this is for the card all the same"
+_HIDDEN = "this GPU is hidden from this shell: rocm-doctor check says by what"
 
 
 def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
@@ -122,6 +114,7 @@ def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
         if used is None
         else f"{used / GIB:.1f} GiB used by other processes now (including a display)"
     )
+    notes += [_HIDDEN] if gpu.get("visible").value is False else []
     gfx = gfx if isinstance(gfx, str) else ""
     return Card(
         gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx, matrix), notes=tuple(notes)
@@ -136,9 +129,8 @@ def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
         return vram, []
     if vram is None:
         return carveout, ["an APU: the limit is the carve-out, which the firmware sets"]
-    other = f", though the driver could map {gtt / GIB:.1f} GiB of system memory" if gtt and gtt > vram else ""
-    if vram == carveout or other:
-        return vram, [f"an APU: {vram / GIB:.1f} GiB are the carve-out, which the firmware sets{other}"]
+    if vram == carveout:
+        return vram, [f"an APU: {vram / GIB:.1f} GiB are the carve-out, which the firmware sets"]
     if gtt is None:
         return vram, [f"an APU: the runtime offers {vram / GIB:.1f} GiB"]
     return vram, [f"an APU: {vram / GIB:.1f} GiB of system memory are mapped for the GPU; ttm.pages_limit sets the limit"]

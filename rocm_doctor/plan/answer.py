@@ -16,7 +16,7 @@ from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.judging import StackJudge, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
-from rocm_doctor.plan.newer import Newer, next_newer
+from rocm_doctor.plan.newer import Newer, age, next_newer
 from rocm_doctor.plan.stacks import Resolver, Stack, remaining
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, of_findings, variables
@@ -83,7 +83,7 @@ def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[
         if known.packages[name].elsewhere:
             yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
     if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
-        yield f"driver module {machine.driver} is not in the catalog; the driver was not checked"
+        yield f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog"
     if not machine.python:
         yield "the Python version is unknown; it was not checked against the wheels"
 
@@ -109,10 +109,13 @@ def answer(
     resolver, found, blocked = _resolved(machine, known, wanted, upgrade)
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
-    here = next((s for s in found if _is_installed(s, machine)), None)
-    stacks = tuple(found) if upgrade or here is None else (here, *(s for s in found if s is not here))
+    here = next((s for s in found if machine.holds(s.candidate.build)), None)
+    stays = here and not (upgrade and age(found[0].candidate.build) > age(here.candidate.build))
+    stacks = (here, *(s for s in found if s is not here)) if here and stays else tuple(found)
     rejected = tuple(resolver.rejected)
     best = stacks[0] if stacks else None
+    if best and machine.holds(best.candidate.build):
+        machine = msgspec.structs.replace(machine, whole=not _mended_by_itself(best, resolver.stack_judge))
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
         machine,
@@ -143,8 +146,15 @@ def _resolved(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: 
     return freed(Resolver(machine, known, wanted, upgrade))
 
 
-def _is_installed(stack: Stack, machine: Machine) -> bool:
-    return machine.probed and machine.torch == stack.candidate.build.local != ""
+def _mended_by_itself(stack: Stack, stack_judge: StackJudge) -> set[str]:
+    """The problems that `check` finds now, and would not find with the same torch installed anew: a part of it is missing."""
+    machine, matrix = stack_judge.machine, stack_judge.known.matrix
+    shell = {name.removeprefix("env."): fact.value for name, fact in machine.base.facts.items() if name.startswith("env.")}
+    anew = stack_judge.installed(stack.candidate, {}, {name: value for name, value in shell.items() if isinstance(value, str)})
+    now, then = (
+        {f.fingerprint for f in judge(one, Logs(()), matrix, RULES)[0] if f.severity != "note"} for one in (machine.base, anew)
+    )
+    return now - then
 
 
 def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: Report | None) -> Iterator[Finding]:

@@ -187,7 +187,7 @@ def voices(build: TorchBuild, index: Index, override: Override | None, machine: 
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
         said.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _of_code(build), of_code=True))
     elif index.devices:
-        said.append(Claim("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
+        said.append(Claim("upstream", f"has device code for {machine.gfx} in its index", index.sources[0], of_code=True))
     return said
 
 

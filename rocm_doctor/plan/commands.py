@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from typing import Literal
 
 from rocm_doctor.plan.candidates import Candidate
@@ -47,8 +47,8 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     """
     one = stack.candidate
     here = machine.installed if machine.probed else _nothing
-    same = bool(one.build.local) and machine.probed and machine.torch == one.build.local
-    torch = [r for r in torch_requirements(one, machine) if not same or _differs(r, here)]
+    same = machine.holds(one.build)
+    torch = [] if same and machine.whole else torch_requirements(one, machine)
     add, remove = _verbs(tool, python)
     gone = [*(name for name in TORCH if here(name) and not same), *drop]
     commands: list[Argv] = [(*remove, *gone)] if gone else []
@@ -69,13 +69,6 @@ def _nothing(_: str) -> str:
     return ""
 
 
-def _differs(requirement: str, here: Callable[[str], str]) -> bool:
-    """True if another version of a companion of torch is installed."""
-    name, _, version = requirement.partition("==")
-    mine = here(name.partition("[")[0])
-    return bool(mine) and mine != version and name.partition("[")[0] != "torch"
-
-
 def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
     if tool == "uv":
         at = ("--python", python) if python else ()
@@ -85,12 +78,12 @@ def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
 
 
 def replaces(stack: Stack, machine: Machine) -> list[str]:
-    """Installed packages that the plan replaces, as text: `torch 2.5.0+cu124 by 2.9.1+rocm6.3`."""
+    """Installed packages that the plan replaces, as text: `torch 2.9.1+rocm6.3 in place of 2.5.0+cu124`."""
     build = stack.candidate.build
     wanted = {"torch": build.local or build.torch, "torchvision": local(build.torchvision, build)}
     wanted |= {"torchaudio": local(build.torchaudio, build), **{name: one.version for name, one in stack.packages.items()}}
     pairs = [(name, machine.installed(name), version) for name, version in wanted.items() if version]
-    return [f"{name} {mine} by {version}" for name, mine, version in pairs if mine and mine != version]
+    return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]
 
 
 def interpreter(machine: Machine) -> str:

@@ -8,10 +8,10 @@ import msgspec
 
 from rocm_doctor.facts.derive import HIP, ROCR, derived
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.findings import to_choose
 
 DECLARED = Reading("declared", "", "given on the command line")
 INBOX = "inbox"
@@ -25,7 +25,8 @@ _OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "e
 class Machine(msgspec.Struct, frozen=True):
     """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known.
 
-    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed.
+    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed; `whole`: `check`
+    finds nothing that the same torch, installed anew, would mend.
     """
 
     gfx: str
@@ -36,6 +37,7 @@ class Machine(msgspec.Struct, frozen=True):
     glibc: str = ""
     base: Snapshot = Snapshot()
     probed: bool = False
+    whole: bool = True
 
     def installed(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or was not looked for."""
@@ -46,15 +48,19 @@ class Machine(msgspec.Struct, frozen=True):
         """The installed torch as it names itself (2.9.1+rocm6.3); empty without one."""
         return _text(self.base, "torch.version") or self.installed("torch")
 
+    def holds(self, build: TorchBuild) -> bool:
+        """True if the installed torch is of that build."""
+        return self.probed and self.torch == build.local != ""
+
     @property
     def targets(self) -> tuple[str, ...]:
         """The targets of all GPUs that a run would use, the planned one first."""
-        others = (gpu.get("gfx").value for _, gpu in to_train_on(self.base))
+        others = (gpu.get("gfx").value for gpu in to_choose(self.base))
         return tuple(dict.fromkeys((self.gfx, *(g for g in others if isinstance(g, str)))))
 
     def words(self) -> str:
         """How the plan names it."""
-        parts = [self.gfx, self.system, f"Python {self.python}" if self.python else "Python unknown"]
+        parts = [" and ".join(self.targets), self.system, f"Python {self.python}" if self.python else "Python unknown"]
         return ", ".join(
             [*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])]
         )
@@ -84,8 +90,8 @@ def _say(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
 
 
 def probed(snapshot: Snapshot) -> Machine | None:
-    """The machine of a snapshot: its first discrete GPU, else its first; None when no target is known."""
-    cards = sorted((g for g in snapshot.gpus if isinstance(g.get("gfx").value, str)), key=lambda g: g.get("is_apu").value is True)
+    """The machine of a snapshot, for the first GPU to train on; None when no target is known."""
+    cards = [gpu for gpu in to_choose(snapshot) if isinstance(gpu.get("gfx").value, str)]
     if not cards:
         return None
     system: System = (

@@ -40,10 +40,10 @@ def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolv
     fails = {r.build.key: r for r in rejected if not r.absent and r.build.rocm != "nightly" and r.build.key not in works}
     said = [(s.candidate.build, _weaker(s, first)) for s in works.values()]
     said += [(r.build, _against(r, first, resolver)) for r in fails.values()]
-    later = [(build, reasons) for build, reasons in said if _age(build) > _age(first.candidate.build)]
+    later = [(build, reasons) for build, reasons in said if age(build) > age(first.candidate.build)]
     if not later:
         return None
-    build, reasons = min(later, key=lambda one: _age(one[0]))
+    build, reasons = min(later, key=lambda one: age(one[0]))
     found = _strongest((*reasons, *_doubts(build, first, resolver)))
     return Newer(build, found) if found else None
 
@@ -54,7 +54,8 @@ def _strongest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(once.values())[::-1][:_MOST]
 
 
-def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A key by which a later release of torch, then of its ROCm, comes after an earlier one."""
     return release(build.torch) or (), release(build.rocm) or ()
 
 

@@ -37,7 +37,7 @@ def headline(plan: Plan) -> str:
     if plan.keeps:
         return f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it. There is nothing to install."
     if plan.best:
-        return f"{plan.best.name} for {machine.words()} ({plan.best.grade})"
+        return f"{plan.best.name} for {machine.words()} (evidence: {plan.best.grade})"
     wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
     return f"Nothing is known to work for {machine.words()}{wish}."
 
@@ -52,13 +52,15 @@ def in_the_way(plan: Plan) -> Iterator[str]:
 def upgrade(plan: Plan) -> str:
     """How to get a newer stack than the one that stays; empty where there is none."""
     other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
-    if other is None or (release(other.candidate.build.torch) or ()) <= (release(plan.machine.torch) or ()):
+    if other is None or not plan.works or (release(other.candidate.build.torch) or ()) <= (release(plan.machine.torch) or ()):
         return ""
-    return f"Newer: {other.name} ({other.grade}). rocm-doctor plan --upgrade has the commands."
+    return f"Newer: {other.name}. rocm-doctor plan --upgrade prints the commands."
 
 
 def _done(plan: Plan) -> Iterator[str]:
     yield from _wrap(headline(plan), "", "  ")
+    if plan.works:
+        yield "  This was read from files. rocm-doctor smoke tests it on the GPU."
     yield from _elsewhere(plan)
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
@@ -86,7 +88,8 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
     ]:
-        yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
+        it = "it " if said.of_code else ""
+        yield from _wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
     for note in {note.title: note for note in stack.notes}.values():
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
@@ -97,7 +100,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     if stack.candidate.index.nightly:
         yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in _wrap(said, "  note    ", "          "))
-    yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))
+    yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  change  ", "          "))
     if plan.newer:
         why = "; ".join(reason for reason, _ in plan.newer.reasons)
         yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
@@ -153,8 +156,8 @@ def _alternative(stack: Stack) -> Iterator[str]:
 
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from _wrap(headline(plan), "", "  ")
-    for why, source in against(plan)[:REASONS]:
-        yield from _wrap(f"{why} ({source})", "  because ", "          ")
+    for why, source, count in against(plan)[:REASONS]:
+        yield from _wrap(f"{count} of {len(plan.rejected)} builds: {why} ({source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
@@ -164,14 +167,14 @@ def _nothing(plan: Plan) -> Iterator[str]:
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
-def against(plan: Plan) -> list[tuple[str, str]]:
-    """The reasons against builds that have a wheel for this machine, each with its source: first those that a judgement of the whole
-    stack found, then those against most builds."""
+def against(plan: Plan) -> list[tuple[str, str, int]]:
+    """The reasons against builds that have a wheel for this machine, each with its source and how many builds it rules out: first those
+    that a judgement of the whole stack found, then those against most builds."""
     found = [one for one in plan.rejected if not one.absent]
     sources = {one.why: one.source for one in found}
     judged = {one.why for one in found if one.finding}
-    often = [why for why, _ in Counter(one.why for one in found).most_common()]
-    return [(why, sources[why]) for why in sorted(often, key=lambda why: why not in judged)]
+    often = Counter(one.why for one in found).most_common()
+    return [(why, sources[why], count) for why, count in sorted(often, key=lambda one: one[0] not in judged)]
 
 
 def _why_not(plan: Plan) -> Iterator[str]:

@@ -47,7 +47,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield ""
         yield from _verdict_only(report, look)
     yield from _questions(report, look)
-    if report.undecided and not look.verbose and report.verdict != "ready" and not report.reply:
+    if report.undecided and not look.verbose and report.verdict == "undetermined" and not report.reply:
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Reading, Snapshot
@@ -11,11 +13,6 @@ from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import finding, readings
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
-
-_WHY_NOT_LOADED = {
-    "nomodeset": "the kernel command line blocks it",
-    "secure_boot": "secure boot may have rejected the module",
-}
 
 
 def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -83,11 +80,34 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     blacklist = snapshot.get("driver.blacklisted")
     if isinstance(blacklist.value, str):
         return _blacklisted(matrix, blacklist, evidence)
-    why = next((words for name, words in _WHY_NOT_LOADED.items() if snapshot.get(name).value not in (None, False)
-                and snapshot.get(name).known), "")  # fmt: skip
-    more = readings(snapshot, *(n for n in _WHY_NOT_LOADED if _said(snapshot, n) and snapshot.get(n).value is not False))
+    blocked = snapshot.get("nomodeset")
+    if isinstance(blocked.value, str):
+        return _blocked_at_boot(matrix, blocked, evidence)
+    signed = snapshot.get("secure_boot").value is True
+    why = ": secure boot may have rejected the module" if signed else ""
     return finding(
-        matrix, "access.driver-not-loaded", title="amdgpu is not loaded" + (f": {why}" if why else ""), evidence=evidence + more
+        matrix,
+        "access.driver-not-loaded",
+        title=f"amdgpu is not loaded{why}",
+        evidence=evidence + (readings(snapshot, "secure_boot") if signed else ()),
+    )
+
+
+def _blocked_at_boot(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) -> Finding:
+    """The finding for a word of the kernel command line that keeps amdgpu from loading, with the commands that take it out."""
+    of_grub = filled("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word.value)
+    return finding(
+        matrix,
+        "access.driver-not-loaded",
+        title=f"amdgpu is not loaded: {word.value} on the kernel command line keeps it off",
+        cause=f"The boot loader starts the kernel with {word.value}. Without amdgpu no program can reach the GPU.",
+        advice=f"Take {word.value} out of the boot loader's settings, and restart.",
+        evidence=evidence + word.readings,
+        commands=(
+            *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.typed(of_grub)),
+            "sudo update-grub",
+            *filled("sudo grubby --update-kernel=ALL --remove-args={value}", value=word.value),
+        ),
     )
 
 

@@ -111,9 +111,15 @@ def _holds(one: Framework, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool
 
 
 def _libraries(snapshot: Snapshot, _: Matrix) -> str:
-    found = [(name, snapshot.get(f"pkg.{name}").value) for name in LIBRARIES]
-    named = ", ".join(f"{name} {version}" for name, version in found if isinstance(version, str))
-    return f"{named}: no known conflict" if named else ""
+    found = [(name, snapshot.get(f"pkg.{name}")) for name in LIBRARIES]
+    named = ", ".join(f"{name} {fact.value}" for name, fact in found if isinstance(fact.value, str))
+    return (
+        f"{named}: no known conflict"
+        if named
+        else "none for training is installed"
+        if all(fact.known for _, fact in found)
+        else ""
+    )
 
 
 def _link(snapshot: Snapshot, _: Matrix) -> str:
@@ -131,14 +137,13 @@ def _memory(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _memory_of(gpu: Gpu) -> str:
-    whole, used, shared = (gpu.get(name).value for name in ("vram_bytes", "vram_used_bytes", "gtt_bytes"))
+    whole, used, carveout = (gpu.get(name).value for name in ("vram_bytes", "vram_used_bytes", "carveout_bytes"))
     if not isinstance(whole, int):
         return ""
+    if gpu.get("is_apu").value is True and isinstance(carveout, int) and carveout < whole:
+        return f"{whole / 2**30:.1f} GiB of system memory, which the driver maps for the GPU"
     free = f"{(whole - used) / 2**30:.1f} of " if isinstance(used, int) else ""
-    more = ""
-    if gpu.get("is_apu").value is True and isinstance(shared, int):
-        more = f", and {shared / 2**30:.1f} GiB of system memory (GTT)"
-    return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}{more}"
+    return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}"
 
 
 def _each(words: Iterable[str]) -> str:

@@ -182,6 +182,13 @@ def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
 
 
+def to_choose(snapshot: Snapshot) -> list[Gpu]:
+    """The GPUs that a run should use: `to_train_on`, and where that leaves none or hides every discrete one, as if none was hidden."""
+    seen = [gpu for _, gpu in to_train_on(snapshot)]
+    discrete = [gpu for gpu in snapshot.gpus if gpu.get("is_apu").value is False]
+    return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)
+
+
 def in_words(value: Value) -> str:
     """A fact's value in words: yes or no, one of several, absent, not known."""
     if isinstance(value, Unknown):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command, ReportKind, Snapshot
+from rocm_doctor.model import Command, Finding, ReportKind, Snapshot
 from rocm_doctor.rules.findings import to_train_on
 from rocm_doctor.rules.logs import Logs
 
@@ -15,10 +16,37 @@ _ENVIRONMENTS = ("venv", "uv")
 """Kinds of environments beside which `fix` builds a new one."""
 
 
-def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
-    """The commands, with every bare `plan` completed."""
-    found = [text for one in commands for text in (_plans(facts, kind) if one.text == PLAN else (one,))]
-    return matrix.typed(tuple(dict.fromkeys(found)))
+_INSTALLS_TORCH = regex(r"(?:python\S* -m )?pip3? install .*[\s\"']torch(?:\[[\w,{}-]+\])?(?:==\S*)?[\"']?(?: .*)?")
+_DONE_BY_PLAN = ("pip uninstall -y torch ", "pip uninstall -y triton ", "pip freeze ", "export PIP_CONSTRAINT=")
+"""Beginnings of commands that `plan` and `fix` make needless: they remove and pin torch."""
+
+
+def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
+    """The commands of a finding, with every bare `plan` completed.
+
+    On the machine itself `plan` and `fix` stand in place of every command that installs torch: they judge the whole machine. What a log
+    or the smoke test shows they do not read, so there they are told to replace what looks sound, and other commands stay.
+    """
+    if kind not in ("machine", "smoke"):
+        found = [
+            text for command in one.commands for text in (_for_capture(facts) or (PLAN,) if command.text == PLAN else (command,))
+        ]
+        return matrix.typed(tuple(dict.fromkeys(found)))
+    row = matrix.row(one.row) if one.row else None
+    unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
+    replaced = [c.text == PLAN or (not unread and bool(_INSTALLS_TORCH.fullmatch(c.text))) for c in one.commands]
+    if not any(replaced):
+        return one.commands
+    first = replaced.index(True)
+    ours = tuple(_on_machine(facts, " --upgrade" if unread else ""))
+    rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
+    return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
+
+
+def _on_machine(facts: Snapshot, upgrade: str) -> Iterator[str]:
+    yield PLAN + upgrade
+    if facts.get("python.env").value in _ENVIRONMENTS:
+        yield from filled("rocm-doctor fix" + upgrade + " --python {path} --apply", path=facts.get("python.prefix").value)
 
 
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
@@ -48,15 +76,6 @@ def examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, mat
         matrix.typed([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
         for one in commands
     )
-
-
-def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
-    if kind in ("machine", "smoke"):
-        yield PLAN
-        if facts.get("python.env").value in _ENVIRONMENTS:
-            yield from filled("rocm-doctor fix --python {path} --apply", path=facts.get("python.prefix").value)
-        return
-    yield from _for_capture(facts) or (PLAN,)
 
 
 def _for_capture(facts: Snapshot) -> tuple[str, ...]:

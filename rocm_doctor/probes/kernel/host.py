@@ -16,7 +16,7 @@ wsl = False
 os = Ubuntu 24.04.2 LTS
 cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda2 quiet nomodeset
 iommu = default
-nomodeset = True
+nomodeset = nomodeset
 ram_bytes = 33554432000
 """
 
@@ -94,7 +94,7 @@ def record_command_line(result: ProbeResult, text: str, reading: Reading) -> Non
     result.record("cmdline", text, reading)
     modes = [_IOMMU[value] for word in words if (value := _iommu_word(word)) in _IOMMU]
     result.record("iommu", modes[-1] if modes else "default", reading)
-    result.record("nomodeset", any(_NO_DRIVER.match(word) for word in words), reading)
+    result.record("nomodeset", next(filter(_NO_DRIVER.match, words), None), reading)
 
 
 def _iommu_word(word: str) -> str:
