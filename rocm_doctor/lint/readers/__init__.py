@@ -16,6 +16,7 @@ from rocm_doctor.lint.readers import (
     requirements,
     scripts,
     settings,
+    setuptools,
     training,
     workflows,
 )
@@ -25,6 +26,7 @@ Read = Callable[[Tree, str], list[Environment]]
 _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"(?:^|/)(?:[^/]*[-_.])?requirements[^/]*\.(?:txt|in)$|(?:^|/)requirements/[^/]+\.(?:txt|in)$"), requirements.read),
     (regex(r"(?:^|/)pyproject\.toml$"), pyproject.read),
+    (regex(r"(?:^|/)setup\.py$"), setuptools.read),
     (regex(r"(?:^|/)(?:uv|poetry|pdm)\.lock$|(?:^|/)pylock(?:\.[^/]+)?\.toml$"), locks.read),
     (regex(r"(?:^|/)(?:[^/]*[._-])?(?:Dockerfile|Containerfile)(?:[._-][^/]*)?$", re.I), dockerfile.read),
     (regex(r"^\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$"), workflows.read),

@@ -6,9 +6,11 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Fault, Index, Install, Place, Reason, Requirement, Step, Tool, Unread, Variable
-from rocm_doctor.lint.readers import pyproject, requirements
+from rocm_doctor.lint.readers import locks, pyproject, requirements
 from rocm_doctor.lint.readers.shell import Command
 from rocm_doctor.lint.tree import Tree
 
@@ -35,13 +37,19 @@ _RUNS_SCRIPT = frozenset(
         "eval",
         "pixi",
         "pipx",
-        "pdm",
         "pipenv",
         "tox",
         "nox",
         "ansible-playbook",
     )
 )
+_CHOOSES = frozenset(("--extra", "-E", "--extras", "--group", "--with", "-G"))
+_SYNC_KNOWN = _CHOOSES | {
+    "--frozen", "--locked", "--no-dev", "--no-cache", "--no-install-project", "--no-root", "--no-interaction", "--no-ansi", "--only", "-n",
+    "--no-editable", "--compile-bytecode", "--prod", "--without", "--python", "-p", "--link-mode", "--inexact", "--dev", "--no-progress",
+    "--quiet", "-q", "-v", "--verbose", "--no-self", "--check", "--index-strategy", "--no-directory",
+}  # fmt: skip
+"""Options of uv sync, poetry install and pdm sync that leave torch what the lock says."""
 REDIRECT = regex(r"=+\s*\d")
 _BUILDERS = frozenset(("make", "cmake", "ninja", "meson", "bazel", "hipcc"))
 _LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
@@ -113,8 +121,10 @@ class Commands:
             self._conda(words[1:], one)
         elif program in ("docker", "podman") and "run" in words[1:3]:
             self._container(words, one.place)
-        elif program == "poetry":
-            if words[1:2] in (["install"], ["add"], ["sync"]):
+        elif program in ("poetry", "pdm"):
+            if words[1:2] in (["install"], ["sync"]):
+                self._sync(f"{program}.lock", words[2:], one)
+            elif words[1:2] == ["add"]:
                 self._skip(Unread(one.place, Reason.SCRIPT, True))
         elif program in ("source", ".") and len(words) > 1 and (words[1] or "").rsplit("/", 1)[-1] == "activate":
             if not any(folder in (words[1] or "") for folder in ("venv", "env")):
@@ -150,8 +160,30 @@ class Commands:
             self._install("uv", words[2:], one)
         elif words[:1] == ["add"]:
             self._install("uv", words[1:], one)
-        elif words[:1] in (["sync"], ["run"]) or words[:2] == ["pip", "sync"]:
+        elif words[:1] == ["sync"]:
+            self._sync("uv.lock", words[1:], one)
+        elif words[:1] == ["run"] or words[:2] == ["pip", "sync"]:
             self._skip(Unread(one.place, Reason.SCRIPT, True))
+
+    def _sync(self, lock: str, words: Sequence[str | None], one: Command) -> None:
+        """The installation of a whole project into an environment of its own: its lock as it is, else what the project states."""
+        chosen = {word for option, word in pairwise(words) if option in _CHOOSES}
+        path, locked = self._found("pyproject.toml", one), self._found(lock, one)
+        asked = pyproject.dependencies(self.tree, path, [word or "" for word in chosen]) if path else None
+        if asked is None or path is None or None in words or len(chosen) > 1 or not _SYNC_KNOWN.issuperset(_options(words)):
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+            return
+        if locked and not any(r.name == "torch" for r in asked):
+            self._skip(Unread(one.place, Reason.EXPRESSION, True))  # a lock names what other extras ask for, too
+            return
+        read = locks.read(self.tree, locked) if locked else pyproject.read(self.tree, path)
+        label = "" if locked else next(iter(chosen), "") or ""
+        for step in (step for found in read if found.label == label for step in found.steps):
+            if isinstance(step, Unread):
+                self._skip(step)
+            else:
+                self.steps.append(msgspec.structs.replace(step, apart=True))
+        self.files += [locked or path]
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
         place = one.place
@@ -280,6 +312,11 @@ class Commands:
 
         if step := conda.parse_command([w for w in words[1:] if w is not None], one.place):
             self.steps.append(step)
+
+
+def _options(words: Sequence[str | None]) -> set[str]:
+    """The names of the options among words."""
+    return {word.partition("=")[0] for word in words if word and word.startswith("-")}
 
 
 _OPTION_LIST = regex(

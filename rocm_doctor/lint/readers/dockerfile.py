@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Fault, Image, Place, Reason, Unread, Variable
 from rocm_doctor.lint.readers import shell
@@ -45,7 +47,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
     if not stages:
-        return _without_base(path, text)
+        return _without_base(tree, path, text)
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
@@ -54,8 +56,8 @@ def read(tree: Tree, path: str) -> list[Environment]:
     ]
 
 
-def _without_base(path: str, text: str) -> list[Environment]:
-    """The environment of a text from which no image is built; none for one without any instruction."""
+def _without_base(tree: Tree, path: str, text: str) -> list[Environment]:
+    """The environment of a text from which no image is built, with what its instructions say; none for one without any."""
     first = next(_instructions(text), None)
     if first is None:
         return []
@@ -66,7 +68,9 @@ def _without_base(path: str, text: str) -> list[Environment]:
     fault = Fault(
         place, "refused", "this file has no FROM", "A build begins with FROM: Docker and Podman stop at this line.", (_REFERENCE,)
     )
-    return [Environment("image", Place(path, 1), files=(path,), faults=(fault,))]
+    stage = Stage("", "scratch", first.line, list(_instructions(text)))
+    rest = _environment(tree, path, text, [stage], {}, [stage], "")
+    return [msgspec.structs.replace(rest, faults=(fault, *rest.faults))]
 
 
 _TEMPLATE = regex(r"\{\{|\{%|^\s*FROM\b|^\s*#\s*include\b|^\s*INCLUDE\b", re.I | re.M)

@@ -140,7 +140,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     for extra in ("", *extras):
         asked = [*base, *_with_own_extras(extra, extras, project.name)]
         indexes, unread = project.indexes(extra)
-        if not asked or (extra and not _concerns_gpu(extra, extras[extra], indexes)):
+        if not asked or (extra and not concerns_gpu(extra, extras[extra], indexes)):
             continue
         place = extras[extra][0].place if extra and extras[extra] else project.place(extra or "[project]")
         tool = "uv" if project.table("tool", "uv") else "pip"
@@ -174,7 +174,7 @@ def _with_own_extras(extra: str, extras: dict[str, list[Requirement]], name: str
             yield r
 
 
-def _concerns_gpu(extra: str, asked: Sequence[Requirement], indexes: Sequence[Index]) -> bool:
+def concerns_gpu(extra: str, asked: Sequence[Requirement], indexes: Sequence[Index]) -> bool:
     """True for an extra that names a package of PyTorch's, or whose name says hardware."""
     words = extra.lower().replace("_", "-").split("-")
     named = any(word.startswith(("rocm", "amd", "cuda", "cu1", "gpu", "cpu", "hip", "gfx")) for word in words)

@@ -28,7 +28,8 @@ _CALLS = regex(
 )
 """What runs something else, which may install anything."""
 _SHELLS = frozenset(("sh", "bash", "zsh", "python", "python3"))
-_SIMPLE = regex(r"\$(?:\{(\w+)\}|(\w+))")
+_SIMPLE = regex(r"\$(?:\{(\w+)(?::?-([^${}\"'`\\]*))?\}|(\w+))")
+"""A name, with its literal default where it has one."""
 _ESCAPE = regex(r"\\(.)")
 
 
@@ -173,8 +174,9 @@ class _Reader:
 
 
 def fill(text: str, names: Mapping[str, str]) -> str | None:
-    """The text with `$NAME` and `${NAME}` as their literal values; None for a name that has none, and for any other expansion."""
-    known = _SIMPLE.sub(lambda m: names.get(m[1] or m[2], m[0]), text)
+    """The text with names as their literal values: `$NAME`, `${NAME}`, and `${NAME:-value}`, whose default holds where nothing else is
+    given; None for a name that has none, and for any other expansion."""
+    known = _SIMPLE.sub(lambda m: names.get(m[1] or m[3], m[0] if m[2] is None else m[2]), text)
     return None if "$" in known or "`" in known else known
 
 

@@ -27,7 +27,7 @@ def devices(case: Case) -> Iterator[Problem]:
         given = next(d for d in service.devices if d.value == "/dev/dxg")
         yield Problem(
             "access.container", "this service gets /dev/dxg alone", "That is the GPU of WSL: on Linux ROCm opens /dev/kfd and /dev/dri.",
-            (given.place,), one, case.target, sources=(_DEVICES,), literal=False,
+            (given.place,), one, case.target, sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
         )  # fmt: skip
     elif service.devices and not service.all_devices and not service.open and not any("dxg" in n or "nvidia" in n for n in nodes):
         render = any(n.startswith("/dev/dri") for n in nodes)

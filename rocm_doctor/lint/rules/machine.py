@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.facts import snapshot_of
-from rocm_doctor.lint.model import Edit, Place, Problem
+from rocm_doctor.lint.model import LISTS, Edit, Place, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.lint.wheels import WITH_CODE, by_version
@@ -27,7 +27,8 @@ _OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch
 def machine_rules(case: Case) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
     one = case.environment
-    if not (case.amd or case.audience == "main") or not (one.steps or one.variables or one.image) or one.kind == "training":
+    is_plain_list = case.audience == "neutral" and one.kind in LISTS
+    if not (case.amd or case.audience == "main" or is_plain_list) or not (one.steps or one.variables or one.image) or one.kind == "training":
         return
     facts = snapshot_of(one, case.torch, case.target, case.matrix)
     found, _ = judge(facts, Logs(()), _with_fewer_rows(case.matrix, facts.facts.keys()), RULES)
@@ -35,13 +36,16 @@ def machine_rules(case: Case) -> Iterator[Problem]:
         ours = [r for r in finding.evidence if _of_file(r)]
         if not ours or finding.id.startswith(_OF_MACHINES) or finding.follows_from:
             continue
+        stops = finding.severity == "error" and finding.status != "wrong" and finding.confidence != "low"
+        if is_plain_list and not stops:
+            continue
         places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
         literal = not isinstance(case.torch, Torch) or case.torch.literal or case.torch.place not in places
         yield Problem(
             finding.id, finding.title, finding.cause, places, one, case.target, row=finding.row, literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
             informs=finding.severity == "note",
-            stops=finding.severity == "error" and finding.status != "wrong" and finding.confidence != "low",
+            stops=stops,
             sources=finding.sources, grade=finding.grade,
             remedies=tuple(_remedies(finding, places)),
         )  # fmt: skip
