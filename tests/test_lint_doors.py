@@ -254,3 +254,48 @@ def test_resolve_says_that_an_index_does_not_answer(tool: str, tmp_path: Path, m
     code, errors, summary = resolved(tmp_path, "--index-url http://127.0.0.1:9/simple/\ntorch==2.9.1\n")
     assert (code, errors) == (3, {})
     assert "did not answer" in summary, tool
+
+
+LOCK = """version = 1
+requires-python = ">=3.12"
+
+[[package]]
+name = "trainer"
+version = "1"
+source = { virtual = "." }
+dependencies = [
+    { name = "torch", version = "2.9.1+rocm6.4", source = { registry = "https://example.org/rocm" }, marker = "sys_platform == 'linux'" },
+    { name = "torch", version = "2.9.1", source = { registry = "https://example.org/pypi" }, marker = "sys_platform != 'linux'" },
+]
+
+[package.metadata]
+requires-dist = [{ name = "torch" }]
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+source = { registry = "https://example.org/pypi" }
+resolution-markers = ["sys_platform != 'linux'"]
+sdist = { url = "https://example.org/t.tar.gz", hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000" }
+
+[[package]]
+name = "torch"
+version = "2.9.1+rocm6.4"
+source = { registry = "https://example.org/rocm" }
+resolution-markers = ["sys_platform == 'linux'"]
+sdist = { url = "https://example.org/r.tar.gz", hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000" }
+"""
+PROJECT = '[project]\nname = "trainer"\nversion = "1"\nrequires-python = ">=3.12"\ndependencies = ["torch"]\n[tool.uv]\npackage = false\n'
+
+
+def test_resolve_takes_a_lock_as_it_is(tool: str, tmp_path: Path) -> None:
+    """No index is asked. uv chooses the fork for Linux; without uv nothing chooses one."""
+    repository(tmp_path, rocm__uv_DOT_lock=LOCK, rocm__pyproject_DOT_toml=PROJECT)
+    out = tmp_path / "report.json"
+    done = invoked(str(tmp_path), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out), "--select", "rocm/uv.lock")
+    summary = json.loads(out.read_bytes())["summary"]
+    if tool == "uv":
+        assert "uv.lock takes torch 2.9.1+rocm6.4 (1 packages, judged)" in summary
+    else:
+        assert "several torch, and uv is not there to choose" in summary
+        assert done.exit_code != 0

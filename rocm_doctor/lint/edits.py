@@ -83,14 +83,16 @@ _MOST_READ = 2**18
 def is_shared(file: str, user: str, tree: Tree, ours: Collection[str]) -> bool:
     """True if a file of the repository names this one, but for its `user`, and images, scripts and jobs for AMD: an edit would change more
     than what was judged. A name that leads to no file may mean this one."""
-    name = regex(rf"(?<![\w.-])(?:[\w.-]*/)*{re.escape(posixpath.basename(file))}(?![\w-])")
+    base = posixpath.basename(file)
+    name = regex(rf"(?<![\w.-])(?:[\w.-]*/)*{re.escape(base)}(?![\w-])")
     for path in tree.paths:
         listed = path.endswith((".txt", ".in"))
         if path in (file, user) or (path in ours and not listed) or not _READERS.search(path) or tree.size(path) > _MOST_READ:
             continue
         if tree.late:
             return True
-        words = {found[0].lstrip("/") for found in name.finditer(tree.text(path) or "")}
+        text = tree.text(path) or ""
+        words = {found[0].lstrip("/") for found in name.finditer(text)} if base in text else set[str]()
         if any(_nearest(word, path, tree) in (file, None) for word in words):
             return True
     return False

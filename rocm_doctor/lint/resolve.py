@@ -1,6 +1,6 @@
 """The packages that the real resolver takes for a target: uv, else pip, judged as if they were installed.
 
-Index order, markers, extras and locks are the resolver's own. Nothing is installed; the index is asked over the network.
+Index order, markers and extras are the resolver's own; a lock is taken as it is. Nothing is installed; the index is asked over the network.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rocm_doctor.lint import catalog
 from rocm_doctor.lint.judge import Result
 from rocm_doctor.lint.model import Environment, Target
 from rocm_doctor.matrix import Matrix
@@ -45,14 +46,22 @@ class Resolved(NamedTuple):
 
 
 def is_resolvable(one: Environment) -> bool:
-    """True for an environment that a resolver takes: a requirements file or a project."""
-    return one.kind in ("requirements", "project")
+    """True for an environment that a resolver takes: a requirements file, a project or a lock."""
+    return one.kind in ("requirements", "project", "lock")
 
 
 def resolve(root: Path, one: Environment, target: Target) -> Resolved:
     """Ask uv, or pip where there is no uv, for the packages of an environment on the target's system and Python."""
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
-    if uv := shutil.which("uv"):
+    uv = shutil.which("uv")
+    lock = Path(one.file).with_name("uv.lock") if one.kind == "project" else Path(one.file)
+    if uv and lock.name == "uv.lock" and (root / lock).is_file():
+        return _of_uv_lock(uv, root / lock.parent, one.label, msgspec.structs.replace(target, python=python))
+    if one.kind == "lock":
+        if one.unread:
+            return Resolved("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
+        return Resolved("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
+    if uv:
         return _with_uv(uv, root, one, python, target.os)
     return _with_pip(root, one, python, target.os)
 
@@ -65,6 +74,18 @@ def _with_uv(uv: str, root: Path, one: Environment, python: str, system: str) ->
     if done.returncode == 0:
         return Resolved("uv", packages)
     return Resolved("uv", {}, _why(done.stderr), _last(done.stderr))
+
+
+def _of_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolved:
+    """What uv.lock holds for the project with one extra, as uv exports it; nothing is resolved, and no index is asked."""
+    command = [uv, "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project", "--quiet", "--no-dev",
+               *(["--extra", extra] if extra else [])]  # fmt: skip
+    done = run(command, limit=SECONDS, cwd=str(folder))
+    if done.returncode != 0:
+        return Resolved("uv.lock", {}, "no-resolver", _last(done.stderr))
+    lines = (line.partition(" ; ") for line in done.stdout.splitlines())
+    found = {m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)}
+    return Resolved("uv.lock", found)
 
 
 def _with_pip(root: Path, one: Environment, python: str, system: str) -> Resolved:
