@@ -84,7 +84,9 @@ def _of_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolved:
     if done.returncode != 0:
         return Resolved("uv.lock", {}, "no-resolver", _last(done.stderr))
     lines = (line.partition(" ; ") for line in done.stdout.splitlines())
-    found = {m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)}
+    found = {
+        m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)
+    }
     return Resolved("uv.lock", found)
 
 

@@ -28,7 +28,11 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
     one = case.environment
     is_plain_list = case.audience == "neutral" and one.kind in LISTS
-    if not (case.amd or case.audience == "main" or is_plain_list) or not (one.steps or one.variables or one.image) or one.kind == "training":
+    if (
+        not (case.amd or case.audience == "main" or is_plain_list)
+        or not (one.steps or one.variables or one.image)
+        or one.kind == "training"
+    ):
         return
     facts = snapshot_of(one, case.torch, case.target, case.matrix)
     found, _ = judge(facts, Logs(()), _with_fewer_rows(case.matrix, facts.facts.keys()), RULES)
