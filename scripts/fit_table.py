@@ -20,13 +20,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocm_doctor.cli.table import simple
 from rocm_doctor.fit import closed_form, rows, runner
 from rocm_doctor.fit.allocator import GIB, Peak
 from rocm_doctor.fit.card import workspace_of
 from rocm_doctor.fit.job import CUDA, Job
 from rocm_doctor.fit.shape import Shape, ShapeError, served_shape
 from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.reports.table import simple
 
 OWN = Path(__file__).resolve().parents[1] / "compat_matrix" / "measured" / "memory_h200.csv"
 HOPPER = workspace_of("sm_90")

@@ -72,6 +72,19 @@ def test_the_client_lists_tools_and_calls_one(root: Path) -> None:
         assert all(tool.description and tool.output_schema["required"] == ["text"] for tool in tools.values())
         assert "arch.not-in-build" in text(await client.call_tool("check", {"paths": ["train.log"]}))
         assert (await client.call_tool("check", {"paths": ["../train.log"]})).is_error
+        for name, arguments, words in (
+            ("check", {"path": "train.log"}, "no argument `path`: did you mean `paths`?"),
+            ("check", {"log": LOG}, "no argument `log`"),
+            ("plan", {"gpu": "gfx1100", "rocm_version": "6.4"}, "did you mean `rocm`?"),
+        ):
+            result = await client.call_tool(name, arguments)
+            assert result.is_error, name
+            assert words in result.content[0].text
+        assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
+        whole = await client.call_tool("explain", {"name": "gfx1100", "whole": True})
+        assert len(text(whole)) <= 4_000
+        assert whole.structured_content["next_cursor"]
+        assert "rocm6.4" in text(await client.call_tool("plan", {"gpu": "gfx1100", "rocm": "6.4"}))
 
     told(server(Roots([root]), None, write=False), talk)
 
@@ -81,7 +94,7 @@ def test_the_client_lists_and_calls_every_tool(root: Path) -> None:
     calls: dict[str, tuple[dict[str, Any], str]] = {
         "check": ({"text": LOG}, "arch.not-in-build"),
         "explain": ({"name": "arch.not-in-build"}, "was built without this GPU's code"),
-        "matrix_show": ({"subject": "torch", "version": "2.9.1"}, "rocm6.4"),
+        "search": ({"words": "hip_visible"}, "HIP_VISIBLE_DEVICES (variable)"),
         "plan": ({"gpu": "gfx1100", "packages": ["peft"], "python": "3.12"}, "torch 2."),
         "fit": ({"model": "qwen2.5-7b", "gpu": "gfx1100", "vram": "24GiB"}, "It fits"),
         "lint": ({"gpu": "gfx1100"}, "version.torch-not-rocm"),
@@ -162,7 +175,8 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         ("explain", {"name": "x" * 10_000}),
         ("explain", {"name": "-h"}),
         ("explain", {}),
-        ("matrix_show", {"subject": "--help"}),
+        ("check", {"log": "invalid device function"}),
+        ("plan", {"gpu": "gfx1100", "rocm_version": "6.4"}),
         ("plan", {"gpu": "gfx1100", "packages": ["--format=json"]}),
         ("plan", {"gpu": "gfx1100\n--output=x"}),
         ("plan", {"gpu": "gfx1100", "python": "/bin/sh"}),

@@ -317,7 +317,7 @@ def test_every_statement_about_serving_is_of_an_engine_and_a_path() -> None:
     assert {engine for engine in ENGINES if any(engine in one for one in subjects)} == set(ENGINES)
 
 
-def test_matrix_show_lists_serving() -> None:
-    done = CliRunner().invoke(cli, ["matrix", "show", "gfx906", "--format", "json"])
-    table = next(one for one in json.loads(done.stdout) if one["title"] == "serving")
+def test_a_target_is_explained_with_its_serving() -> None:
+    done = CliRunner().invoke(cli, ["explain", "gfx906", "-v", "--format", "json"])
+    table = next(one for one in json.loads(done.stdout)["tables"] if one["title"] == "serving")
     assert "not known" in json.dumps(table)

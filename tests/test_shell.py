@@ -47,8 +47,8 @@ def completed(line: str) -> list[str]:
         ("plan --with bits", "bitsandbytes"),
         ("plan --with bitsandbytes,peft,fl", "bitsandbytes,peft,flash-attn"),
         ("fit --model qwen2.5-7", "qwen2.5-7b"),
-        ("matrix show tor", "torch"),
-        ("matrix show gfx10", "gfx1030"),
+        ("explain tor", "torch"),
+        ("plan --gpu RX79", "RX7900XTX"),
     ],
 )
 def test_completion_offers(line: str, offered: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_doctor.cli.table import markdown, simple
+from rocm_doctor.reports.table import markdown, simple
 
 CELLS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), max_size=40)
 

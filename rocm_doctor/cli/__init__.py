@@ -24,28 +24,39 @@ INTERRUPTED = 130
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EROFS}
 """Errors caused by the machine, not by the input or the doctor."""
 
-COMMANDS = {
-    "check": "Check this machine, a captured bundle, or a pasted bug report.",
-    "smoke": "Run short training steps, from a copy to LoRA, in child processes.",
-    "bench": "Measure the GPUs; say what is slow and why.",
-    "lint": "Check a training repository for a target GPU, without needing one.",
-    "plan": "List the stacks that work for this GPU, best first, with commands.",
-    "fix": "Build the planned environment beside the old one, and check it.",
-    "env": "Print the environment variables that this stack needs, with reasons.",
-    "fit": "Predict the peak memory of a fine-tuning run.",
-    "tune": "Measure your training run, and find what makes it faster.",
-    "watch": "Say what holds a running training back.",
-    "audit": "Show the GPU code that the installed libraries contain.",
-    "matrix": "Show, check and extend the compatibility matrix.",
-    "explain": "Explain a diagnosis, a row or a variable, with sources.",
-    "probe": "Print the facts that were read, without judging them.",
-    "bundle": "Pack redacted artifacts and the report for a bug report.",
-    "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",
-    "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
-    "diff": "Compare two reports or bundles, likely causes first.",
-    "fleet": "Check many nodes through Slurm, ssh, MPI, Ray or Kubernetes; judge them together.",
-    "completion": "Print the shell completion script for bash, zsh or fish.",
+GROUPS = {
+    "Look": {
+        "check": "Check this machine, a captured bundle, or a pasted bug report.",
+        "explain": "Explain a GPU, a package, a version, a variable, a diagnosis or an error line.",
+        "smoke": "Run short training steps, from a copy to LoRA, in child processes.",
+        "bench": "Measure the GPUs; say what is slow and why.",
+        "audit": "Show the GPU code that the installed libraries contain.",
+        "probe": "Print the facts that were read, without judging them.",
+    },
+    "Repair": {
+        "plan": "List the stacks that work for this GPU, best first, with commands.",
+        "fix": "Build the planned environment beside the old one, and check it.",
+        "env": "Print the environment variables that this stack needs, with reasons.",
+    },
+    "Train": {
+        "fit": "Predict the peak memory of a fine-tuning run.",
+        "tune": "Measure your training run, and find what makes it faster.",
+        "watch": "Say what holds a running training back.",
+    },
+    "Repositories": {"lint": "Check a training repository for a target GPU, without needing one."},
+    "Fleets": {"fleet": "Check many nodes through Slurm, ssh, MPI, Ray or Kubernetes; judge them together."},
+    "Tickets and agents": {
+        "bundle": "Pack redacted artifacts and the report for a bug report.",
+        "diff": "Compare two reports or bundles, likely causes first.",
+        "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
+        "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",
+    },
+    "The doctor": {
+        "matrix": "Check, compare, extend and update the compatibility matrix.",
+        "completion": "Print the shell completion script for bash, zsh or fish.",
+    },
 }
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 
 
 class Commands(click.Group):
@@ -71,8 +82,10 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        longest = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{longest}}", words) for name, words in group.items()])
 
 
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:

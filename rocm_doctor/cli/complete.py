@@ -16,24 +16,18 @@ def targets(incomplete: str) -> list[CompletionItem]:
 
 
 def names(incomplete: str) -> list[CompletionItem]:
-    """What `explain` takes: diagnoses, variables and targets; rows where none of these fits."""
+    """What `explain` takes, of its own index; rows where nothing else fits."""
+    from rocm_doctor.explain.index import index
+
     matrix = load_matrix(None, ())
-    variables = ((one.name, one.effect) for one in matrix.env.values())
-    found = _fitting([*_diagnoses(matrix), *variables, *_targets(matrix)], incomplete)
-    return found or _fitting(_rows(matrix), incomplete)
+    known = ((one.name, one.words) for one in index(matrix).entries if one.kind != "row" and " " not in one.name)
+    return _fitting([*_targets(matrix), *known], incomplete) or _fitting(_rows(matrix), incomplete)
 
 
 def ignored(incomplete: str) -> list[CompletionItem]:
     """What `--ignore` takes: diagnoses; rows where none of these fits."""
     matrix = load_matrix(None, ())
     return _fitting(_diagnoses(matrix), incomplete) or _fitting(_rows(matrix), incomplete)
-
-
-def subjects(incomplete: str) -> list[CompletionItem]:
-    """What `matrix show` takes: targets, parts of the stack, packages and variables."""
-    matrix = load_matrix(None, ())
-    parts = [(name, "") for name in ("torch", "rocm", "driver")]
-    return _fitting([*parts, *_targets(matrix), *_packages(matrix), *((name, "") for name in matrix.env)], incomplete)
 
 
 def packages(incomplete: str) -> list[CompletionItem]:
@@ -54,12 +48,18 @@ def models(incomplete: str) -> list[CompletionItem]:
 
 
 def _fitting(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    """Those that begin like it, each once. Descriptions have no comma: fish cuts them there."""
     start = incomplete.casefold()
-    return [CompletionItem(name, help=" ".join(words.split())[:80]) for name, words in known if name.casefold().startswith(start)]
+    found = {name: words for name, words in known if name.casefold().startswith(start)}
+    return [CompletionItem(name, help=" ".join(words.split()).replace(",", ";")[:80]) for name, words in found.items()]
 
 
 def _targets(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """gfx targets, and products in one word (`RX7900XTX`), which no shell splits."""
     yield from ((name, ", ".join(target.names[:3]) or target.family) for name, target in matrix.gfx.items())
+    for target in matrix.gfx.values():
+        for name in target.names:
+            yield name.removeprefix("Radeon ").removeprefix("Instinct ").replace(" ", ""), f"{name}, {target.gfx}"
 
 
 def _diagnoses(matrix: Matrix) -> Iterator[tuple[str, str]]:

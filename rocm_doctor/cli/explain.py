@@ -1,49 +1,79 @@
-"""`rocm-doctor explain`: the meaning and sources of a diagnosis, a row or an environment variable."""
+"""`rocm-doctor explain`: what a product, a package, a version, a diagnosis, a variable or an error line is, and what to do."""
 
 from __future__ import annotations
 
-import difflib
 import sys
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.cli.common import InputError, completes, load_matrix, width
-from rocm_doctor.matrix import EnvVar, Matrix
-from rocm_doctor.model import Diagnosis, Row
-from rocm_doctor.reports.terminal import command_lines
+from rocm_doctor.cli.common import InputError, completes, load_matrix, page_options, print_page, width
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.page import FORMS, render
 
-_SLOT = regex(r"\{(\w+)\}")
+_PATH = click.Path(exists=True, path_type=Path)
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor explain arch.not-in-build;  rocm-doctor explain HSA_OVERRIDE_GFX_VERSION;  "
-    "rocm-doctor explain --like report.md"
+    epilog="Examples:  rocm-doctor explain RX 9070 XT;  rocm-doctor explain bitsandbytes;  rocm-doctor explain torch==2.9.1;  "
+    "rocm-doctor explain arch.not-in-build;  rocm-doctor explain 'HIP error: invalid device function'"
 )
-@click.argument("name", required=False, shell_complete=completes("names"))
-@click.option(
-    "--like",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="List solved reports that read like this text (`-`: standard input).",
-)
-@click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
-@click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows.")
-def command(name: str | None, like: Path | None, matrix_path: Path | None, overlays: Sequence[Path]) -> None:
-    """Explain NAME: a diagnosis id, a row key, a variable or a gfx target. Without NAME, list every diagnosis."""
+@click.argument("words", nargs=-1, shell_complete=completes("names"))
+@click.option("--like", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+              help="List solved reports that read like this text (`-`: standard input).")  # fmt: skip
+@click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
+@click.option("-v", "--verbose", is_flag=True, help="Everything that is known of it, in tables with their sources.")
+@page_options(*FORMS)
+@click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one.")
+@click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows.")
+def command(
+    words: Sequence[str], like: Path | None, listed: bool, verbose: bool, form: str, output: Path | None,
+    matrix_path: Path | None, overlays: Sequence[Path],
+) -> None:  # fmt: skip
+    """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
+    an error line. One screen; -v shows all. Without WORDS, list every diagnosis."""
     matrix: Matrix = load_matrix(matrix_path, overlays)
+    text = " ".join(words)
     if like:
         click.echo("\n".join(_alike(like, matrix)))
-        return
-    if name and name.casefold() in matrix.gfx:
-        from rocm_doctor.cli.matrix import show
+    elif listed or not text.strip():
+        click.echo("\n".join(_list(text, matrix)))
+    else:
+        print_page(_page(text, matrix, verbose, form, output), output)
 
-        click.get_current_context().invoke(show, subject=name.casefold(), matrix_path=matrix_path, overlays=overlays)
+
+def _page(text: str, matrix: Matrix, verbose: bool, form: str, output: Path | None) -> str:
+    from rocm_doctor.explain import explain
+
+    page = explain(text, matrix, whole=verbose)
+    if page is None:
+        raise _unknown(text, matrix)
+    return render(form, page, RenderOptions(width=width(output is not None), verbose=verbose))
+
+
+def _unknown(text: str, matrix: Matrix) -> InputError:
+    from rocm_doctor.explain import similar
+
+    near = ", ".join(f"`{name}`" for name in similar(text, matrix))
+    return InputError(
+        f"nothing is known of `{text}`; the nearest names are {near}. A log or a report is read by: rocm-doctor check FILE"
+    )
+
+
+def _list(text: str, matrix: Matrix) -> Iterator[str]:
+    from rocm_doctor.explain import search
+
+    if not text.strip():
+        column = max(map(len, matrix.diagnoses))
+        yield from (f"{one.id:<{column}}  {one.title}" for one in matrix.diagnoses.values())
         return
-    click.echo("\n".join(_lines(matrix, name) if name else _list(matrix)))
+    found = search(text, matrix)
+    if not found:
+        raise _unknown(text, matrix)
+    for one in found:
+        yield f"{one.typed} ({one.entry.kind}): {one.entry.words}"
 
 
 def _alike(path: Path, matrix: Matrix) -> Iterator[str]:
@@ -58,93 +88,4 @@ def _alike(path: Path, matrix: Matrix) -> Iterator[str]:
         yield "no solved report reads like this text"
     for one in found:
         yield f"{one.thread} ({one.label}, likeness {one.likeness:.2f}{'' if one.likeness >= SHOWN else ', not near'})"
-        yield from _said("cause", one.cause)
-        yield from _said("fix", one.fix)
-
-
-def _list(matrix: Matrix) -> Iterator[str]:
-    width = max(len(d) for d in matrix.diagnoses)
-    yield from (f"{d.id:<{width}}  {d.title}" for d in matrix.diagnoses.values())
-
-
-def _lines(matrix: Matrix, name: str) -> Iterable[str]:
-    row = matrix.row(name)
-    if name in matrix.diagnoses:
-        return _diagnosis(matrix, matrix.diagnoses[name])
-    if row:
-        return _row(matrix, row)
-    if name in matrix.env:
-        return _variable(matrix.env[name])
-    names = [*matrix.diagnoses, *matrix.by_key, *matrix.env]
-    exact = next((known for known in names if known.casefold() == name.casefold()), None)
-    if exact:
-        return _lines(matrix, exact)
-    if name.split()[0].casefold() in ("torch", "rocm"):
-        raise InputError(f"for `{name}` see its table: rocm-doctor matrix show {name}")
-    near = difflib.get_close_matches(name, names, 3, 0.5)
-    raise InputError(
-        f"unknown name `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")
-    )
-
-
-def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
-    yield f"{known.id}: {known.title}"
-    yield from _said("when", known.criterion)
-    yield from _said("cause", known.cause)
-    yield from _said("fix", known.advice)
-    yield from _typed(matrix, known)
-    yield from _all("source", known.sources)
-    for cure in (one for one in matrix.cures if known.id in one.of and one.when):
-        yield ""
-        yield from _said("if", ", ".join(f"{name}: {asked}" for name, asked in cure.when.items()))
-        yield from _said("fix", _SLOT.sub(lambda found: matrix.slots[found[1]].words, cure.do))
-        yield from _all("source", cure.sources)
-    rows = [r for r in matrix.rows if r.diagnosis == known.id]
-    if rows:
-        yield ""
-        yield f"  {len(rows)} rows of the matrix use it:"
-    yield from (f"    {r.key}: {r.title} ({r.status}, {r.grade}, {r.checked})" for r in rows)
-
-
-def _row(matrix: Matrix, row: Row) -> Iterator[str]:
-    yield f"{row.key}: {row.title}"
-    yield f"  {row.status}, {_graded(row)}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"
-    yield from _all("when", [f"{name}: {condition}" for name, condition in row.when.items()])
-    yield from _said("cause", row.cause)
-    yield from _said("fix", row.advice)
-    yield from _typed(matrix, row)
-    yield from _all("issue", [f"{one.id}: {one.state} on {one.seen}" for one in row.issues])
-    yield from _said("also", ", ".join(row.aliases))
-    yield from _said("over", ", ".join(row.supersedes))
-    yield from _all("source", row.sources)
-    if row.verified:
-        yield from _said("read", f"{row.verified.outcome} by a {row.verified.by} on {row.verified.date}")
-
-
-def _graded(row: Row) -> str:
-    apart = {"range": row.range_grade, "remedy": row.remedy_grade}
-    return row.grade + "".join(f" ({name}: {grade})" for name, grade in apart.items() if grade)
-
-
-def _typed(matrix: Matrix, known: Row | Diagnosis) -> Iterator[str]:
-    wide = width()
-    yield from map(click.unstyle, command_lines("", matrix.typed(known.commands), wide))
-    yield from map(click.unstyle, command_lines("verify", matrix.typed(known.verify), wide))
-
-
-def _variable(known: EnvVar) -> Iterator[str]:
-    yield f"{known.name}" + (" (nothing reads it)" if known.exists == "no" else f": read by {known.reader}")
-    yield from _said("values", known.values)
-    yield from _said("effect", known.effect)
-    yield from _said("harm", known.harm)
-    yield from _all("source", known.sources)
-
-
-def _said(label: str, text: str) -> list[str]:
-    return textwrap.wrap(text, 100, initial_indent=f"  {label:<10}", subsequent_indent=" " * 12, break_on_hyphens=False)
-
-
-def _all(label: str, lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        yield from _said(label, line)
-        label = ""
+        yield from (f"  cause     {one.cause}", f"  fix       {one.fix}")

@@ -1,22 +1,20 @@
-"""`rocm-doctor matrix`: show, check, compare and extend the compatibility matrix."""
+"""`rocm-doctor matrix`: check, compare and extend the compatibility matrix. `explain` shows what it knows."""
 
 from __future__ import annotations
 
 import datetime
 import functools
 import importlib.util
-import json
-import shutil
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rocm_doctor.cli.common import InputError, completes, load_matrix
-from rocm_doctor.cli.table import markdown, simple
+from rocm_doctor.cli.common import InputError, load_matrix, page_options, print_page, width
+from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.page import FORMS, Page, render
 
 if TYPE_CHECKING:
     from rocm_doctor.matrix.tables import Table
@@ -27,55 +25,29 @@ _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
 
 @click.group(name="matrix")
 def command() -> None:
-    """Show, check, compare and extend what works with what, with sources."""
-
-
-def _which(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--matrix, --overlay and --format for the commands that read the matrix."""
-    for option in (
-        click.option("--format", "style", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True),
-        click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows."),
-        click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one."),
-    ):
-        function = option(function)
-    return function
-
-
-@command.command(
-    epilog="Examples:  matrix show gfx906;  matrix show torch 2.9.1;  matrix show bitsandbytes;  matrix show 'RX 7900 XTX'"
-)
-@click.argument("subject", shell_complete=completes("subjects"))
-@click.argument("version", default="")
-@_which
-def show(subject: str, version: str, matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
-    """Show the knowledge about SUBJECT by layer: a gfx target or GPU, torch, rocm, driver, a package or a variable."""
-    from rocm_doctor.matrix.show import show as tables_of
-
-    matrix = load_matrix(matrix_path, overlays)
-    tables = tables_of(matrix, subject, version)
-    if not tables:
-        raise InputError(f"not in the matrix: `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
-    _print(tables, style)
+    """Check, compare and extend what works with what. `rocm-doctor explain` shows it."""
 
 
 @command.command()
-@_which
-def coverage(matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
+@page_options(*FORMS)
+@click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one.")
+@click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows.")
+def coverage(matrix_path: Path | None, overlays: Sequence[Path], form: str, output: Path | None) -> None:
     """Show what is known, unknown, contradictory and stale."""
     from rocm_doctor.matrix.coverage import coverage as tables_of
 
-    _print(tables_of(load_matrix(matrix_path, overlays), datetime.date.today()), style)
+    _print("Coverage of the matrix", tables_of(load_matrix(matrix_path, overlays), datetime.date.today()), form, output)
 
 
 @command.command()
 @click.argument("old", type=_PATH)
 @click.argument("new", type=_PATH, required=False)
-@click.option("--format", "style", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
-def diff(old: Path, new: Path | None, style: str) -> None:
+@page_options(*FORMS)
+def diff(old: Path, new: Path | None, form: str, output: Path | None) -> None:
     """Show what was added, removed and changed from OLD to NEW (default: the packaged matrix)."""
     from rocm_doctor.matrix.coverage import diff as tables_of
 
-    _print(tables_of(load_matrix(old, ()), load_matrix(new, ())), style)
+    _print("What changed in the matrix", tables_of(load_matrix(old, ()), load_matrix(new, ())), form, output)
 
 
 @command.command()
@@ -187,50 +159,5 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), condition.strip()
 
 
-def _print(tables: Sequence[Table], style: str) -> None:
-    if style == "json":
-        rows = [{"title": t.title, "rows": [dict(zip(t.columns, line)) for line in t.lines]} for t in tables if any(t.columns)]
-        about = [{"title": t.title, "about": {line[0]: line[1] for line in t.lines}} for t in tables if not any(t.columns)]
-        click.echo(json.dumps([*about, *rows], indent=2, ensure_ascii=False))
-        return
-    for table in tables:
-        click.echo(click.style(table.title, bold=True) + "\n" + _grid(table, style) + "\n")
-
-
-def _grid(table: Table, style: str) -> str:
-    """The table in the width of the terminal: columns wider than their share are wrapped."""
-    if style == "markdown":
-        return markdown(table.lines, table.columns)
-    width = max(40, shutil.get_terminal_size((120, 24)).columns)
-    longest = [max([len(c), *(len(line[n]) for line in table.lines)]) for n, c in enumerate(table.columns)]
-    if not table.lines:
-        return "  nothing known"
-    shares = _shares(longest, width)
-    if any(share < min(wanted, _NARROW) for share, wanted in zip(shares, longest)) or sum(shares) + 2 * len(shares) > width:
-        return "\n\n".join("\n".join(_record(table.columns, line, width)) for line in table.lines)
-    return simple(table.lines, table.columns, shares)
-
-
-_NARROW = 16
-"""A column of sentences narrower than this breaks words: the lines are then shown one below the other."""
-
-
-def _record(columns: Sequence[str], line: Sequence[str], width: int) -> Iterator[str]:
-    """One line of a table as `column  cell` rows, without the empty cells."""
-    label = max(map(len, columns)) + 2
-    for name, cell in zip(columns, line):
-        if cell:
-            yield from textwrap.wrap(
-                cell, width, initial_indent=f"{name:<{label}}", subsequent_indent=" " * label,
-                break_long_words=False, break_on_hyphens=False,
-            )  # fmt: skip
-
-
-def _shares(longest: Sequence[int], width: int) -> list[int]:
-    """Columns that fit an even share keep their size; the others divide what is left."""
-    left, open_columns = width - 2 * len(longest), sorted(range(len(longest)), key=lambda n: longest[n])
-    shares = [0] * len(longest)
-    for taken, number in enumerate(open_columns):
-        shares[number] = max(8, min(longest[number], left // (len(longest) - taken)))
-        left -= shares[number]
-    return shares
+def _print(title: str, tables: Sequence[Table], form: str, output: Path | None) -> None:
+    print_page(render(form, Page(title, tables=tuple(tables)), RenderOptions(width=width(output is not None))), output)

@@ -22,7 +22,7 @@ _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
 @python_option
 @click.option("--skill", is_flag=True, help="Print the skill file, which tells an agent when to call what, and stop.")
 def command(roots: tuple[Path, ...], write: bool, python: str | None, skill: bool) -> None:
-    """Serve check, explain, matrix_show, plan, fit, lint, audit and bundle to a coding agent, over standard input and output.
+    """Serve check, explain, search, plan, fit, lint, audit and bundle to a coding agent, over standard input and output.
 
     Needs the extra `mcp`. It reads only, and only this machine and files below the roots.
     """

@@ -1,4 +1,4 @@
-"""Tables for `matrix show`: the knowledge about a GPU, torch, ROCm, a driver, a library or a variable, by layer, with sources."""
+"""Tables for `explain -v`: the knowledge about a GPU, torch, ROCm, a driver, a library or a variable, by layer, with sources."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def _torch(matrix: Matrix, version: str) -> list[Table]:
     features = [
         of_fact(f)
         for f in matrix.facts
-        if f.subject.startswith("PyTorch feature") and (not version or _may_hold(f.version, version))
+        if f.subject.startswith("PyTorch feature") and (not version or may_hold(f.version, version))
     ]
     rows = [
-        of_row(r) for r in matrix.rows if version and "torch.version" in r.when and _may_hold(r.when["torch.version"], version)
+        of_row(r) for r in matrix.rows if version and "torch.version" in r.when and may_hold(r.when["torch.version"], version)
     ]
     tables = [Table(f"torch {version}".strip(), columns, lines), statements("features", features), statements("rows", rows)]
     return [t for t in tables if t.lines] if builds else []
@@ -56,7 +56,7 @@ def _is(release: str, asked: str) -> bool:
     return release == asked or release.startswith(asked + ".")
 
 
-def _may_hold(condition: str, version: str) -> bool:
+def may_hold(condition: str, version: str) -> bool:
     """Whether a range holds for a version; a statement without a range is about all of them."""
     inner = condition.removeprefix("!")
     if not inner or inner == "set" or parse(version) is None:

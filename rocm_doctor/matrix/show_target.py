@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from rocm_doctor.matrix.store import Matrix
 from rocm_doctor.matrix.tables import Line, Table, conditions, of_fact, of_row, of_support, opposed, since, statements, until
-from rocm_doctor.matrix.types import Target, TorchBuild
+from rocm_doctor.matrix.types import Support, Target, TorchBuild
 from rocm_doctor.model import Row
 from rocm_doctor.versions import sort_key
 
@@ -47,14 +47,30 @@ def _serving(matrix: Matrix, gfx: str) -> Iterator[tuple[str, ...]]:
             yield (engine, part, fact.words, fact.grade, fact.sources[0]) if fact else (engine, part, "not known", "", "")
 
 
+def listed(matrix: Matrix, target: Target) -> Iterator[tuple[str, str, str, str]]:
+    """For each system on which AMD lists a target: the system, the first and the last ROCm (`now`: open), and who says the last."""
+    for system in ("linux", "windows", "wsl"):
+        found = [one for one in _by_amd(matrix) if target.gfx in one.gfx and one.os == system]
+        if found:
+            last = max(found, key=until)
+            yield system, min(found, key=since).since, last.until or "now", last.sources[0]
+
+
+def supporting(matrix: Matrix, system: str, release: str) -> list[str]:
+    """The targets that AMD lists for a ROCm release on a system."""
+    found = [one for one in _by_amd(matrix) if one.os == system and since(one) <= sort_key(release) <= until(one)]
+    return [gfx for gfx in matrix.gfx if any(gfx in one.gfx for one in found)]
+
+
+def _by_amd(matrix: Matrix) -> list[Support]:
+    return [one for one in matrix.support if one.state == "supported" and one.grade == "official"]
+
+
 def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:
     """First and last ROCm that AMD lists it for, on each system; what runs it beyond that; the newest wheel that serves it."""
     support = [s for s in matrix.support if target.gfx in s.gfx]
-    for system in ("linux", "windows", "wsl"):
-        listed = [s for s in support if s.os == system and s.state == "supported" and s.grade == "official"]
-        if listed:
-            first, last = min(listed, key=since), max(listed, key=until)
-            yield f"AMD lists it on {system}", f"ROCm {first.since} to {last.until or 'now'}", last.sources[0]
+    for system, first, last, source in listed(matrix, target):
+        yield f"AMD lists it on {system}", f"ROCm {first} to {last}", source
     for one in support:
         if one.state in ("works-unofficially", "preview", "release-ready"):
             yield one.state.replace("-", " "), f"ROCm {one.since} to {one.until or 'now'} {one.os} ({one.grade})", one.sources[0]

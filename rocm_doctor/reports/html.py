@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import remarks
@@ -53,22 +53,49 @@ def render(report: Report, look: RenderOptions) -> str:
     return document(f"rocm-doctor: {report.summary}", "\n".join((*_body(report), packed(report))))
 
 
-def document(title: str, body: str) -> str:
-    """A page of its own around a body."""
+def document(title: str, body: str, style: str = "") -> str:
+    """A page of its own around a body. `style`: what it needs beside the common style sheet."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{STYLE}</style>"
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style>"
     )
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
+def header(state: str, mark: str, title: str, *below: str) -> str:
+    """What a page begins with: the state (ready, problems, undetermined) gives its colour."""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in below)
+    return f'<header class="{state}"><p class="mark">{escape(mark)}</p><h1>{prose(title)}</h1>{lines}</header>'
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A titled table of cells that are HTML; nothing without rows. On a phone each cell is shown behind the name of its column."""
+    names = [f' data-name="{escape(one)}"' if one else "" for one in columns]
+    body = "".join("<tr>" + "".join(f"<td{name}>{cell}</td>" for name, cell in zip(names, row)) + "</tr>" for row in rows)
+    heads = "".join(f"<th>{escape(one)}</th>" for one in columns)
+    head = f"<thead><tr>{heads}</tr></thead>" if any(columns) else ""
+    section = f'<section><h2>{escape(title)}</h2><div class="scroll"><table>{head}<tbody>{body}</tbody></table></div></section>'
+    return section if body else ""
+
+
+def block(lines: Iterable[str]) -> str:
+    """Lines to copy; nothing without lines."""
+    text = "\n".join(lines)
+    return f"<pre>{escape(text)}</pre>" if text else ""
+
+
+def items(title: str, lines: Iterable[str]) -> str:
+    """A titled list of items that are HTML; nothing without items."""
+    body = "".join(f"<li>{one}</li>" for one in lines)
+    return f"<section><h2>{escape(title)}</h2><ul>{body}</ul></section>" if body else ""
+
+
 def _body(report: Report, folded: bool = False) -> Iterator[str]:
-    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{prose(report.summary)}</h1>'
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     versions = f"rocm-doctor {report.tool_version} · matrix {report.matrix_version}{proven}"
-    yield f"<p>{escape(report.source)} · {escape(versions)}</p></header>"
+    yield header(report.verdict, _MARK[report.verdict], report.summary, f"{report.source} · {versions}")
     yield "<main>"
     roots = [f for f in report.findings if f.leads]
     if roots:
@@ -77,8 +104,7 @@ def _body(report: Report, folded: bool = False) -> Iterator[str]:
             yield from _finding(finding, followers(report, finding))
         yield "</section>"
     if report.questions:
-        block = escape("\n".join(q.command.text for q in report.questions))
-        yield f"<section><h2>To ask</h2><p>{request(report)}</p><pre>{block}</pre></section>"
+        yield f"<section><h2>To ask</h2><p>{request(report)}</p>{block(q.command.text for q in report.questions)}</section>"
     yield from ("<details><summary>What decided</summary>", *_table(report), "</details>") if folded else _table(report)
     yield from _list("Undecided: missing facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
     yield from _list("Readings that disagree", report.disputes)

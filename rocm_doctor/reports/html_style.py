@@ -34,6 +34,7 @@ summary { cursor: pointer; } a { color: var(--link); } q { quotes: none; color: 
 td:nth-child(2) { min-width: 8rem; }
 @media (max-width: 40rem) { body { padding: .7rem; } thead { display: none; }
   tr { display: block; padding: .3rem 0; border-bottom: 1px solid var(--line); }
-  th, td { display: block; border: 0; padding: .1rem .6rem; } tbody th { border: 0; } td:empty { display: none; } }
+  th, td { display: block; border: 0; padding: .1rem .6rem; } tbody th { border: 0; } td:empty { display: none; }
+  td[data-name]::before { content: attr(data-name) ": "; color: var(--dim); } }
 @media print { details { display: block; } article { break-inside: avoid; } }
 """

@@ -6,8 +6,8 @@ import secrets
 from collections import OrderedDict
 from threading import Lock
 
-PAGE = 24_000
-"""Characters of one piece: about 7,000 tokens."""
+PAGE = 4_000
+"""Characters of one piece: about 1,000 tokens."""
 _KEPT = 16
 """Answers that are kept for their cursors, the newest."""
 MOST = 8 << 20

@@ -6,6 +6,7 @@ and only with --write. Answers are redacted, as every shared format is.
 
 from __future__ import annotations
 
+import difflib
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from rocm_doctor._version import __version__
@@ -65,24 +66,24 @@ class Tools:
             return self._run("check", f"--format={format}", "--", str(file), *map(self._inside, paths))
 
     def explain(
-        self, name: Annotated[Word, Field(description="arch.not-in-build, a row's key, HSA_OVERRIDE_GFX_VERSION, gfx1100")]
-    ) -> Answer:
-        """The meaning, remedy and sources of a diagnosis, a row of the matrix, an environment variable or a gfx target."""
-        return self._run("explain", "--", name)
-
-    def matrix_show(
         self,
-        subject: Annotated[Word, Field(description="gfx1100, RX 7900 XTX, torch, rocm, driver, a package or a variable")],
-        version: Word = "",
-        format: Literal["text", "json", "markdown"] = "text",
+        name: Annotated[
+            Word, Field(description="RX 9070 XT, gfx1100, bitsandbytes==0.49, torch 2.9.1, ROCm 6.4, WSL, a variable, an id")
+        ],
+        whole: Annotated[bool, Field(description="Everything that is known, with the source of each statement")] = False,
     ) -> Answer:
-        """What is known to work and not to work with a GPU, a release of torch or ROCm, or a library, with sources."""
-        return self._run("matrix", "show", f"--format={format}", "--", subject, version)
+        """What a GPU, a package, a version, a system, a variable, a diagnosis or an error line is, whether it works, and what to do."""
+        return self._run("explain", *(["--verbose"] if whole else []), "--", name)
+
+    def search(self, words: Annotated[Word, Field(description="bf16, rocblas, RX 79")]) -> Answer:
+        """The names that `explain` takes and that fit some words, one a line."""
+        return self._run("explain", "--list", "--", words)
 
     def plan(
         self,
         gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
         os: Literal["linux", "windows", "wsl"] | None = None,
+        rocm: Annotated[Word | None, Field(description="Only stacks of this ROCm release: 6.4")] = None,
         python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$")] = None,
         packages: Annotated[list[Word], Field(max_length=20, description="Besides torch: bitsandbytes, flash-attn")] = [],  # noqa: B006
         train: Literal["full", "lora", "qlora"] | None = None,
@@ -94,6 +95,7 @@ class Tools:
         asked = {
             "gpu": gpu,
             "os": os,
+            "rocm": rocm,
             "python": python,
             "with": ",".join(packages),
             "train": train,
@@ -203,6 +205,27 @@ def _page(text: str, cursor: str | None) -> CallToolResult:
     )
 
 
+class Strict(MCPServer[Any]):
+    """A server whose tools refuse an argument that they do not have: the SDK drops it, and the answer would be to another question."""
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, each with a schema that admits no other argument."""
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema["additionalProperties"] = False
+        return tools
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """The answer of a tool. Raises ToolError for an argument that it does not have."""
+        known = next((list(tool.input_schema["properties"]) for tool in await self.list_tools() if tool.name == name), None)
+        strange = [one for one in arguments if known is not None and one not in known]
+        if strange:
+            near = difflib.get_close_matches(strange[0], known or (), 1, 0.4)
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            raise ToolError(f"{name} has no argument `{strange[0][:100]}`: {hint}It takes {', '.join(known or ())}")
+        return await super().call_tool(name, arguments, context)
+
+
 INSTRUCTIONS = (
     "rocm-doctor knows which software works on which AMD GPU, with sources. Call `check` with the text of a failing run before you "
     "guess at a cause, `plan` before you install torch, `lint` after you changed what a repository installs, `fit` before a long run. "
@@ -212,14 +235,13 @@ INSTRUCTIONS = (
 
 def server(roots: Roots, python: str | None, write: bool) -> MCPServer[Any]:
     """The server with all tools and resources."""
-    made: MCPServer[Any] = MCPServer("rocm-doctor", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    made: MCPServer[Any] = Strict("rocm-doctor", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     tools = Tools(roots, python, write)
     reading: tuple[Callable[..., Any], ...] = (
-        tools.check, tools.explain, tools.matrix_show, tools.plan, tools.fit, tools.lint, tools.audit, tools.more,
+        tools.check, tools.explain, tools.search, tools.plan, tools.fit, tools.lint, tools.audit, tools.more,
     )  # fmt: skip
-    for tool in reading:
-        made.tool(annotations=READS)(tool)
-    made.tool(annotations=WRITES)(tools.bundle)
+    for tool in (*reading, tools.bundle):
+        made.tool(annotations=WRITES if tool == tools.bundle else READS)(tool)
     matrix = load()
 
     def explained(name: str, known: Any) -> str:

@@ -1,0 +1,46 @@
+"""What a person types (a product, a package, a version, a diagnosis, a variable, an error line) and the page that answers it.
+
+`index.py` finds what the words name, by the names of the catalog; the other modules make the page of one kind of thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocm_doctor.explain import gpus, judgements, libraries, line, releases
+from rocm_doctor.explain.index import Entry, Found, Kind, fold, index, search, similar
+from rocm_doctor.explain.parts import section
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.show import show
+from rocm_doctor.reports.page import Page
+
+__all__ = ["Entry", "Found", "explain", "index", "search", "similar"]
+
+_PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
+    "gpu": gpus.gpu, "library": libraries.library, "torch": releases.torch, "rocm": releases.rocm, "python": releases.python,
+    "driver": releases.driver, "system": releases.system, "diagnosis": judgements.diagnosis, "row": judgements.row,
+    "variable": judgements.variable, "model": judgements.model,
+}  # fmt: skip
+_MOST = 12
+"""Candidates that are shown."""
+
+
+def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
+    """The page about what the text names; the candidates where it may be several things; None where nothing is known of it.
+
+    `whole`: with every table of the matrix about it. A text that is not a name is judged as a line of a log.
+    """
+    found = search(text, matrix)
+    if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
+        return page
+    if len(found) != 1:
+        return _candidates(text, found) if found else None
+    page = _PAGES[found[0].entry.kind](found[0], matrix)
+    return page._replace(tables=tuple(show(matrix, found[0].entry.of, found[0].version))) if whole else page
+
+
+def _candidates(text: str, found: list[Found]) -> Page:
+    left = len(found) - _MOST
+    lines = [f"rocm-doctor explain {one.typed}: {one.entry.words}" for one in found[:_MOST]]
+    rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
+    return Page(f"`{text}` may be one of {len(found)}", (section("", *lines, rest),))

@@ -1,0 +1,261 @@
+"""What words name: an index of every name in the catalog, made once for a matrix."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.commands import FAMILIES
+from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.matrix import Matrix
+
+Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "model", "torch", "rocm", "python", "driver", "system"]
+_RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
+_OTHER = regex(r"[^a-z0-9.+*]+")
+_FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
+_LONGEST = 5
+"""Words of the longest name that is looked for inside a text."""
+
+
+class Entry(NamedTuple):
+    """One name: the kind of thing, which one it is (`of`: the target of a product, the folded name of a library), and it in one line."""
+
+    kind: Kind
+    of: str
+    name: str
+    words: str = ""
+
+
+class Found(NamedTuple):
+    """What a text names. `sure`: the text is nothing but the name. `gpu`: the target that it names beside it."""
+
+    entry: Entry
+    version: str = ""
+    sure: bool = True
+    gpu: str = ""
+
+    @property
+    def typed(self) -> str:
+        """What to type behind `explain`."""
+        return shlex.quote(" ".join(filter(None, (self.entry.name, self.version, self.gpu))))
+
+
+def fold(text: str) -> str:
+    """Names that differ in case, blanks, dashes and underscores alone are equal when folded."""
+    return _OTHER.sub("-", text.strip().strip("`'\"").lower()).strip("-")
+
+
+class Index(NamedTuple):
+    """Entries by folded name, and all of them in the order in which they are offered."""
+
+    by_name: dict[str, list[Entry]]
+    entries: tuple[Entry, ...]
+
+
+def index(matrix: Matrix) -> Index:
+    """The index of a matrix."""
+    return matrix.once(_index)
+
+
+def _index(matrix: Matrix) -> Index:
+    by_name: dict[str, list[Entry]] = {}
+    entries = tuple(_entries(matrix))
+    for entry in entries:
+        same = by_name.setdefault(fold(entry.name), [])
+        if not any(entry[:2] == one[:2] for one in same):
+            same.append(entry)
+    return Index(by_name, entries)
+
+
+def _entries(matrix: Matrix) -> Iterator[Entry]:
+    for target in matrix.gfx.values():
+        words = f"{', '.join(target.names[:3]) or target.codename} ({target.family})"
+        yield Entry("gpu", target.gfx, target.gfx, words)
+        names = (*target.names, *target.codename.split(" / "), *(one.strip("* ") for one in target.processors))
+        yield from (Entry("gpu", target.gfx, name, f"{target.gfx} ({target.family})") for name in names if "?" not in name)
+    yield from (Entry("diagnosis", one.id, one.id, one.title) for one in matrix.diagnoses.values())
+    for one in matrix.env.values():
+        yield from (Entry("variable", one.name, name, one.effect) for name in (one.name, *one.also))
+    yield from (Entry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
+    yield Entry("rocm", "rocm", "ROCm", "its releases")
+    yield Entry("python", "python", "Python", "the versions that torch has builds for")
+    yield from (
+        Entry("driver", "amdgpu", name, "the kernel driver and its versions") for name in ("amdgpu", "driver", "amdgpu driver")
+    )
+    for name in ("Linux", "Windows", "WSL", "WSL2"):
+        yield Entry("system", name.lower().rstrip("2"), name, "what ROCm and torch need on it")
+    for name in (name for several in FAMILIES.values() for name in several):
+        yield Entry("system", name, name.title() if len(name) > 4 else name.upper(), "the ROCm releases that name it")
+    yield from _libraries(matrix)
+    yield from (Entry("model", name, name, "a model whose memory `fit` predicts") for name in matrix.plain("models") or {})
+    yield from (Entry("row", one.key, name, one.title) for one in matrix.rows for name in (one.key, *one.aliases))
+    yield from (
+        Entry("row" if new in matrix.by_key else "diagnosis", new, old, f"now {new}")
+        for old, new in matrix.retired.items()
+        if new
+    )
+
+
+def _libraries(matrix: Matrix) -> Iterator[Entry]:
+    """Packages, parts of ROCm, programs, images and features of torch: everything that statements are about by its name."""
+    known: dict[str, tuple[str, str]] = {}
+
+    def add(name: str, words: str = "") -> None:
+        of = fold(name.partition("[")[0])
+        known[of] = (known[of][0] if of in known else name.partition("[")[0], (known.get(of) or ("", ""))[1] or words)
+
+    for one in matrix.plain("packages") or ():
+        add(one["name"], one["what"])
+    for one in matrix.plain("cuda_only") or ():
+        add(one["name"], "made for CUDA" + (f"; {one['way']}" if "way" in one else ""))
+    for one in matrix.facts:
+        subject = one.subject.removeprefix(_FEATURE)
+        names = [subject] if subject != one.subject else re.split(r",? and |, ", subject.partition(" (")[0])
+        for name in [subject.removeprefix(_SERVING).partition(",")[0]] if subject.startswith(_SERVING) else names:
+            add(name, one.words)
+    for one in matrix.plain("images") or ():
+        add(one["name"] if "/" in one["name"] else "", one.get("way", "an image"))
+    for row in matrix.rows:
+        for name in (name.removeprefix("pkg.") for name in row.when if name.startswith("pkg.")):
+            add(name, row.title)
+    for diagnosis in matrix.diagnoses.values():
+        if diagnosis.id.startswith("lib."):
+            add(diagnosis.id.removeprefix("lib."), diagnosis.title)
+    for extension in matrix.extensions.values():
+        add(extension.name)
+    for one in matrix.plain("requires_torch") or ():
+        for name in one["packages"]:
+            add(name, "a package that brings torch as a dependency")
+    for program in matrix.programs.values():
+        add(program.name, f"a program of {program.package}")
+    taken = {"linux", "windows", "wsl", "rocm", "pytorch", "torch", "python", "amdgpu-driver"}
+    yield from (Entry("library", of, name, words) for of, (name, words) in known.items() if of and of not in taken)
+
+
+def search(text: str, matrix: Matrix) -> list[Found]:
+    """What the text names, the most likely first: exactly this; else names with all its words; else what it mentions; else what is
+    described with its words."""
+    named, told = _having(fold(text).split("-"), matrix)
+    rows = [one for one in named if one.entry.kind == "row"]
+    return _exact(text, matrix) or [one for one in named if one not in rows] or _mentioned(text, matrix) or rows or told
+
+
+def _exact(text: str, matrix: Matrix) -> list[Found]:
+    known, key = index(matrix).by_name, fold(text)
+    variable = known.get(fold(text.partition("=")[0]), [])
+    if key in known or (variable and variable[0].kind == "variable"):
+        return [Found(one) for one in known.get(key, variable)]
+    if targets := _whole_gpu(text, matrix):
+        return [
+            Found(Entry("gpu", gfx, text.strip() if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])))
+            for gfx in targets
+        ]
+    parts = _RELEASE.fullmatch(text.strip().lower())
+    if not parts:
+        return []
+    named = (
+        known.get(fold(parts["name"] or ""), [])
+        if parts["name"]
+        else [e for name in ("rocm", "torch", "python") for e in known[name]]
+    )
+    found = [
+        Found(one, parts["version"])
+        for one in named
+        if one.kind in ("library", "system") or _has(one.kind, parts["version"], matrix)
+    ]
+    return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
+
+
+def _has(kind: str, version: str, matrix: Matrix) -> bool:
+    """Whether the catalog has that release, or one of that series."""
+    released: Iterable[str] = ()
+    if kind == "rocm":
+        released = (one.version for one in matrix.rocm)
+    elif kind == "torch":
+        released = (name for one in matrix.torch for name in (one.torch, one.local))
+    elif kind == "python":
+        released = (f"3.{tag[3:]}" for one in matrix.torch for tag in one.pythons)
+    elif kind == "driver":
+        released = (one.module for one in matrix.driver.modules)
+    return any(is_of(one, version) for one in released)
+
+
+def is_of(release: str, asked: str) -> bool:
+    """Whether a release is the one asked for, or of that series."""
+    return release == asked or release.startswith((f"{asked}.", f"{asked}+", f"{asked}-"))
+
+
+def _whole_gpu(text: str, matrix: Matrix) -> tuple[str, ...]:
+    """The targets that the text names, where it names nothing besides."""
+    gfx = text.strip().lower().partition(":")[0]
+    if gfx in matrix.gfx:
+        return (gfx,)
+    found = gpu_names(matrix).find(text)
+    rest = text
+    for one in found:
+        rest = rest.replace(one.text, " ")
+    left = [
+        word for word in fold(rest).split("-") if word not in ("", "amd", "graphics", "gpu", "gb", "gib", "instinct", "ryzen")
+    ]
+    return tuple(dict.fromkeys(gfx for one in found for gfx in one.gfx)) if not any(map(str.isalpha, left)) else ()
+
+
+def _mentioned(text: str, matrix: Matrix) -> list[Found]:
+    """The things named inside a longer text; a library with the GPU that stands beside it is one."""
+    known = index(matrix).by_name
+    mentions = gpu_names(matrix).find(text)
+    words = fold(text).split("-")
+    found: list[Found] = []
+    place = 0
+    while place < len(words):
+        size, entries = next(
+            (
+                (n, known[key])
+                for n in range(_LONGEST, 0, -1)
+                if (key := "-".join(words[place : place + n])) in known and len(key) > 2
+            ),
+            (1, []),
+        )
+        after = words[place + size] if place + size < len(words) else ""
+        release = after if after[:1].isdigit() and "." in after else ""
+        found += [Found(one, release, False) for one in entries if one.kind not in ("gpu", "row")]
+        glued = _RELEASE.fullmatch(words[place])
+        if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
+            found += [Found(known[glued["name"]][0], glued["version"], False)]
+        place += size
+    targets = list(dict.fromkeys(gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx))
+    libraries = [one for one in found if one.entry.kind == "library"]
+    if len(targets) == 1 and libraries:
+        return [one._replace(gpu=targets[0]) for one in dict.fromkeys(libraries)]
+    gpus = [Found(Entry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
+    others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
+    return gpus + others
+
+
+def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
+    """The entries that have all these words in their name, and those that have them in name or description."""
+    wanted = [word for word in words if len(word) > 1]
+    named: dict[tuple[str, str], Found] = {}
+    told: dict[tuple[str, str], Found] = {}
+    for entry in index(matrix).entries if wanted else ():
+        name = fold(entry.name)
+        if all(word in name for word in wanted):
+            named.setdefault(entry[:2], Found(entry, sure=False))
+        elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
+            told.setdefault(entry[:2], Found(entry, sure=False))
+    return list(named.values()), list(told.values())
+
+
+def similar(text: str, matrix: Matrix, most: int = 3) -> list[str]:
+    """The names that have most of its words, then those that are spelt most like it."""
+    known = index(matrix)
+    words = [word for word in fold(text).split("-") if len(word) > 3]
+    shared = {one.name: sum(word in f"{fold(one.name)}-{fold(one.words)}" for word in words) for one in known.entries}
+    best = sorted(filter(shared.get, shared), key=lambda name: -shared[name])
+    near = [known.by_name[key][0].name for key in difflib.get_close_matches(fold(text)[:60], known.by_name, most, 0.6)]
+    far = [known.by_name[key][0].name for key in difflib.get_close_matches(fold(text)[:60], known.by_name, most, 0.0)]
+    return list(dict.fromkeys((*near, *best, *far)))[:most]

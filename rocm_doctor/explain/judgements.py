@@ -1,0 +1,81 @@
+"""The pages of what the matrix judges by: a diagnosis, a row, a variable; and of a model."""
+
+from __future__ import annotations
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.explain.index import Found
+from rocm_doctor.explain.parts import known, section
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Command
+from rocm_doctor.reports.page import Page
+
+_SLOT = regex(r"\{(\w+)\}")
+
+
+def diagnosis(found: Found, matrix: Matrix) -> Page:
+    """When a case is one, why, what to do, also under conditions; the rows that say so."""
+    one = matrix.diagnoses[found.entry.of]
+    cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
+    conditions = [", ".join(f"{name}: {asked}" for name, asked in cure.when.items()) for cure in cures]
+    words = [_SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
+    return Page(
+        f"{one.id}: {one.title}",
+        (
+            section("when", one.criterion),
+            section("cause", one.cause),
+            section("fix", one.advice, *one.commands),
+            section("check", *one.verify),
+            section("if", *map(": ".join, zip(conditions, words)), many=True),
+            known(row for row in matrix.rows if row.diagnosis == one.id),
+            section("source", *one.sources),
+        ),
+    )
+
+
+def row(found: Found, matrix: Matrix) -> Page:
+    """A row as it is written, with who says so."""
+    one = matrix.by_key[found.entry.of]
+    grades = [
+        one.grade,
+        *(f"({of}: {grade})" for of, grade in (("range", one.range_grade), ("remedy", one.remedy_grade)) if grade),
+    ]
+    return Page(
+        f"{one.key}: {one.title}",
+        (
+            section("", f"{one.status}, {' '.join(grades)}, layer {one.layer}, checked {one.checked}; diagnosis {one.diagnosis}"),
+            section("when", *(f"{name}: {condition}" for name, condition in one.when.items()), many=True),
+            section("cause", one.cause),
+            section("fix", one.advice or (matrix.diagnoses[one.diagnosis].advice if not one.commands else ""), *one.commands),
+            section("check", *one.verify),
+            section("issue", *(f"{issue.id}: {issue.state} on {issue.seen}" for issue in one.issues)),
+            section("also", ", ".join(one.aliases)),
+            section("over", ", ".join(one.supersedes)),
+            section("source", *one.sources),
+            section("read", f"{one.verified.outcome} by a {one.verified.by} on {one.verified.date}" if one.verified else ""),
+        ),
+    )
+
+
+def variable(found: Found, matrix: Matrix) -> Page:
+    """Who reads it, what it does, what it costs."""
+    one = matrix.env[found.entry.of]
+    asked = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)
+    return Page(
+        f"{one.name}: {'nothing reads it' if one.exists == 'no' else f'read by {one.reader}, {one.platform}'}",
+        (
+            section("effect", one.effect),
+            section("values", one.values, one.default and f"default: {one.default}"),
+            section("harm", one.harm),
+            section("also", ", ".join(one.also)),
+            known(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
+            section("source", *one.sources),
+        ),
+    )
+
+
+def model(found: Found, matrix: Matrix) -> Page:
+    """How to ask for the memory of a run."""
+    command = Command(f"rocm-doctor fit --model {found.entry.of.lower()} --gpu gfx1100")
+    return Page(
+        f"{found.entry.name}: a model whose memory is predicted", (section("memory", command, "gfx1100 stands for your target"),)
+    )

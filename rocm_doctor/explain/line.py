@@ -1,0 +1,37 @@
+"""The page of a pasted line: what `check` says of it, and of the diagnosis behind that."""
+
+from __future__ import annotations
+
+from rocm_doctor.explain.parts import section
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import GUESS
+from rocm_doctor.reports.page import Page
+
+_LIKELY = 0.5
+"""Probability from which the words of a line alone name a diagnosis."""
+
+
+def page(text: str, matrix: Matrix) -> Page | None:
+    """The first finding of a failing line, and what else it may be; None where `check` recognises nothing in it."""
+    from rocm_doctor.pipeline import judge
+    from rocm_doctor.redaction.shared import redact_report
+    from rocm_doctor.sources.paste import cut
+
+    report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
+    chances = {one.id: one.probability for one in report.differential}
+    best = next((one for one in report.findings if one.leads), None)
+    if best is None or best.id not in matrix.diagnoses or (best.origin == GUESS and chances.get(best.id, 0.0) < _LIKELY):
+        return None
+    others = dict.fromkeys(one.id for one in report.findings if one.id in matrix.diagnoses and one.id != best.id)
+    return Page(
+        f"{best.id}: {best.title}",
+        (
+            section("cause", best.cause),
+            section("fix", best.advice, *best.commands),
+            section("check", *best.verify),
+            section("or", *(f"{one}: {matrix.diagnoses[one].title}" for one in list(others)[:2])),
+            section("sure", "A line alone can mean several things. The whole log tells more: rocm-doctor check FILE"),
+            section("source", *(best.sources or matrix.diagnoses[best.id].sources)[:2]),
+            section("more", f"rocm-doctor explain {best.id}"),
+        ),
+    )

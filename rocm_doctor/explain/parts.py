@@ -1,0 +1,66 @@
+"""What the pages of all subjects have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from rocm_doctor.explain.index import fold
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.show import may_hold
+from rocm_doctor.matrix.types import Fact
+from rocm_doctor.model import NO_FAULT, Command, Row, as_of
+from rocm_doctor.reports.page import Section
+
+_SOURCES = 2
+"""Sources of a page; its tables have one for each statement."""
+_WORST = ("wrong", "broken", "unsupported", "degraded")
+
+
+class _Sourced(Protocol):
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+
+def section(label: str, *lines: str | Command, many: bool = False) -> Section:
+    """The lines that are not empty. `many`: a short page shows the first of them."""
+    return Section(label, [line for line in lines if line], many)
+
+
+def known(rows: Iterable[Row]) -> Section:
+    """What is known to go wrong: the worst first, of equals the newest."""
+    bad = [row for row in rows if row.status not in NO_FAULT]
+    bad.sort(key=lambda row: (_WORST.index(row.status), -as_of(row).toordinal()))
+    return section("known", *(f"{row.title} [{row.key}] ({row.status}, {row.grade})" for row in bad), many=True)
+
+
+def source(*groups: Iterable[_Sourced]) -> Section:
+    """The first sources."""
+    return section("source", *list(dict.fromkeys(text for group in groups for one in group for text in one.sources))[:_SOURCES])
+
+
+def more(typed: str, *commands: str) -> Section:
+    """How to see all of it, and what else to ask."""
+    return section("more", Command(f"rocm-doctor explain {typed} -v"), *map(Command, commands))
+
+
+def plan(*options: str) -> tuple[str | Command, ...]:
+    """The command that says what to install on a GPU that is not named."""
+    return Command(" ".join(("rocm-doctor plan --gpu gfx1100", *options))), "gfx1100 stands for your target"
+
+
+def statement(one: Fact) -> str:
+    """A statement with the releases and the part that it is about."""
+    about = ", ".join(filter(None, (one.version, f"ROCm {one.rocm}" if one.rocm not in ("", "any") else "", one.scope)))
+    return f"{about}: {one.words}" if about else one.words
+
+
+def entries(matrix: Matrix, section_: str, of: str) -> list[dict[str, str]]:
+    """The entries of a section without a type here that have this folded name."""
+    return [one for one in matrix.plain(section_) or () if fold(one["name"].partition("[")[0]) == of]
+
+
+def asks(when: Mapping[str, str], names: Iterable[str], version: str) -> bool:
+    """Whether a row has a condition on one of these facts that names releases, and all of those may hold for the version."""
+    asked = [when[name] for name in names if name in when and when[name] not in ("set", "absent") and when[name][0] != "!"]
+    return bool(asked) and all(not version or may_hold(one, version) for one in asked)

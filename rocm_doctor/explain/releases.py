@@ -1,0 +1,171 @@
+"""The pages of releases: torch, ROCm, Python, the kernel driver; and of the systems that they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rocm_doctor.explain.index import Found, is_of
+from rocm_doctor.explain.parts import asks, known, more, plan, section, source, statement
+from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.matrix.show import may_hold
+from rocm_doctor.matrix.show_target import supporting
+from rocm_doctor.model import Command
+from rocm_doctor.plan.catalog import known as catalog_of
+from rocm_doctor.reports.page import Page
+from rocm_doctor.versions import sort_key
+
+_SHOWN = 8
+"""Releases that a line of a page names."""
+_SYSTEMS = ("linux", "windows", "wsl")
+
+
+def torch(found: Found, matrix: Matrix) -> Page:
+    """The builds for ROCm, how to install one, what is known of the release."""
+    version = found.version
+    builds = [one for one in _newest(matrix.torch) if not version or is_of(one.torch, version) or is_of(one.local, version)]
+    facts = [
+        one
+        for one in matrix.facts
+        if one.subject.startswith("PyTorch") and version and one.version and may_hold(one.version, version)
+    ]
+    indexes = ((one.local, catalog_of(matrix).index_of(one)) for one in builds if one.local)
+    pip = [
+        f"pip install torch=={local} --index-url {at.url}" for local, at in indexes if at and at.kind == "index" and not at.extras
+    ]
+    return Page(
+        f"torch {version}: {len(builds)} builds for ROCm"
+        if version
+        else f"torch: PyTorch; {builds[0].torch} is the newest with a build for ROCm",
+        (
+            section("works", *map(_build, builds), many=True),
+            section("install", *map(Command, pip[:1]), *plan(*(["--index", version] if version else []))),
+            known(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
+            section("", *(f"{one.subject.removeprefix('PyTorch feature: ')}: {statement(one)}" for one in facts), many=True),
+            source(builds),
+            more(found.typed),
+        ),
+    )
+
+
+def _newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
+    """The newest torch first; of one release the wheels of PyTorch's index first."""
+    return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
+
+
+def _build(one: TorchBuild) -> str:
+    targets = (
+        f"for {', '.join(one.gfx[:6])}" + (f" and {len(one.gfx) - 6} more" if len(one.gfx) > 6 else "")
+        if one.gfx
+        else "targets not known"
+    )
+    return f"torch {one.local or one.torch}: ROCm {one.rocm}, Python {', '.join(_pythons(one.pythons)) or 'not known'}, {targets} ({one.evidence})"
+
+
+def _pythons(tags: Iterable[str]) -> list[str]:
+    return [f"{tag[2]}.{tag[3:]}" for tag in tags]
+
+
+def rocm(found: Found, matrix: Matrix) -> Page:
+    """The GPUs that AMD lists, the builds of torch with it, systems, what is known to go wrong."""
+    version = found.version
+    releases = [
+        one
+        for one in sorted(matrix.rocm, key=lambda one: sort_key(one.version), reverse=True)
+        if not version or is_of(one.version, version)
+    ]
+    last = releases[0].version
+    builds = [one for one in _newest(matrix.torch) if version and is_of(one.rocm, version)]
+    facts = [one for one in matrix.facts if any(is_of(part.strip(), version or last) for part in one.rocm.split(","))]
+    gpus = [(system, supporting(matrix, system, last)) for system in _SYSTEMS]
+    return Page(
+        f"ROCm {version or 'releases'}: {', '.join(f'{one.version} ({one.date or one.stream})' for one in releases[:_SHOWN])}",
+        (
+            section("GPUs", *(f"AMD lists for {last} on {system}: {', '.join(targets)}" for system, targets in gpus if targets)),
+            section("torch", ", ".join(one.local or one.torch for one in builds[:_SHOWN])),
+            section("systems", *(f"{one.subject}: {statement(one)}" for one in facts), many=True),
+            section("HIP", releases[0].hip),
+            section(
+                "install",
+                "torch's wheels bring their ROCm: beside the driver nothing has to be installed",
+                *plan(*(["--rocm", version] if builds else [])),
+            ),
+            known(row for row in matrix.rows if asks(row.when, ("rocm.version", "rocm.loaded", "torch.rocm"), version or last)),
+            source(releases[:1], facts),
+            more(found.typed),
+        ),
+    )
+
+
+def python(found: Found, matrix: Matrix) -> Page:
+    """The builds of torch for a version of Python."""
+    version = ".".join(found.version.split(".")[:2])
+    builds = [one for one in _newest(matrix.torch) if not version or version in _pythons(one.pythons)]
+    facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
+    every = sorted({tag for one in matrix.torch for tag in one.pythons if tag[2:].isdigit()}, key=lambda tag: int(tag[3:]))
+    return Page(
+        f"Python {version}: {len(builds)} builds of torch for ROCm"
+        if version
+        else f"Python: torch has builds for {', '.join(_pythons(every))}",
+        (
+            section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
+            section("", *(f"torch {statement(one)}" for one in facts), many=True),
+            section("install", *plan(*(["--python", version] if version else []))),
+            known(row for row in matrix.rows if asks(row.when, ("python.version",), version)),
+            source(builds),
+        ),
+    )
+
+
+def driver(found: Found, matrix: Matrix) -> Page:
+    """The versions of the amdgpu module and the releases that they belong to."""
+    modules = sorted(matrix.driver.modules, key=lambda one: sort_key(one.module), reverse=True)
+    modules = [one for one in modules if not found.version or is_of(one.module, found.version)]
+    return Page(
+        f"amdgpu driver {found.version}".strip(),
+        (
+            section(
+                "modules",
+                *(f"{one.module}: release {one.release}{f', of ROCm {one.rocm}' if one.rocm else ''}" for one in modules),
+                many=True,
+            ),
+            section("ROCm", *dict.fromkeys(one.words for one in matrix.driver.windows if one.kind == "rule"), many=True),
+            known(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
+            section("read", Command("cat /sys/module/amdgpu/version")),
+            source(modules),
+            more("driver"),
+        ),
+    )
+
+
+def system(found: Found, matrix: Matrix) -> Page:
+    """What ROCm and torch need on a system, and which GPUs AMD lists on it."""
+    of, version = found.entry.of, found.version
+    kind = of if of in ("windows", "wsl") else "linux"
+    subjects = ("Linux", "amdgpu driver") if kind == "linux" else ()
+    facts = [one for one in matrix.facts if one.subject in subjects or of in one.subject.lower().split()]
+    if kind == "linux" and of != "linux":
+        facts = [one for one in facts if of in f"{one.subject} {one.words}".lower() and version in one.words]
+    facts.sort(key=lambda one: sort_key(one.rocm), reverse=True)
+    asked = {"windows": ("platform", "windows"), "wsl": ("wsl", "yes")}.get(of, ("os", f"*{of}*"))
+    steps = [one for one in catalog_of(matrix).steps if kind in one.systems and not one.gfx and not one.kinds]
+    first: list[str | Command] = []
+    for step in steps:
+        first += [step.words, *map(Command, step.commands)]
+    last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
+    pythons = [one for one in matrix.plain("apt") or () if one["name"].lower() == f"{of} {version}"]
+    return Page(
+        f"{found.entry.name} {version}".strip() + f": {len(facts)} statements, the newest first",
+        (
+            section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(supporting(matrix, kind, last))}" if of == kind else ""),
+            section("works", *map(statement, facts), many=True),
+            section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
+            section("first", *first),
+            section("install", *plan("--os", kind)),
+            known(
+                row
+                for row in matrix.rows
+                if row.when.get(asked[0], "") == asked[1] or (of != "linux" and f"-{of}-" in f"-{row.key}-")
+            ),
+            source(facts, steps),
+        ),
+    )

@@ -1,0 +1,75 @@
+"""A GPU in short: does torch run on it, on which systems, and what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Command, Verdict
+from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.catalog import System, known
+from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.text import commands
+
+PYTHON = "3.12"
+SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
+TITLES = {"linux": "Linux", "windows": "Windows", "wsl": "WSL"}
+
+Answer = Literal["Yes", "Partly", "No"]
+STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No": "problems"}
+"""The colour of an answer in HTML."""
+
+
+class Plans(NamedTuple):
+    """The plan of a GPU on each system."""
+
+    of: dict[System, Plan]
+
+    @property
+    def first(self) -> Plan | None:
+        """The plan of the first system on which something works."""
+        return next((plan for plan in self.of.values() if plan.best), None)
+
+    def words(self) -> list[tuple[str, str]]:
+        """For each system its stack, or that none is known."""
+        return [(TITLES[name], short(plan)) for name, plan in self.of.items()]
+
+    def sources(self) -> tuple[str, ...]:
+        """Who says that the first stack works."""
+        plan = self.first
+        return tuple(dict.fromkeys(one.source for one in plan.best.candidate.said)) if plan and plan.best else ()
+
+
+def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = ()) -> Plans:
+    """The plans of a target on every system."""
+    catalog = known(matrix)
+    return Plans({name: answer(declared(gfx, PYTHON, matrix, name), catalog, wish) for name in SYSTEMS})
+
+
+def short(plan: Plan) -> str:
+    """The first stack in a few words; `nothing known`."""
+    return f"{plan.best.name} ({plan.best.grade})" if plan.best else "nothing known"
+
+
+def verdict(plans: Plans) -> Answer:
+    """Yes: a released torch is published with this GPU's code for some system; Partly: a nightly, an override or a user's report is all
+    there is."""
+    found = [plan.best for plan in plans.of.values() if plan.best]
+    for one in found:
+        if one.candidate.override is None and one.grade in ("official", "upstream") and not one.candidate.index.nightly:
+            return "Yes"
+    return "Partly" if found else "No"
+
+
+def installing(plans: Plans) -> tuple[str | Command, ...]:
+    """The commands of the first plan with a word on its system; what would change where there is none."""
+    plan = plans.first
+    if plan is None or plan.best is None:
+        changes = dict.fromkeys(f"{one.what}: {one.then}" for plan in plans.of.values() for one in plan.nearest)
+        return (*list(changes)[:3],) or ("nothing is known to work, and no similar setup either",)
+    lines = commands(plan, plan.best, "pip")
+    return (
+        f"on {TITLES[plan.machine.system]}, Python {PYTHON}:",
+        *(line if line.startswith("#") else Command(line) for line in lines),
+    )

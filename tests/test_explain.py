@@ -1,0 +1,110 @@
+"""`explain`: what people type into a search box is answered on one screen, and every command that it prints works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rocm_doctor.cli import cli
+from rocm_doctor.explain import explain, search
+from rocm_doctor.explain.index import index
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Command
+from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.page import MOST, Page, render
+
+TYPED = (
+    # 58 words of an earlier reading, and what else stands in the titles of issues: words, and how the answer begins
+    ("RX 9070 XT", "RX 9070 XT: gfx1201"), ("RX 7900 XTX", "RX 7900 XTX: gfx1100"), ("7900xtx", "7900xtx: gfx1100"), ("MI50", "MI50: gfx906"),
+    ("R9700", "R9700: gfx1201"), ("780M", "780M: gfx1103"), ("Strix Halo", "Strix Halo: gfx1151"), ("Radeon VII", "Radeon VII: gfx906"),
+    ("W7900", "W7900: gfx1100"), ("RX 580", "RX 580: gfx803"), ("Ryzen AI Max+ 395", "Ryzen AI Max+ 395: gfx1151"), ("MI300X", "MI300X: gfx942"),
+    ("RX 6600 XT", "RX 6600 XT: gfx1032"), ("RX 5700 XT", "RX 5700 XT: gfx1010"), ("890M", "890M: gfx1150"), ("9070", "Radeon RX 9070 XT: gfx1201"),
+    ("RDNA3", "`RDNA3` may be one of"), ("Navi 31", "Navi 31: gfx1100"), ("Vega 64", "Vega 64: gfx900"), ("MI355X", "MI355X: gfx950"),
+    ("gfx1100", "gfx1100: Radeon RX 7900 XTX"), ("GFX90A", "GFX90A: Instinct MI210"), ("gfx906:xnack-", "gfx906"), ("gfx11", "`gfx11` may be one of"),
+    ("bitsandbytes", "bitsandbytes: 4-bit"), ("bitsandbytes==0.45", "bitsandbytes 0.45"), ("unsloth", "unsloth:"), ("triton", "Triton:"),
+    ("flash-attn", "flash-attn:"), ("flash_attn 2.8", "flash-attn 2.8"), ("flash attention", "flash attention:"), ("xformers", "xformers:"),
+    ("deepspeed", "deepspeed:"), ("vllm", "vllm: inference server"), ("sglang", "sglang:"), ("torchao", "torchao:"), ("torchtune", "torchtune:"),
+    ("aiter", "aiter:"), ("axolotl", "axolotl:"), ("llama.cpp", "llama.cpp:"), ("ollama", "Ollama:"), ("ComfyUI", "comfyui:"), ("jax", "jax:"),
+    ("tensorflow", "tensorflow:"), ("peft", "peft:"), ("onnxruntime-rocm", "onnxruntime-rocm:"), ("auto-gptq", "auto-gptq: made for CUDA"),
+    ("hipBLASLt", "hipBLASLt:"), ("RCCL", "RCCL:"), ("MIOpen", "MIOpen:"), ("rocminfo", "rocminfo:"), ("rocm-smi", "rocm-smi:"),
+    ("torch 2.9.1", "torch 2.9.1:"), ("torch==2.9.1+rocm6.4", "torch 2.9.1+rocm6.4:"), ("pytorch 2.6", "torch 2.6:"), ("PyTorch", "torch: PyTorch"),
+    ("ROCm 6.2", "ROCm 6.2:"), ("rocm6.4", "ROCm 6.4:"), ("6.2", "ROCm 6.2:"), ("rocm 10", "ROCm 10:"), ("Python 3.14", "Python 3.14:"), ("3.12", "Python 3.12:"),
+    ("WSL", "WSL:"), ("wsl2", "WSL2:"), ("Windows 11", "Windows 11:"), ("Ubuntu 24.04", "Ubuntu 24.04:"), ("Fedora", "Fedora:"), ("RHEL 9", "RHEL 9:"),
+    ("amdgpu", "amdgpu driver"), ("HSA_OVERRIDE_GFX_VERSION", "HSA_OVERRIDE_GFX_VERSION: read by"), ("HSA_OVERRIDE_GFX_VERSION=10.3.0", "HSA_OVERRIDE_GFX_VERSION"),
+    ("hip_visible_devices", "HIP_VISIBLE_DEVICES"), ("PYTORCH_ROCM_ARCH", "PYTORCH_ROCM_ARCH"), ("expandable_segments", "expandable_segments"),
+    ("HIP error: invalid device function", "arch.not-in-build"), ("Torch not compiled with CUDA enabled", "version.torch-not-rocm"),
+    ("Memory access fault by GPU node-1", "hw.gpu-reset-or-hang"), ("hipErrorNoBinaryForGpu", "arch.not-in-build"), ("HIP out of memory", "memory.oom"),
+    ("torch.cuda.is_available() returns False", "version.torch-not-rocm"), ("Unable to open /dev/kfd", "access."),
+    ("rocBLAS error: Cannot read TensileLibrary.dat", "arch.blas-missing"), ("No HIP GPUs are available", "access.permission"),
+    ("vllm MI50", "vllm on gfx906"), ("bitsandbytes RX 7900 XTX", "bitsandbytes on gfx1100"), ("arch.not-in-build", "arch.not-in-build: torch"),
+    ("qwen2.5-7b", "qwen2.5-7b"), ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
+)  # fmt: skip
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["explain", *words])
+
+
+@pytest.mark.parametrize(("typed", "begins"), TYPED, ids=[typed for typed, _ in TYPED])
+def test_what_people_type_is_answered_on_one_screen(typed: str, begins: str) -> None:
+    done = run(typed)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.casefold().startswith(begins.casefold()), done.stdout[:200]
+    assert done.stdout.count("\n") <= MOST
+
+
+def test_words_that_name_nothing_get_the_nearest_three_and_what_reads_a_log() -> None:
+    done = run("xyzzyq")
+    assert done.exit_code == 2
+    assert done.stderr.count("`") == 8
+    assert "rocm-doctor check FILE" in done.stderr
+
+
+def suggested(page: Page) -> Iterator[list[str]]:
+    """The arguments of every command of ours on a page."""
+    for section in page.sections:
+        for line in section.lines:
+            found = line.text if isinstance(line, Command) else next(iter(re.findall(r"^rocm-doctor explain [^:]*", line)), "")
+            if found.startswith("rocm-doctor explain "):
+                yield shlex.split(found)[1:]
+
+
+def test_every_suggested_explanation_can_be_typed_as_it_is_printed() -> None:
+    matrix = load()
+    for typed, _ in TYPED:
+        page = explain(typed, matrix)
+        assert page, typed
+        for arguments in suggested(page):
+            text = " ".join(one for one in arguments[1:] if not one.startswith("-"))
+            assert explain(text, matrix), f"{typed}: {arguments}"
+
+
+@pytest.mark.slow
+def test_every_name_of_the_catalog_is_answered_on_one_screen() -> None:
+    matrix = load()
+    for name, entries in index(matrix).by_name.items():
+        page = explain(entries[0].name, matrix)
+        assert page, name
+        assert render("text", page, RenderOptions()).count("\n") <= MOST, name
+
+
+def test_a_name_finds_itself_whatever_its_dashes_and_case() -> None:
+    matrix = load()
+    for one in index(matrix).entries[::7]:
+        assert any(found.entry[:2] == one[:2] for found in search(one.name.upper().replace("-", "_"), matrix)), one
+
+
+def test_all_of_it_is_in_tables_with_sources() -> None:
+    whole = run("gfx906", "-v").stdout
+    assert "works-unofficially ≠" in whole
+    assert "https://" in whole
+    assert len(json.loads(run("torch", "2.9.1", "-v", "--format", "json").stdout)["tables"]) >= 2
+
+
+def test_a_version_that_the_catalog_lacks_is_said_to_be_unknown() -> None:
+    assert "1.99 is not in the catalog" in run("bitsandbytes==1.99").stdout
