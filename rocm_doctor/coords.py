@@ -120,8 +120,14 @@ COORDS: dict[str, Coord] = {
     "jax.rocm": Coord("version", "ROCm that JAX's plugin is for"),
     "jax.plugin": Coord("version", "version of JAX's GPU plugin"),
     "jax.parts": Coord("word", "same when plugin and PJRT client are there at jax's version, else differ"),
+    "jax.device": Coord("word", "devices that JAX listed: rocm, cuda, cpu"),
+    "jax.other_rocm": Coord("flag", "JAX's plugin is for another major release of ROCm than the system's (facts/frameworks.py)"),
     "tensorflow.build": Coord("word", "rocm, cuda, cpu: by the package that TensorFlow came as"),
     "tensorflow.rocm": Coord("version", "ROCm that tensorflow-rocm was built with"),
+    "tensorflow.device": Coord("word", "devices that TensorFlow listed: gpu, cpu"),
+    "tensorflow.other_rocm": Coord(
+        "flag", "TensorFlow is for another major release of ROCm than the system's (facts/frameworks.py)"
+    ),
     "torch.build": Coord("word", "rocm, cuda, cpu"),
     "torch.family": Coord("word", "wheel family: bundled (A), rpath-packages (B), amd-listing (C), therock (D), source"),
     "torch.arch_list": Coord("list", "gfx targets as torch.cuda.get_arch_list() printed them"),
@@ -204,6 +210,8 @@ COORDS: dict[str, Coord] = {
     "said.asks": Coord("word", "first question that the text asks"),
     "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),
     "said.before.": Coord("list", "what the text says of an earlier machine"),
+    "said.frameworks": Coord("list", "frameworks that the text names, or the one that --framework names: torch, jax, tensorflow"),
+    "said.not_found": Coord("list", "packages of which pip found no release, or none for this Python"),
     "said.ran": Coord("list", "commands in the text, shown with their output"),
     "said.": Coord("word", "what the text states in prose"),
     "log": Coord("log", "words of one line of a log, traceback or message"),

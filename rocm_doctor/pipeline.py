@@ -45,6 +45,7 @@ from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, of_nvidia, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
+from rocm_doctor.rules.frameworks import own_checks, without_torch
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import examined, offered, speaks_of_python, without_python
 from rocm_doctor.rules.questions import questions
@@ -296,12 +297,13 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
-    offers = offered(one, facts, kind, matrix)
+    offers = without_torch(offered(one, facts, kind, matrix), facts)
     elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
-    checks_of = one.verify if elsewhere else examined(one.verify, facts, kind, matrix)
+    checks_of = own_checks(one.verify, facts, matrix)
+    checks_of = checks_of if elsewhere else examined(checks_of, facts, kind, matrix)
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
     commands, verify = (found if python else without_python(found) for found in (commands, verify))
-    settle = next(iter(fitting([one.settle], system, os_name, kernel)), None) if one.settle else None
+    settle = next(iter(fitting(own_checks([one.settle], facts, matrix), system, os_name, kernel)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 
 

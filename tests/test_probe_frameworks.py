@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from text_probes import facts, notes
 
 from rocm_doctor import pipeline
+from rocm_doctor.facts.frameworks import framework_facts
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.python import frameworks
 from rocm_doctor.sources.live.code import code_objects
 
 CASES: Mapping[str, dict[str, str]] = {
@@ -41,12 +38,8 @@ CASES: Mapping[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("text", CASES)
 def test_builds(text: str) -> None:
-    assert facts(frameworks, ("py/packages", text)) == CASES[text]
-
-
-@given(st.text())
-def test_any_text(text: str) -> None:
-    notes(frameworks, ("py/packages", text))
+    found = framework_facts(pipeline.read_facts([Artifact("py/packages", "live", text)], load()))
+    assert {name: fact.value for name, fact in found.items()} == CASES[text]
 
 
 def rows(*lines: str, env: str = "") -> set[str]:

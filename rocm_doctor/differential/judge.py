@@ -101,10 +101,12 @@ class Differential(msgspec.Struct, frozen=True):
 
     def _weight(self, one: Finding) -> float:
         """Its probability, TIMES that where a row or a rule is sure of more than a hypothesis; what the person states comes
-        before guesses, and before both where he names the release that works and the one that fails."""
+        before guesses, and before both where he names the release that works and the one that fails. Facts that decide come first
+        where the model does not know the diagnosis."""
         if one.origin == STATED:
             return 1 + TIMES * (one.confidence != "low")
-        return self.shares.get(one.id, 0.0) * (1 if one.confidence == "low" else TIMES)
+        unknown = 1.0 if one.confidence == "high" else 0.0
+        return self.shares.get(one.id, unknown) * (1 if one.confidence == "low" else TIMES)
 
 
 def differential(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.facts.frameworks import framework_facts
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 
 # PyTorch's order: c10/core/AllocatorConfig.h (2.9 and later), c10/cuda/CUDAAllocatorConfig.h (CUDA name before HIP name).
@@ -12,17 +15,19 @@ _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTO
 
 
 def derived(snapshot: Snapshot) -> dict[str, Fact]:
-    """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded, kfd.openable or dxg.exists."""
-    return {**_expandable(snapshot), **_other_rocm(snapshot), **_release(snapshot), **_loaded(snapshot), **_way(snapshot)}
+    """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded, kfd.openable or dxg.exists, and those of JAX and TensorFlow."""
+    others = framework_facts(snapshot)
+    whole = msgspec.structs.replace(snapshot, facts={**others, **snapshot.facts})
+    return {**_expandable(whole), **_other_rocm(whole), **_release(whole), **_loaded(whole), **_way(whole), **others}
 
 
 def _way(snapshot: Snapshot) -> dict[str, Fact]:
-    """kfd.openable or dxg.exists, where not tested but proven: a GPU that the HSA runtime listed, a torch that sees one, or a
+    """kfd.openable or dxg.exists, where not tested but proven: a GPU that the HSA runtime listed, a framework that sees one, or a
     device node that one of the user's groups may open."""
     name = "dxg.exists" if snapshot.get("wsl").value is True else "kfd.openable"
     if name in snapshot.facts or snapshot.get("platform").value in ("windows", "macos"):
         return {}
-    proof = next(filter(None, (_listed_by_runtime(snapshot), _seen_by_torch(snapshot), _by_group(snapshot, name))), ())
+    proof = next(filter(None, (_listed_by_runtime(snapshot), _seen_by_framework(snapshot), _by_group(snapshot, name))), ())
     return {name: Fact(True, proof)} if proof else {}
 
 
@@ -32,9 +37,12 @@ def _listed_by_runtime(snapshot: Snapshot) -> tuple[Reading, ...]:
     return tuple(r for r in read if "rocminfo" in r.artifact)[:1]
 
 
-def _seen_by_torch(snapshot: Snapshot) -> tuple[Reading, ...]:
+def _seen_by_framework(snapshot: Snapshot) -> tuple[Reading, ...]:
     seen = snapshot.get("torch.available")
-    return seen.readings[:1] if seen.value is True and snapshot.get("torch.build").value == "rocm" else ()
+    if seen.value is True and snapshot.get("torch.build").value == "rocm":
+        return seen.readings[:1]
+    builds = {key: snapshot.get(f"{key}.device") for key in ("jax", "tensorflow") if snapshot.get(f"{key}.build").value == "rocm"}
+    return next((fact.readings[:1] for fact in builds.values() if fact.value in ("rocm", "gpu")), ())
 
 
 def _by_group(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:

@@ -24,7 +24,6 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.interpreter", ("py/*",)),
     ("python.torch_build", ("py/*",)),
     ("python.packages", ("py/*",)),
-    ("python.frameworks", ("py/packages",)),
     ("python.env", ("env",)),
     ("python.rocm", ("*",)),
     ("python.code", ("code/*",)),
@@ -51,6 +50,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("text.tracebacks", _TEXT),
     ("text.env_text", _TEXT),
     ("text.session", _TEXT),
+    ("text.frameworks", ("declared/framework", *_TEXT)),
     ("kernel.kernel_log", ("kernel/*", "cmd/dmesg*", "cmd/journalctl*", *_TEXT)),
     # what a person writes
     ("text.prose", _TEXT),

@@ -14,7 +14,7 @@ from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
 from rocm_doctor.rules.stated import stated_regressions
 from rocm_doctor.rules.support import not_listed
-from rocm_doctor.rules.versions import companions, no_wheel_for_python, torch_not_rocm
+from rocm_doctor.rules.versions import companions, no_wheel_for_python, package_without_wheel, torch_not_rocm
 from rocm_doctor.rules.visible import visible_devices
 
 RULES: tuple[Rule, ...] = (
@@ -23,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     torch_not_rocm,
     no_framework,
     no_wheel_for_python,
+    package_without_wheel,
     code_for_the_card,
     torch_without_device_code,
     extensions_without_code,

@@ -14,6 +14,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Subject
 from rocm_doctor.rules.findings import finding, readings, to_train_on
+from rocm_doctor.rules.frameworks import for_amd
 from rocm_doctor.rules.override import NAME
 
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
@@ -29,6 +30,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
         for name, diagnosis, severity in ((one.name, one.lacks, one.severity) for one in judged):
             fact = snapshot.get(f"code.{name}")
             if lacks(snapshot, name, gfx):
+                severity = "error" if [one.library for one in for_amd(snapshot)] == [name] else severity
                 yield finding(
                     matrix,
                     diagnosis,

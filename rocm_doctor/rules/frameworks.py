@@ -1,26 +1,27 @@
-"""The frameworks that train: which of them are installed, which are built for AMD GPUs, and for which targets."""
+"""The frameworks that train: which of them a report is about, which are built for AMD GPUs, and for which targets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Snapshot
+from rocm_doctor.model import Command, Fact, Finding, Snapshot
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.findings import finding, quoted, readings
 from rocm_doctor.rules.override import NAME
 
 
 class Framework(NamedTuple):
-    """A framework: its name, the beginning of its facts (`jax.build`), the packages that it comes as, and the library with its
-    GPU code (`code.LIBRARY`)."""
+    """A framework: its name, the beginning of its facts (`jax.build`), the packages that it comes as, the library with its GPU
+    code (`code.LIBRARY`), and the program that prints the devices that it sees."""
 
     name: str
     key: str
     packages: tuple[str, ...]
     library: str
+    devices: str
 
     def build(self, snapshot: Snapshot) -> str:
         """rocm, cuda or cpu; empty where it is not installed or not known."""
@@ -33,11 +34,14 @@ class Framework(NamedTuple):
         return next((f for f in facts if isinstance(f.value, str)), next((f for f in facts if f.known), facts[0]))
 
     def words(self, snapshot: Snapshot) -> str:
-        """Its name and version: `torch 2.9.1+rocm6.4`."""
-        return f"{self.name} {self.version(snapshot).value}"
+        """Its name and version, where that is known: `torch 2.9.1+rocm6.4`."""
+        version = self.version(snapshot).value
+        return f"{self.name} {version}" if isinstance(version, str) else self.name
 
     def has_code(self, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool | None:
-        """True if its GPU code loads on this target under the override in force; None where that is not known."""
+        """True if its GPU code loads on this target under the override in force, or if it listed the GPU; None if not known."""
+        if self.build(snapshot) == "rocm" and snapshot.get(f"{self.key}.device").value in ("rocm", "gpu"):
+            return True
         fact = compiled(snapshot, matrix)[0] if self.key == "torch" else snapshot.get(f"code.{self.library}")
         override = snapshot.get("env." + NAME).value
         if fact is None or not isinstance(fact.value, tuple):
@@ -46,15 +50,47 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = (
-    Framework("torch", "torch", ("torch",), "torch"),
-    Framework("JAX", "jax", ("jax",), "jax-rocm-pjrt"),
-    Framework("TensorFlow", "tensorflow", ("tensorflow-rocm", "tensorflow", "tensorflow-cpu"), "tensorflow"),
+    Framework("torch", "torch", ("torch",), "torch", "import torch; print(torch.cuda.is_available())"),
+    Framework("JAX", "jax", ("jax",), "jax-rocm-pjrt", "import jax; print(jax.devices())"),
+    Framework(
+        "TensorFlow",
+        "tensorflow",
+        ("tensorflow-rocm", "tensorflow", "tensorflow-cpu"),
+        "tensorflow",
+        "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))",
+    ),
 )
+TORCH = FRAMEWORKS[0]
+
+
+def wanted(snapshot: Snapshot) -> list[Framework]:
+    """The frameworks that a report is about: the one of --framework, else those that are installed or that the text names, else
+    torch."""
+    said = snapshot.get("said.frameworks")
+    named = [one for one in FRAMEWORKS if isinstance(said.value, tuple) and one.key in said.value]
+    if any(reading.artifact.startswith("declared/") for reading in said.readings):
+        return named
+    return [one for one in FRAMEWORKS if one in named or isinstance(one.version(snapshot).value, str)] or [TORCH]
 
 
 def for_amd(snapshot: Snapshot) -> list[Framework]:
-    """The installed frameworks that are built for AMD GPUs."""
-    return [one for one in FRAMEWORKS if one.build(snapshot) == "rocm"]
+    """The frameworks among them that are installed and built for AMD GPUs."""
+    return [one for one in wanted(snapshot) if one.build(snapshot) == "rocm"]
+
+
+def own_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
+    """Commands that verify, where the report is not about torch: the program of its framework in place of those that import torch."""
+    found = wanted(snapshot)
+    if TORCH in found:
+        return tuple(commands)
+    program = matrix.typed([f'python -c "{found[0].devices}"'])[0]
+    return tuple(dict.fromkeys(program if "torch" in one.text else one for one in commands))
+
+
+def without_torch(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
+    """The commands; without those that name torch, where the report is not about it."""
+    keeps = TORCH in wanted(snapshot)
+    return tuple(one for one in commands if keeps or "torch" not in one.text)
 
 
 _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")
@@ -64,26 +100,29 @@ _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")
 def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for an environment on a machine with an AMD GPU, or declared for one, that has no framework with code for AMD GPUs.
 
-    A torch of another build has a finding of its own (versions.py); of one whose build is not known nothing is said. A machine may
-    serve models without a framework; what is declared is to train.
+    A torch of another build has a finding of its own (versions.py); of a framework whose build is not known nothing is said. A
+    machine may serve models without a framework; what is declared is to train.
     """
-    torch, declared = snapshot.get("torch.version"), snapshot.get("declared").value is True
-    if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True):
+    found, declared = wanted(snapshot), snapshot.get("declared").value is True
+    if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True) or for_amd(snapshot):
         return
-    if for_amd(snapshot) or not torch.known or torch.value is not None:
+    others = [(one, one.build(snapshot)) for one in found if one.build(snapshot)]
+    if TORCH in found and snapshot.get("torch.version").value is not None:
+        return
+    if not others and any(one.version(snapshot).value is not None for one in found):
         return
     if not declared and any(isinstance(snapshot.get(f"pkg.{name}").value, str) for name in _SERVERS):
         return
-    others = [(one, one.build(snapshot)) for one in FRAMEWORKS if one.build(snapshot)]
-    found = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
-    names, place = [one.name for one in FRAMEWORKS], snapshot.get("python.prefix").value
-    none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" + (f" in {place}" if isinstance(place, str) else "")
+    built = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
+    names = [one.name for one in (FRAMEWORKS if found == [TORCH] else found)]
+    place = snapshot.get("python.prefix").value
+    none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
     yield finding(
         matrix,
         "version.no-framework",
-        title=found or none,
+        title=built or none + (f" in {place}" if isinstance(place, str) else ""),
         evidence=(
             *(reading for one, _ in others for reading in quoted(one.version(snapshot), f"{one.key}.version")[:1]),
-            *readings(snapshot, "torch.version", *(["declared"] if declared else [])),
+            *readings(snapshot, *(["torch.version"] if not others else []), *(["declared"] if declared else [])),
         ),
     )

@@ -9,6 +9,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, ReportKind, Snapshot
 from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.rules.logs import Logs
 
 PLAN = "rocm-doctor plan"
@@ -28,9 +29,8 @@ def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> 
     or the smoke test shows they do not read, so there they are told to replace what looks sound, and other commands stay.
     """
     if kind not in ("machine", "smoke"):
-        found = [
-            text for command in one.commands for text in (_for_capture(facts) or (PLAN,) if command.text == PLAN else (command,))
-        ]
+        plans = [text + _wish(facts) for text in _for_capture(facts) or (PLAN,)]
+        found = [text for command in one.commands for text in (plans if command.text == PLAN else (command,))]
         return matrix.typed(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
@@ -38,15 +38,21 @@ def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> 
     if not any(replaced):
         return one.commands
     first = replaced.index(True)
-    ours = tuple(_on_machine(facts, " --upgrade" if unread else ""))
+    ours = tuple(_on_machine(facts, _wish(facts) or (" --upgrade" if unread else "")))
     rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
     return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
 
 
-def _on_machine(facts: Snapshot, upgrade: str) -> Iterator[str]:
-    yield PLAN + upgrade
+def _wish(facts: Snapshot) -> str:
+    """The option of `plan` for the frameworks that the report is about; none where torch is among them."""
+    found = wanted(facts)
+    return "" if TORCH in found else f" --with {','.join(one.key for one in found)}"
+
+
+def _on_machine(facts: Snapshot, options: str) -> Iterator[str]:
+    yield PLAN + options
     if facts.get("python.env").value in _ENVIRONMENTS:
-        yield from filled("rocm-doctor fix" + upgrade + " --python {path} --apply", path=facts.get("python.prefix").value)
+        yield from filled("rocm-doctor fix" + options + " --python {path} --apply", path=facts.get("python.prefix").value)
 
 
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"

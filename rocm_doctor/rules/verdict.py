@@ -17,7 +17,7 @@ from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.checks import has_code, not_judged
 from rocm_doctor.rules.findings import loaded_as, to_train_on
-from rocm_doctor.rules.frameworks import for_amd
+from rocm_doctor.rules.frameworks import TORCH, for_amd, wanted
 from rocm_doctor.smoke.summary import alone, ran
 
 
@@ -51,8 +51,7 @@ def verdict(
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
     if snapshot.get("declared").value is True:
         return "ready", f"this environment has code for {_declared(snapshot)}: {_held(snapshot)}{_not_judged(snapshot)}", proven
-    held = f"torch {snapshot.get('torch.version').value}" if snapshot.get("torch.version").value else _held(snapshot)
-    return "ready", f"ready to train on {_machine(_cards(snapshot))} with {held}", proven
+    return "ready", f"ready to train on {_machine(_cards(snapshot))} with {_held(snapshot)}", proven
 
 
 def _held(snapshot: Snapshot) -> str:
@@ -93,7 +92,7 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     cards = _cards(snapshot)
     if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
         yield Missing("which GPU", "gpu.gfx")
-    yield from _torch(snapshot, cards, matrix)
+    yield from _frameworks(snapshot, cards, matrix)
     yield from _way(snapshot)
 
 
@@ -101,7 +100,7 @@ def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the environment that a declared target needs."""
     gfx = _declared(snapshot)
     if not for_amd(snapshot):
-        yield Missing("whether a framework here is built for AMD GPUs", "torch.version")
+        yield Missing("whether a framework here is built for AMD GPUs", f"{wanted(snapshot)[0].key}.build")
     for one in for_amd(snapshot):
         if one.has_code(snapshot, matrix, gfx) is not True:
             yield Missing(f"whether {one.words(snapshot)} has code for {gfx}", f"code.{one.library}")
@@ -116,14 +115,17 @@ def _not_judged(snapshot: Snapshot) -> str:
     return f"; not judged without the machine: {', '.join(parts)}" if parts else ""
 
 
-def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
-    """What is not known of torch, or of the frameworks that are installed in its place."""
-    others = for_amd(snapshot)
-    if snapshot.get("torch.version").value is None and others:
-        for one in others:
-            ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
-            if not ran and not all(one.has_code(snapshot, matrix, loaded_as(g)) for g in cards):
-                yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"code.{one.library}")
+def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
+    """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
+    found, built = wanted(snapshot), for_amd(snapshot)
+    for one in built if built and TORCH not in built else ():
+        ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
+        if not ran and not all(one.has_code(snapshot, matrix, loaded_as(g)) for g in cards):
+            yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"code.{one.library}")
+    if built and TORCH not in built:
+        return
+    if TORCH not in found:
+        yield Missing(f"which {found[0].name}", f"{found[0].key}.build")
     elif snapshot.get("torch.version").value is None:
         place = snapshot.get("python.prefix").value
         where = f"in {place}" if isinstance(place, str) else "in the examined environment"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
-from rocm_doctor.rules.frameworks import for_amd
+from rocm_doctor.rules.frameworks import TORCH, for_amd, wanted
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
 
 
@@ -19,7 +22,7 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     Beside another framework with AMD code it is a warning, and for the CPU build, which somebody chose, a note.
     """
     build = snapshot.get("torch.build").value
-    if build not in ("cuda", "cpu") or (snapshot.gpus_listed and not snapshot.gpus):
+    if build not in ("cuda", "cpu") or TORCH not in wanted(snapshot) or (snapshot.gpus_listed and not snapshot.gpus):
         return
     if snapshot.gpus and all(g.get("is_apu").value is True for g in snapshot.gpus) and _has_nvidia(snapshot):
         return
@@ -48,7 +51,7 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
     python = snapshot.get("python.version")
     numbers = release(str(python.value)) if isinstance(python.value, str) else None
     torch = snapshot.get("torch.version")
-    if not numbers or len(numbers) < 2 or not (torch.known and torch.value is None):
+    if not numbers or len(numbers) < 2 or not (torch.known and torch.value is None) or TORCH not in wanted(snapshot):
         return
     served = _served(snapshot.get("platform").value == "windows", matrix)
     if served and not served[0] <= numbers[:2] <= served[-1]:
@@ -62,6 +65,36 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
             evidence=readings(snapshot, "python.version", "torch.version"),
             commands=("python3.12 -m venv .venv",),
         )
+
+
+class Wheels(msgspec.Struct, frozen=True):
+    """A package of wheels.yaml: the first release that has a wheel for each Python; `none` where no release has one."""
+
+    name: str
+    sources: tuple[str, ...]
+    first: dict[str, str] = {}
+
+
+def package_without_wheel(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """The finding for a package that pip did not find and of which the package index has no wheel for this Python."""
+    python, missed = snapshot.get("python.version"), snapshot.get("said.not_found").value
+    minor = ".".join(python.value.split(".")[:2]) if isinstance(python.value, str) else ""
+    known = matrix.named("wheels", Wheels) if isinstance(missed, tuple) else {}
+    for one in (known[name] for name in known if isinstance(missed, tuple) and name in missed):
+        served = [other for other, first in one.first.items() if first != "none"]
+        if one.first.get(minor) == "none":
+            others = f"wheels for Python {' and '.join(served)}" if served else "no wheel for a current Python"
+            yield finding(
+                matrix,
+                "version.python-unsupported",
+                title=f"{one.name} has no wheel for Python {minor}",
+                cause=f"The package index has {others} of it.",
+                evidence=readings(snapshot, "said.not_found", "python.version"),
+                subject=Subject(one.name, "package"),
+                advice=f"Make the environment with Python {served[-1]}." if served else "",
+                commands=filled("python{version} -m venv .venv", version=served[-1]) if served else (),
+                sources=one.sources,
+            )
 
 
 def _served(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:

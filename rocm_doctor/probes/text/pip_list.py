@@ -40,29 +40,16 @@ _COMMAND = regex(
 )
 _SHOW = regex(r"\bpip3? show (?:-\w+ )*" + _NAME)
 _INSTALLED = regex(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)")
+_NOT_FOUND = regex(r"no matching distribution found for " + _NAME, re.I)
 _ALREADY = regex(r"Requirement already satisfied: " + _NAME)
 _AT_END = regex(r"\(" + _VER + r"\)\s*$")
 _MATTERS = regex(
     r"(?:pytorch-)?triton|torch|rocm|amd-torch|amdsmi|transformers|peft|accelerate|bitsandbytes|flash|xformers|deepspeed"
     r"|unsloth|trl$|vllm"
     r"|numpy$|datasets$|onnxruntime|aiter|axolotl|llama|nvidia-c|safetensors$|tokenizers$|huggingface|diffusers|lightning"
-    r"|sglang|jax|hipb|miopen"
+    r"|sglang|jax|tensorflow|keras|hipb|miopen"
 )
 _RUN = 3
-_NEEDLES = (
-    "==",
-    "torch",
-    "triton",
-    " version",
-    "pip show",
-    "pip list",
-    "conda list",
-    "pip freeze",
-    "successfully installed",
-    ".whl",
-    "transformers",
-    "rocm",
-)
 _CUT = 60
 
 
@@ -70,7 +57,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """pkg.<name>; with torch among them, torch.version and the facts that follow from it."""
     result = ProbeResult()
     for document in documents(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
-        if document.has("==", "torch", "pip ", "conda ", "package"):
+        if document.has("==", "torch", "pip ", "pip3 ", "conda ", "package"):
             _page(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
     for document in whole(artifacts):
         _install_lines(result, document)
@@ -169,6 +156,9 @@ def _install_lines(result: ProbeResult, document: Document) -> None:
                 found.group(2),
                 document.reading(line, f"Successfully installed … {found.group(0).strip()}"),
             )
+    for line in document.lines_with("no matching distribution found for ", most=20):
+        if missed := _NOT_FOUND.search(line.text):
+            result.record("said.not_found", (canonical(missed.group(1)),), document.reading(line))
     for line in document.lines_with("requirement already satisfied: ", most=200):
         name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
         if name and version:

@@ -35,6 +35,9 @@ from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical, whole
 
+FRAMEWORK_PACKAGES = (
+    "torch", "jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt", "jax-rocm10-plugin", "jax-rocm10-pjrt", "tensorflow", "tensorflow-rocm",
+)  # fmt: skip
 _MOST_RUNS = 60
 _MOST_LINES = 400
 _PROMPT = regex(
@@ -250,6 +253,15 @@ def _packages(result: ProbeResult, run: Run) -> None:
         result.record("torch.version", None, run.at)
 
 
+def _filtered(result: ProbeResult, run: Run) -> None:
+    """`pip list | grep jax`: a framework's package whose name holds the word and that is not printed is not installed."""
+    words = re.findall(r"[\w-]{3,}", run.command.partition("grep")[2].lower())
+    printed = {canonical(re.split(r"[ =]", text)[0]) for text, _ in run.output}
+    for name in FRAMEWORK_PACKAGES if run.output else ():
+        if name not in printed and any(word in name for word in words):
+            result.record(f"pkg.{name}", None, run.at)
+
+
 def _variables(result: ProbeResult, run: Run) -> None:
     """Variables from `env | grep ...` with the question's list of prefixes: what is not printed is not set."""
     result.record("env.", True, run.at)
@@ -294,6 +306,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...]
     (regex(r"\b(?:cat|ls)\b[^|]* /"), _files),
     (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
     (regex(r"^(?:python3? -m )?pip3? list$"), _packages),
+    (regex(r"^(?:python3? -m )?pip3? (?:list|freeze) ?\| ?e?grep (?!-\w*v)[^|]*[^|]$"), _filtered),
     (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
     (regex(r"\blscpu\b"), _cpu),
     (regex(r"^systemd-detect-virt --vm$"), _virtual),
