@@ -96,6 +96,7 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("6.4.1-83", {"rocm.version": "6.4.1"}),
         ("cat: /opt/rocm/.info/version: No such file or directory", {"rocm.version": None}),
     ],
+    "jax-devices": [("[RocmDevice(id=0)]", {"jax.device": "rocm"}), ("[CpuDevice(id=0)]", {"jax.device": "cpu"})],
     "packages": [(PIP, {"pkg.peft": "0.18.1", "pkg.bitsandbytes": None, "torch.version": "2.9.1+rocm6.4"})],
     "python": [("3.11.7 /usr/local", {"python.version": "3.11.7", "python.prefix": "/usr/local"})],
     "env": [
