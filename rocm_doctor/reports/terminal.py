@@ -64,16 +64,19 @@ def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
 
 
 def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str]:
-    """What else it may be, one sentence each, with the line or fact that speaks for it; a guess is named only."""
+    """What else it may be, one sentence each, with the line or fact that speaks for it. A guess is named only, but for the
+    first one where nothing else is said."""
     if report.reply:
         return
     if told.possible:
         yield ""
-    for one in told.possible:
+    for number, one in enumerate(told.possible):
         words = f"Also possible: {one.title}{where(one)} [{one.row or one.id}]"
         if one.origin != GUESS:
             why = because(one)
             words += (f", {why}" if why else "") + (f". Fix: {first_sentence(one.advice)}" if one.advice else "")
+        elif not told.whole and number == 0 and one.advice:
+            words += f". If so: {one.advice}"
         yield from _wrap(words, look, "", "  ")
     if told.more:
         yield click.style(f"  {told.more} more; --format json lists them", dim=True)

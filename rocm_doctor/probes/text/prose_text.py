@@ -68,6 +68,9 @@ _SINCE = regex(
     r"\s+(?:\w+[\s-]+){0,2}$",
     re.I,
 )
+_WORSE_THAN = regex(r"\b(?:slower|worse|fewer|lower|less)\b[^.!?]{0,110}\bthan\s+(?:\w+\s+){0,3}$", re.I)
+_NEWER_THAN = regex(r"\b(?:newer|later|higher) than\s+(?:\w+\s+){0,2}$", re.I)
+"""What is worse than a version, or fails in a newer one than it, was right in that version."""
 _AND = regex(r"\s+(?:and|or)\s", re.I)
 _BROKEN = regex(
     r"(?<!\bno )(?<!\bwithout )(?<!\bnever )"
@@ -224,6 +227,8 @@ def stance(text: str, start: int, end: int) -> Stance:
     if _AND.match(text, stop) and not _BROKEN.search(clause) and not _WORKS.search(clause):
         clause += text[stop : clause_around(text, stop + 5, stop + 6)[1]]
     before = text[max(first, start - 60) : start]
+    if _WORSE_THAN.search(text[max(0, start - 160) : start]) or (_NEWER_THAN.search(before) and _BROKEN.search(clause)):
+        return "works"
     if _MAYBE.search(before) or _OR_LATER.match(text, end):
         return "maybe"
     if _ELSEWHERE.search(clause):

@@ -59,6 +59,9 @@ SUBJECTS = (
     _subject("kernel", "kernel", r"(?<![\w/-])kernels?(?:\s+version|\s+now)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
     _subject("kernel", "kernel", r"(?:^|[.;,:(]\s{0,4}|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
         r"|vanilla)\s+)linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
+    _subject("kernel", "kernel", r"(?<![\w/.-])linux(?:-(?:lts|zen|hardened|cachyos|xanmod|liquorix|mainline|rt|bore|eevdf|generic)){1,3}[\s-]+v?"
+        + _KERNEL),
+    _subject("rocm.version", "rocm", r"(?<![\w/.+])(?:rocm|hip)-(?:opencl|hip|hip-sdk|llvm|runtime|libs|opencl-runtime|hip-runtime)\s+v?" + _V3),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
         r"| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
     _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version"
@@ -169,7 +172,6 @@ _NOUN = r"(kernel|drivers?|adrenalin|(?:linux-)?firmware|rocm|(?:py)?torch|engin
 _EARLIER = regex(
     rf"\b(?:previous|earlier|older|last|prior|old)\s+(?:\w+\s+){{0,2}}?{_NOUN}s?\b|\b{_NOUN}s?\s+(?:of\s+)?before\b", re.I
 )
-_THAN = regex(r"\b(?:slower|worse|less|lower)\b.{0,60}\bthan\s+(?:\w+\s+){0,2}$", re.I)
 _UPDATED = regex(
     r"\b(?:(?:after|since|following)\b.{0,40}?\b(?:updat|upgrad)\w*|(?:i|we|just|recently|today|yesterday|having)\s+(?:\w+\s+)?(?:updated|upgraded)"
     r"|(?:update|upgrade)d?\s+(?:of|to)\b)(.{0,60})",
@@ -186,8 +188,7 @@ def _record_changes(result: ProbeResult, text: Sequence[Sentence], program: Foun
             continue
         for found in _EARLIER.finditer(sentence.text):
             name = _name_of((found[1] or found[2]).lower(), program)
-            better = _THAN.search(sentence.text[: found.start()]) or sentence.stance(*found.span()) == "works"
-            if name and better:
+            if name and sentence.stance(*found.span()) == "works":
                 earlier.setdefault(name, sentence)
         moved = _UPDATED.search(sentence.text)
         if moved:
