@@ -27,9 +27,17 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     if symptom:
         values = Values(snapshot, _first_gpu(snapshot), logs, matrix, kind)
         made = [_apply(symptom, one, values) if one.origin == GUESS and not one.id.startswith(_SYSTEM) else one for one in made]
+    elif snapshot.get("said.program").known:
+        made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
     if kind in ("machine", "smoke"):
         made = [without_build(one, _target(one, snapshot), matrix) for one in made]
     return [_keep_reading_commands(one) if one.origin == GUESS else one for one in made]
+
+
+def _with_update(one: Finding, values: Values) -> Finding:
+    """The finding, whose advice ends with how the program is updated: a guess is wrong often, and its own faults are repaired there."""
+    cures = values.matrix.once(by_name).get(UPDATE, ())
+    return msgspec.structs.replace(one, advice=" ".join([one.advice, *(values.words(cure.do) for cure in cures)]))
 
 
 def _keep_reading_commands(one: Finding) -> Finding:
@@ -40,6 +48,8 @@ QUESTION = "question"
 """What a cure is for that answers a question."""
 SYMPTOM = "symptom"
 """What a cure is for that names what helps most often against a symptom in a program, where the cause is a guess."""
+UPDATE = "program"
+"""What a cure is for that says how the program of a text is updated, behind a guess."""
 _SYSTEM = ("access.permission", "access.container", "access.kfd", "access.driver", "access.wsl", "platform.pcie", "platform.iommu",
            "platform.vm", "platform.bios", "memory.", "hw.", "dist.", "env.", "version.kernel", "version.firmware")  # fmt: skip
 """Beginnings of diagnoses of the system under a program: their own cures hold for every program."""
