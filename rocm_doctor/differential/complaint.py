@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
-from rocm_doctor.redaction.find import PSEUDONYM
 from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.rules import PSEUDONYM
 
 MOST = 9_000
 """Characters weighed, at most. A person tells his trouble in the first few thousand; a log repeats itself."""

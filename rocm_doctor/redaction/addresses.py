@@ -37,49 +37,29 @@ def uuids(text: str) -> Spans:
     return disjoint([(start, end) for start, end in found if identifies(text[start:end])])
 
 
-_MAC = regex(r"([:-])(?<=[0-9a-fA-F]{2}[:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![0-9a-fA-F:-])")
+_MAC = regex(r"([:-])(?<=[0-9a-fA-F]{2}[:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4,62}(?![0-9a-fA-F:-])")
+_OTHER_MACS = (
+    ("\\:", regex(r"(?<![0-9a-zA-Z])[0-9a-fA-F]{2}(?:\\{1,2}:[0-9a-fA-F]{2}){5}(?![0-9a-fA-F])")),
+    ("%3", regex(r"(?<![0-9a-zA-Z])[0-9a-fA-F]{2}(?:%3[aA][0-9a-fA-F]{2}){5}(?![0-9a-fA-F])")),
+    ("dev_", regex(r"(?<=dev_)[0-9A-F]{2}(?:_[0-9A-F]{2}){5}(?![0-9A-Za-z])")),
+    (".", regex(r"(?<![\w.])(?=[0-9.]{0,14}[a-f])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")),
+)
+"""Ethernet addresses whose colons a program escaped (`nmcli -t`, a URL, D-Bus), and as switches print them."""
 
 
 def macs(text: str) -> Spans:
-    """Ethernet addresses. A PCI address has only one colon before its dot and never fits."""
+    """Ethernet addresses, fingerprints of certificates, GUIDs. A PCI address has only one colon before its dot and never fits."""
     for m in _MAC.finditer(text):
         start = m.start() - 2
-        before = text[max(0, start - 4) : start]
-        if not before or before.upper().endswith("MAC:") or not (before[-1].isalnum() or before[-1] in ":-"):
+        if text[start - 1 : start + 2].upper() == "MAC":
+            start += 3
+        elif start and (text[start - 1].isalnum() or text[start - 1] in ":-"):
+            continue
+        if identifies(m[0]):
             yield start, m.end()
-
-
-_PAIRS_OF_HEX = regex(r":(?<=[0-9a-fA-F]{2}:)(?:[0-9a-fA-F]{2}:){6,62}[0-9a-fA-F]{2}(?![0-9a-fA-F:])")
-
-
-def fingerprints(text: str) -> Spans:
-    """Certificates' fingerprints, hardware addresses of InfiniBand, GUIDs: eight pairs and more."""
-    for m in _PAIRS_OF_HEX.finditer(text):
-        start = m.start() - 2
-        if identifies(m[0]) and not (start and (text[start - 1].isalnum() or text[start - 1] == ":")):
-            yield start, m.end()
-
-
-_ESCAPED_MAC = regex(r"(?<![0-9a-zA-Z])[0-9a-fA-F]{2}(?:(?:\\{1,2}:|%3[aA])[0-9a-fA-F]{2}){5}(?![0-9a-fA-F])")
-_BLUETOOTH_MAC = regex(r"(?<=dev_)[0-9A-F]{2}(?:_[0-9A-F]{2}){5}(?![0-9A-Za-z])")
-
-
-def escaped_macs(text: str) -> Spans:
-    """Ethernet addresses whose colons a program escaped: `nmcli -t`, a URL, D-Bus."""
-    for pattern, sign in ((_ESCAPED_MAC, "\\:"), (_ESCAPED_MAC, "%3"), (_BLUETOOTH_MAC, "dev_")):
+    for sign, pattern in _OTHER_MACS:
         if sign in text:
             yield from (m.span() for m in pattern.finditer(text))
-
-
-_CISCO_MAC = regex(r"\.(?<=[0-9a-f]{4}\.)[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")
-
-
-def cisco_macs(text: str) -> Spans:
-    """Ethernet addresses as switches print them: `aabb.ccdd.eeff`. Four digits alone in each group are a number."""
-    for m in _CISCO_MAC.finditer(text):
-        start = m.start() - 4
-        if not (text[max(0, start - 1) : start] or " ")[-1].isalnum() and any(c.isalpha() for c in text[start : m.end()]):
-            yield start, m.end()
 
 
 _QUAD = regex(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
@@ -229,18 +209,3 @@ def phones(text: str) -> Spans:
         start = m.start() - 3
         if not start or not (text[start - 1].isalnum() or text[start - 1] in "-._"):
             yield start, m.end()
-
-
-_KEY = regex(r"-(?<=[A-Z0-9]{4}-)[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){2,5}(?![\w-])")
-
-
-def license_keys(text: str) -> Spans:
-    """Keys of licences: groups of four or five capitals and digits. Groups of hexadecimal digits are ids."""
-    done = 0
-    for m in _KEY.finditer(text):
-        start = m.start() - 4 - (m.start() > 4 and text[m.start() - 5].isalnum())
-        bare = text[start : m.end()].replace("-", "")
-        apart = start >= done and (not start or not (text[start - 1].isalnum() or text[start - 1] in "-_"))
-        if apart and bare.isupper() and any(map(str.isdigit, bare)) and any(c in "GHIJKLMNOPQRSTUVWXYZ" for c in bare):
-            yield start, m.end()
-        done = m.end()

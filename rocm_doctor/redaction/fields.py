@@ -21,20 +21,9 @@ _VALUES = {
 }
 _ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,48}[\"'\[(]{0,2}"
 _FULL_NAMES = (
-    "registered owner",
-    "registered organization",
-    "full name",
-    "real name",
-    "owner name",
-    "user name",
-    "account name",
-    "gecos",
-    "registrierter benutzer",
-    "registrierte organisation",
-    "propri\u00e9taire enregistr\u00e9",
-    "propietario registrado",
-    "proprietario registrato",
-)
+    "registered owner", "registered organization", "full name", "real name", "owner name", "user name", "account name", "gecos", "registrierter benutzer",
+    "registrierte organisation", "propri\u00e9taire enregistr\u00e9", "propietario registrado", "proprietario registrato",
+)  # fmt: skip
 
 
 def rules() -> Iterator[Rule]:
@@ -139,6 +128,7 @@ def tables(text: str, low: str) -> Iterator[Found]:
             if (
                 len(cells) <= max(kinds)
                 or _NO_ROW.match(text, end + 1)
+                or _HEADERS.match(text, end + 1)
                 or end >= len(text)
                 or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0]))
             ):

@@ -6,30 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
-from rocm_doctor.redaction import addresses, machines, people
+from rocm_doctor.redaction import addresses, fields, formats, labels, prose, secrets, unknown
 from rocm_doctor.redaction.known import anonymous, distinctive
-from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
+from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found, Pattern, Rule, RuleSet
 
-if TYPE_CHECKING:
-    from rocm_doctor.redaction.unknown import Words
-
-PSEUDONYM = regex(
-    r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|place|name)[- ]\d+>"
-)
-"""What stands for a secret once it is replaced."""
-NAMES = frozenset({"user", "host", "account", "group", "bucket", "network", "name"})
-"""Kinds that are names: two spellings of one are one, and what identifies no one stays."""
-
-_SYSLOG = regex(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
+_SYSLOG = regex(r":(?<=[^\W\d_]{3} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
 _ISO_LOG = regex(
     r"T(?<=\d{4}-\d\d-\d\dT)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ([A-Za-z][\w.-]*) "
     r"(?:kernel|systemd|sshd|sudo|dbus-daemon|slurmd|containerd|dockerd|[\w./@()-]+\[\d+\]):"
 )
-_SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):")
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
 _SERIAL = Pattern(
     r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
@@ -39,28 +27,8 @@ _SERIAL = Pattern(
 
 def every_rule() -> list[Rule]:
     """The rules of all modules: where two find the same place, either may name it."""
-    from rocm_doctor.redaction import (  # not for `hosts`, which every pasted text asks for
-        chats,
-        fields,
-        folders,
-        persons,
-        places,
-        prose,
-        secrets,
-    )
-
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    tables = (
-        people.PROMPTS,
-        people.PEOPLE,
-        persons.PERSONS,
-        folders.FOLDERS,
-        machines.MACHINES,
-        prose.PROSE,
-        chats.CHATS,
-        places.CODES,
-    )
-    return [*chain(*tables), *fields.rules(), *secrets.rules(), serial]
+    return [*formats.PROMPTS, *formats.FORMATS, *prose.PROSE, *fields.rules(), *secrets.rules(), serial]
 
 
 @cache
@@ -70,9 +38,10 @@ def _rules() -> RuleSet:
 
 @cache
 def _own_rules() -> RuleSet:
-    return RuleSet([*people.PROMPTS, *machines.ITSELF])
+    return RuleSet([*formats.PROMPTS, *formats.ITSELF])
 
 
+_SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):?")
 _LOGS = (_SYSLOG, _ISO_LOG, _SPACED_LOG)
 
 
@@ -84,13 +53,10 @@ _SHAPES = (
     ("container", addresses.containers),
     ("uuid", addresses.uuids),
     ("mac", addresses.macs),
-    ("mac", addresses.cisco_macs),
-    ("mac", addresses.escaped_macs),
-    ("serial", addresses.fingerprints),
     ("ip", addresses.ips),
+    ("token", secrets.drawn),
     ("email", addresses.emails),
     ("phone", addresses.phones),
-    ("token", addresses.license_keys),
 )
 
 
@@ -100,34 +66,29 @@ _MARKED = regex(
 """What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
 
 
-def searches(text: str, found: Sequence[Found], words: Words) -> Iterator[Iterator[Found]]:
+def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterator[Iterator[Found]]:
     """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may.
 
     `found` is what the caller took from the searches so far: the last one leaves those places alone.
     """
-    from rocm_doctor.redaction import unknown
-
     yield from by_structure(text)
     yield _trimmed_all(unknown.unknown(text, found, words), text)
 
 
 def by_structure(text: str) -> Iterator[Iterator[Found]]:
     """The searches that know where names are, or what they look like."""
-    from rocm_doctor.redaction import fields, folders, forms, places, prose, secrets
-
     low = lower(text)
     yield _trimmed_all(_rules().find(text, low), text)
     if not _MARKED.search(text):  # a report with 50,000 packages is made of such texts
         return
     yield _trimmed_all(fields.tables(text, low), text)
     yield _trimmed_all(fields.delimited(text, low), text)
-    yield _trimmed_all(folders.on_shared_disks(text, low), text)
+    yield _trimmed_all(formats.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
-    yield _trimmed_all(prose.cells(text), text)
-    yield _trimmed_all(forms.in_forms(text), text)
+    yield _trimmed_all(labels.labelled(text), text)
     for pattern in _LOGS:
         yield _trimmed_all(_logged(pattern, text), text)
-    for kind, spans in (*_SHAPES, ("place", places.postcodes)):
+    for kind, spans in _SHAPES:
         yield (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
 
 

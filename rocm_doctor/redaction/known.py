@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-
-_T = TypeVar("_T")
-_HERE = Path(__file__).parent
-_MOST_SEARCHES = 1000
-"""Words that are searched for in a list as it is."""
+from rocm_doctor.redaction.vocabulary import field_words
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,98 +36,12 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_owners: frozenset[str]
     columns: dict[str, str]
     """Headers of columns, and the kind of what is below them."""
-    given_names: frozenset[str]
-    given_words: frozenset[str]
-    """First names: those that are no words that reports hold, and those that are."""
 
 
 @cache
 def known() -> Known:
     """The tables of known.json."""
-    return msgspec.json.decode((_HERE / "known.json").read_bytes(), type=Known)
-
-
-@cache
-def words() -> frozenset[str]:
-    """Words of English and of the field: a name that is one of them is replaced where it stands as a name, and nowhere else."""
-    return _read("words")
-
-
-def _read(name: str) -> frozenset[str]:
-    """The words of one of the lists beside this file."""
-    return frozenset((_HERE / f"{name}.txt").read_text("utf-8").split())
-
-
-class WordList(Set[str]):
-    """The words of sorted files. The files are searched as they are until a text asks for many words: a set of all takes longer to
-    make than one report takes to judge."""
-
-    def __init__(self, *names: str) -> None:
-        self._names = names
-        self._texts = [(_HERE / f"{name}.txt").read_bytes().replace(b"\n", b" ").strip() for name in names]
-        self._searches = _MOST_SEARCHES
-
-    @cached_property
-    def _all(self) -> frozenset[str]:
-        return frozenset().union(*map(_read, self._names))
-
-    def __contains__(self, word: object) -> bool:
-        if not self._searches or not isinstance(word, str):
-            return word in self._all
-        self._searches -= 1
-        wanted = word.encode(errors="replace")
-        return any(_holds(text, wanted) for text in self._texts)
-
-    @classmethod
-    def _from_iterable(cls, it: Iterable[_T]) -> Set[_T]:
-        """What `|` and `&` of a list return."""
-        return frozenset(it)
-
-    def isdisjoint(self, other: Iterable[str]) -> bool:
-        """True if none of these is in the list."""
-        return super().isdisjoint(other) if self._searches else self._all.isdisjoint(other)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-
-def _holds(text: bytes, wanted: bytes) -> bool:
-    """Whether a sorted text of words, a blank between two, has this one.
-
-    >>> [_holds(b"cat dog fox", word) for word in (b"cat", b"fox", b"do", b"dogs", b"")]
-    [True, True, False, False, False]
-    """
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high) // 2
-        start = text.rfind(b" ", low, middle) + 1 or low
-        end = text.find(b" ", middle)
-        word = text[start:] if end < 0 else text[start:end]
-        if word == wanted:
-            return True
-        low, high = (start + len(word) + 1, high) if word < wanted else (low, start)
-    return False
-
-
-@cache
-def field_words() -> Set[str]:
-    """Words of the field and of its software. scripts/vocabulary.py makes field.txt, software.txt and the two lists below; terms.txt is kept by hand."""
-    return WordList("words", "field", "software", "terms")
-
-
-@cache
-def spoken_words() -> Set[str]:
-    """Words of languages: what is neither one of these nor of the field may be a name."""
-    return WordList("spoken")
-
-
-@cache
-def compounds() -> frozenset[str]:
-    """Words joined by hyphens that name a thing of the field."""
-    return _read("compounds")
+    return msgspec.json.decode(Path(__file__).with_name("known.json").read_bytes(), type=Known)
 
 
 # A machine called after its hardware or its software is as anonymous as these are.
@@ -181,7 +89,7 @@ def is_public(host: str) -> bool:
 @lru_cache(4096)
 def distinctive(name: str) -> bool:
     """Whether a name is looked for outside of the place that gives it away: it has three letters and is no word of the language."""
-    return len(name) >= 3 and name.casefold() not in words() and not _NUMBERED.fullmatch(name)
+    return len(name) >= 3 and name.casefold() not in field_words() and not _NUMBERED.fullmatch(name)
 
 
 _SECOND_LEVEL = frozenset(["ac", "co", "com", "edu", "gov", "gob", "go", "ne", "net", "or", "org"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.redaction.find import NAMES
+from rocm_doctor.redaction.rules import NAMES
 
 IDS = frozenset({"uuid", "serial"})
 """Kinds that are numbers of a thing: two spellings of one are one."""

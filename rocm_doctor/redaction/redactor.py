@@ -17,10 +17,10 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
-from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
+from rocm_doctor.redaction.find import Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
-from rocm_doctor.redaction.rules import Found
+from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found
 from rocm_doctor.redaction.unknown import MOST_STRANGE, readable
 from rocm_doctor.redaction.vocabulary import is_known
 

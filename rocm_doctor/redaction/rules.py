@@ -13,6 +13,12 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.hints import Hints
 
+PSEUDONYM = regex(
+    r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|place|name)[- ]\d+>"
+)
+"""What stands for a secret once it is replaced."""
+NAMES = frozenset({"user", "host", "account", "group", "bucket", "network", "name"})
+"""Kinds that are names: two spellings of one are one, and what identifies no one stays."""
 Spans = Iterator[tuple[int, int]]
 _LINE = 400
 """Characters before a hint in which its line must begin, and as many again behind it: prefixes and prompts are shorter."""

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import Shape, known, words
-from rocm_doctor.redaction.rules import Found, Pattern, Rule
+from rocm_doctor.redaction.known import Shape, known
+from rocm_doctor.redaction.rules import Found, Pattern, Rule, Spans
 from rocm_doctor.redaction.secret_names import SECRET_NAME
+from rocm_doctor.redaction.vocabulary import field_words, known_to
 
 _KEYED = Pattern(
     r"(?P<of_name>[A-Za-z0-9_-]{2,40})"
@@ -68,7 +69,7 @@ def _is_secret(match: re.Match[str]) -> bool:
     """Whether what stands behind a key-like name is a secret: by the name's strength, the sign between, and the value's looks."""
     between, value = match["of_between"], match["token"].rstrip(".:!?")
     assigned, said = ":" in between or "=" in between, " is" in between
-    if value.casefold() in words():
+    if value.casefold() in field_words():
         return False
     text, begin = match.string, match.start()
     while begin > max(0, match.start() - 40) and (text[begin - 1].isalnum() or text[begin - 1] in "_-"):
@@ -145,126 +146,32 @@ _PARAMETERS = (
 _QUERY = tuple(mark + name + "=" for mark in "?&;" for name in _PARAMETERS)
 _RULES = (
     Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])")),
-    Rule(
-        ("proxy",),
-        Pattern(
-            r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I
-        ),
-    ),
-    Rule(
-        ("docker login", "podman login", "registry login"),
-        Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"),
-        "line",
-    ),
+    Rule(("proxy",), Pattern(r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I)),
+    Rule(("docker login", "podman login", "registry login"), Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"), "line"),
     Rule(("bot",), Pattern(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})")),
     Rule(_KEY_WORDS, _KEYED, accept=_is_secret),
-    Rule(
-        ("pass: ", "pass is ", "pw: ", "pw is ", "pw=", "pwd is "),
-        Pattern(r"(?<![\w-])(?:pass|pwd?)(?:: ?|=| is:? )[\"'`]?(?P<token>[^\s\"'`<>,]{6,60}?)[\"'`.,]?(?=\s|$)", re.M),
-        accept=_is_said,
-    ),
-    Rule(
-        ("login ", "login:", "credential", "creds", "zugang", "logins "),
-        Pattern(
-            r"(?:logins?|credentials?|creds|zugang(?:sdaten)?)(?: is| are| ist| sind)?:? (?P<user>[A-Za-z][\w.@-]{1,40}) ?[/|] ?(?P<token>[^\s\"'`<>,;()]{5,60})",
-            re.I,
-        ),
-        accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in words(),
-    ),
+    Rule(("pass: ", "pass is ", "pw: ", "pw is ", "pw=", "pwd is "), Pattern(r"(?<![\w-])(?:pass|pwd?)(?:: ?|=| is:? )[\"'`]?(?P<token>[^\s\"'`<>,]{6,60}?)[\"'`.,]?(?=\s|$)", re.M), accept=_is_said),
+    Rule(("login ", "login:", "credential", "creds", "zugang", "logins "), Pattern(r"(?:logins?|credentials?|creds|zugang(?:sdaten)?)(?: is| are| ist| sind)?:? (?P<user>[A-Za-z][\w.@-]{1,40}) ?[/|] ?(?P<token>[^\s\"'`<>,;()]{5,60})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in field_words()),
     Rule((".login(",), Pattern(r"\.login\([\"'][^\"'\n]{1,100}[\"'], ?[\"'](?P<token>[^\"'\n<>]{4,200})[\"']")),
     Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
-    Rule(
-        ("authorization", "x-api-key", "x-auth-token", "proxy-authorization"),
-        Pattern(
-            r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})",
-            re.I,
-        ),
-        accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES,
-    ),
-    Rule(
-        ("bearer ", "basic "),
-        Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I),
-        accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="),
-    ),
+    Rule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), Pattern(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES),
+    Rule(("bearer ", "basic "), Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("=")),
     Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),
     Rule(("://",), Pattern(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git"),
-    Rule(
-        _QUERY,
-        Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"),
-        accept=lambda m: not _HARMLESS.fullmatch(m["token"]),
-    ),
-    Rule(
-        ("login", "sshpass", "curl ", "wget "),
-        Pattern(
-            r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"
-        ),
-        "line",
-    ),
-    Rule(
-        ("login", "sshpass"),
-        Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"),
-        "line",
-    ),
-    Rule(
-        (
-            "ipmitool ",
-            "ipmi-",
-            "ipmiutil ",
-            "racadm ",
-            "redfishtool ",
-            "smcipmitool ",
-            "ldapsearch ",
-            "mysql ",
-            "smbclient ",
-            "ftp ",
-        ),
-        Pattern(
-            r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"
-        ),
-        "line",
-    ),
-    Rule(
-        ("ipmitool ", "ipmi-", "racadm ", "redfishtool ", "ldapsearch ", "mysql ", "smbclient "),
-        Pattern(
-            r"(?:ipmitool|ipmi-\w+|racadm|redfishtool|mysql|smbclient)[^\n|;]{0,200}?\s-[uU] ?[\"']?(?P<user>[A-Za-z][\w.-]{1,40})"
-        ),
-        "line",
-    ),
-    Rule(
-        (" -u ", "\n-u ", " --user "),
-        Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
-        accept=lambda m: m["token"] != m["user"],
-    ),
-    Rule(
-        ("mysql", "mariadb"),
-        Pattern(
-            r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
-        ),
-        "line",
-    ),
-    Rule(
-        ("login", "kinit ", "mysql ", "psql "),
-        Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"),
-        "line",
-    ),
-    Rule(
-        ("login",),
-        Pattern(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"),
-        accept=lambda m: random(m["token"]),
-    ),
-    Rule(
-        ("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"),
-        Pattern(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"),
-    ),
-    Rule(
-        ("sha256:", "md5:"),
-        Pattern(
-            r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"
-        ),
-    ),
+    Rule(_QUERY, Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"])),
+    Rule(("login", "sshpass", "curl ", "wget "), Pattern(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"), "line"),
+    Rule(("login", "sshpass"), Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"), "line"),
+    Rule(("ipmitool ", "ipmi-", "ipmiutil ", "racadm ", "redfishtool ", "smcipmitool ", "ldapsearch ", "mysql ", "smbclient ", "ftp "), Pattern(r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"), "line"),
+    Rule(("ipmitool ", "ipmi-", "racadm ", "redfishtool ", "ldapsearch ", "mysql ", "smbclient "), Pattern(r"(?:ipmitool|ipmi-\w+|racadm|redfishtool|mysql|smbclient)[^\n|;]{0,200}?\s-[uU] ?[\"']?(?P<user>[A-Za-z][\w.-]{1,40})"), "line"),
+    Rule((" -u ", "\n-u ", " --user "), Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"), accept=lambda m: m["token"] != m["user"]),
+    Rule(("mysql", "mariadb"), Pattern(r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"), "line"),
+    Rule(("login", "kinit ", "mysql ", "psql "), Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line"),
+    Rule(("login",), Pattern(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"), accept=lambda m: random(m["token"])),
+    Rule(("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"), Pattern(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?")),
+    Rule(("sha256:", "md5:"), Pattern(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})")),
     Rule(("krb5cc_",), Pattern(r"krb5cc_\d{1,10}_(?P<token>\w{6,40})")),
     Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})")),
-)
+)  # fmt: skip
 
 
 def rules() -> Iterator[Rule]:
@@ -292,3 +199,21 @@ def private_keys(text: str) -> Iterator[Found]:
         if text[begin.end() : end].strip() and "<token-" not in text[begin.end() : end]:
             yield Found(begin.end(), end, "token")
         begin = following
+
+
+_DRAWN = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}\d)(?=[A-Z0-9]{0,40}[a-z])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{10,}")
+_GROUPS = regex(r"(?<![\w-])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,6}(?![\w-])")
+_TURNS = regex(r"[a-z]+|[A-Z]+|\d+")
+_MOST_IN_TURN = 2.2
+"""Letters of a kind one behind the other, on average, in what a program drew: names of classes have more."""
+
+
+def drawn(text: str) -> Spans:
+    """Words of capitals, small letters and digits by turns, as only a program writes them; keys of licences in groups of four or five."""
+    for word in _DRAWN.finditer(text):
+        value = word[0]
+        if len(value) < _MOST_IN_TURN * len(_TURNS.findall(value)) and _entropy(value[:200]) > 3.0 and not known_to(value):
+            yield word.span()
+    for key in _GROUPS.finditer(text):
+        if any(map(str.isdigit, key[0])) and any(c in "GHIJKLMNOPQRSTUVWXYZ" for c in key[0]):
+            yield key.span()

@@ -1,8 +1,8 @@
-"""Words that are not known to be technical, nor words of a language: replaced unless what is around them is code.
+"""Default-deny: a word that no list knows is replaced where a name may stand, unless what is around it is code.
 
-Rules know where names are. This search knows what is no name: the vocabulary holds the words of the field, of its software and of
-languages. Whatever else is written, a name, a login, a machine, a company, is replaced wherever it is. What is joined to something by a
-hyphen, a dot, a slash, an underscore or a digit is part of an identifier, for which words of the field alone are known.
+Rules know where names are. This search knows what is no name. A word with a capital, with a digit, or joined to something by a hyphen, a dot,
+a slash or an underscore may be a login, a machine or a company wherever it is; what is joined is part of an identifier, for which words of the
+field alone are known. A lower-case word by itself is a name only where a sentence names a machine or a login.
 """
 
 from __future__ import annotations
@@ -15,50 +15,30 @@ from itertools import chain
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction import technical
-from rocm_doctor.redaction.around import tail
-from rocm_doctor.redaction.compounds import unknown_compounds
-from rocm_doctor.redaction.find import PSEUDONYM
-from rocm_doctor.redaction.known import anonymous, distinctive, field_words, is_public, known, words
-from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.vocabulary import (
-    FIELD,
-    LONGEST,
-    MOST,
-    MOST_MISTAKES,
-    RUN,
-    SPOKEN,
-    is_derived,
-    is_misspelt,
-    is_variant,
-    known_to,
-    runs,
-)
+from rocm_doctor.redaction.context import is_software
+from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
+from rocm_doctor.redaction.rules import PSEUDONYM, Found
+from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, RUN, SPOKEN, known_to, runs, wordset
 
+Place = tuple[int, int, str]
 _JOINTS = "-_./\\@:="
+_NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
+"""What is one behind a label may stand in a serial number, too."""
 
 
 def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
     """The words of `text` that are not known, without those of the places that were found already."""
     taken = _Taken(found)
-    places = (_words(text, words), _hosts(text), unknown_compounds(text), _in_sentences(text, words.runs), _folders(text))
-    for start, end, kind in chain.from_iterable(places):
-        if (text[end : end + 1] == "<" and PSEUDONYM.match(text, end)) or (
-            text[max(0, start - 1) : start] == "<" and PSEUDONYM.match(text, start - 1)
-        ):
-            continue  # `enx<mac-1>`, `<host-10>`
-        if not taken.at(start, end) and (
-            kind in ("host", "account") or end - start > LONGEST or not technical.is_around(text, start, end)
-        ):
-            yield Found(
-                *(_whole_host(text, start, end) if kind == "word" else (start, end)),
-                kind if kind in ("host", "account") else "name",
-                learn=not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end)),
-            )
-
-
-_NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
-"""What is one behind a label may stand in a serial number, too."""
+    for start, end, kind in chain(_words(text, words), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
+        pseudonym = (text.startswith("<", end) and PSEUDONYM.match(text, end)) or (
+            text.startswith("<", start - 1) and PSEUDONYM.match(text, start - 1)
+        )
+        if pseudonym or taken.at(start, end):  # `enx<mac-1>`, `<host-10>`
+            continue
+        if kind == "host" or end - start > LONGEST or not is_software(text, start, end):
+            whole = _whole_host(text, start, end) if kind == "word" else (start, end)
+            learn = not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end))
+            yield Found(*whole, kind if kind == "host" else "name", learn=learn)
 
 
 MOST_STRANGE = 80_000
@@ -70,9 +50,8 @@ _GAP = regex(r"[\W_]")
 
 
 class Words(NamedTuple):
-    """The runs of a text: `runs` are all, `held` says who knows those that the field does not."""
+    """The runs of a text that the field does not know, with who does."""
 
-    runs: set[str]
     held: dict[str, int]
     end: int
     """Where the text ends that is worth a search: what follows tens of thousands of unknown words is not."""
@@ -95,109 +74,18 @@ def readable(text: str, most: float) -> Words:
         if len(text) > _BLOCK:
             strange += sum(_STRANGE[run.isalpha()] for run, known in less.items() if not known)
         if strange > most:
-            return Words(found, held, text.rfind("\n", 0, end) + 1, strange)
+            return Words(held, text.rfind("\n", 0, end) + 1, strange)
         begin = end
-    return Words(found, held, len(text), strange)
-
-
-Place = tuple[int, int, str]
+    return Words(held, len(text), strange)
 
 
 def _words(text: str, words: Words) -> Iterator[Place]:
-    known = words.held | {
-        word: SPOKEN for word, held in words.held.items() if not held and word[0].isupper() and is_derived(word)
-    }
-    strange = [word for word, held in known.items() if not held and word.islower()]
-    if len(strange) < MOST_MISTAKES:
-        known |= {word: SPOKEN for word in strange if is_variant(word) or is_misspelt(word)}
-    for run in RUN.finditer(text) if known else ():
-        if run[0] in known and (known[run[0]] < SPOKEN or _is_joined(text, *run.span())) and not _is_after_escape(text, run):
+    for run in RUN.finditer(text) if words.held else ():
+        held = words.held.get(run[0])
+        if held is None or ((held == SPOKEN or (run[0].islower() and run[0].isalpha())) and not _is_joined(text, *run.span())):
+            continue
+        if not _is_after_escape(text, run.start(), run[0]):
             yield *run.span(), "word"
-
-
-def _is_after_escape(text: str, run: re.Match[str]) -> bool:
-    """Whether the first letter of a run is the end of a line, as JSON writes it: `\\nhipblaslt error`."""
-    start = run.start()
-    return text[start - 1 : start] == "\\" and run[0][0] in "nrt" and known_to(run[0][1:]) == FIELD
-
-
-def _hosts(text: str) -> Iterator[Place]:
-    return ((*host.span(1), "host") for host in _HOSTS.finditer(text) if not _is_public(host[1]))
-
-
-_WHERE = regex(
-    r"(?<![\w-])(on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
-    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
-    re.M,
-)
-_FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|[\"'`:;,)]|$)", re.M)
-
-
-def _in_sentences(text: str, words: set[str]) -> Iterator[Place]:
-    """Words for a machine or a login that are common to no language of the field: `it hangs on eagle, and is fine`."""
-    if not any(3 < len(word) < 17 and word.isalpha() and word.islower() and distinctive(word) for word in words):
-        return iter(())
-    return ((*m.span(2), "host") for m in _WHERE.finditer(text) if _may_name(m[2], m[1]))
-
-
-def _may_name(name: str, preposition: str) -> bool:
-    if name.endswith(("ing", "ed")):
-        return False
-    return (
-        distinctive(name)
-        and not anonymous("host", name)
-        and (preposition not in ("by", "at", "from", "via") or name not in field_words())
-    )
-
-
-def _folders(text: str) -> Iterator[Place]:
-    """Folders and files that are named in Chinese, Japanese or Korean."""
-    return ((*m.span(1), "account") for m in _FOLDER.finditer(text))
-
-
-_HOSTS = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
-_DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
-_FILES = frozenset((
-    "py", "sh", "md", "so", "rs", "js", "ts", "cc", "hh", "pl", "db", "pt", "gz", "xz", "ps", "ko", "id", "in", "is", "it", "at",
-    "me", "to", "my", "no", "co",
-))  # fmt: skip
-
-
-@lru_cache(MOST)
-def _is_public(host: str) -> bool:
-    """Whether the host of an address is one that everybody uses, or no name."""
-    low = host.casefold()
-    if "." not in low:
-        return low in words() or low in known().accounts
-    return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
-
-
-def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole name of the host that a word is part of: what is left of one would be taken for another."""
-    if _ends_here(text[start - 1 : start]) and _ends_here(text[end : end + 1]):
-        return start, end
-    left = tail(text[max(0, start - 200) : start], _TO_LABEL).lstrip("._-")
-    right = _RIGHT.match(text, end, end + 200)[0]  # type: ignore[index]
-    if "." not in left and "." not in right:
-        return start, end
-    whole = start - len(left), end + len(right)
-    labels = text[slice(*whole)].rstrip(".-").split(".")
-    if (
-        len(labels) > 1
-        and all(labels)
-        and _DOMAIN.fullmatch(labels[-1])
-        and not (len(labels) == 2 and labels[-1] in _FILES)
-        and "_" not in labels[0][:1]
-    ):
-        return whole[0], whole[0] + len(".".join(labels))
-    return start, end
-
-
-def _ends_here(neighbor: str) -> bool:
-    return neighbor == "" or not (neighbor.isalnum() or neighbor in "._-")
-
-
-_TO_LABEL, _RIGHT = regex(r"(?s:.*[^\w.-])?"), regex(r"(?:[\w.-]*\w)?")
 
 
 def _is_joined(text: str, start: int, end: int) -> bool:
@@ -208,14 +96,112 @@ def _is_joined(text: str, start: int, end: int) -> bool:
     return before or behind
 
 
+def _is_after_escape(text: str, start: int, run: str) -> bool:
+    """Whether the first letter of a run is the end of a line, as JSON writes it: `\\nhipblaslt error`."""
+    return text[start - 1 : start] == "\\" and run[0] in "nrt" and known_to(run[1:]) == FIELD
+
+
+_HYPHENED = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}(?:-[A-Za-z0-9]{1,60})+(?![\w-])")
+_MACHINES = wordset(
+    "backup blade box cluster cn db gateway gw kube laptop login nas node pc pod prod rack rig runner srv staging station vm worker workstation ws"
+)
+_NO_MACHINES = wordset(
+    "cross-node find-db in-box in-node k8s-device-plugin kube-system miopen-db miopen-find-db mini-pc multi-node node-feature-discovery node-hours node-labeller node-local"
+    " node-n node-problem-detector one-node per-node re-login single-node two-node total-vm border-box box-sizing self-hosted-runner"
+)
+"""Words that hyphens join, with a word for a machine in them, that name none."""
+_CASE = regex(r"(?!CVE|GHSA|ISO|PEP|RFC|ROCM|SWDEV|UTF)[A-Z]{2,5}\d?(?:-[A-Z]{2,5})?-(?:\d{4}-)?\d{4,8}(?:-\w{1,4})?")
+_PADDED = regex(r"[A-Za-z][A-Za-z0-9-]*-0\d")
+
+
+def _compounds(text: str) -> Iterator[Place]:
+    """Numbers of cases, and machines that are called by words of the field: `CS-4471-90833`, `mi-node-02`, `plum-prod`."""
+    return ((*m.span(), "compound") for m in _HYPHENED.finditer(text) if _names_one(m[0]))
+
+
+@lru_cache(MOST)
+def _names_one(compound: str) -> bool:
+    low = compound.casefold()
+    if _CASE.fullmatch(compound) or _PADDED.fullmatch(compound):
+        return True
+    parts = low.rstrip("0123456789").rstrip("-").split("-")
+    return (
+        len(parts) > 1
+        and not _MACHINES.isdisjoint(parts)
+        and "-".join(parts) not in _NO_MACHINES
+        and all(map(str.isascii, parts))
+    )
+
+
+_WHERE = regex(
+    r"(?<![\w-])(on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
+    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
+    re.M,
+)
+
+
+def _in_sentences(text: str) -> Iterator[Place]:
+    """Lower-case words for a machine or a login, where a sentence names one: `it hangs on eagle, and is fine`."""
+    return ((*m.span(2), "host") for m in _WHERE.finditer(text) if _may_name(m[2], m[1]))
+
+
+def _may_name(name: str, preposition: str) -> bool:
+    if name.endswith(("ing", "ed")) or not distinctive(name) or anonymous("host", name):
+        return False
+    return known_to(name) < (SPOKEN if preposition in ("by", "at", "from", "via") else FIELD)
+
+
+_FOLDER = regex(r"(?:[/\\]|(?<!>)_)((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])\w{2,60})(?=[/\\.]|\s|[\"'`:;,)]|$)", re.M)
+
+
+def _folders(text: str) -> Iterator[Place]:
+    """Folders and files that are named in Chinese, Japanese or Korean."""
+    return ((*m.span(1), "word") for m in _FOLDER.finditer(text)) if not text.isascii() else iter(())
+
+
+_URL_HOST = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
+
+
+def _hosts(text: str) -> Iterator[Place]:
+    return ((*host.span(1), "host") for host in _URL_HOST.finditer(text) if not _is_public(host[1]))
+
+
+@lru_cache(MOST)
+def _is_public(host: str) -> bool:
+    """Whether the host of an address is one that everybody uses, or no name."""
+    low = host.casefold()
+    if "." not in low:
+        return known_to(low) == FIELD or low in known().accounts
+    return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
+
+
+_DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
+_FILES = wordset("py sh md so rs js ts cc hh pl db pt gz xz ps ko id in is it at me to my no co")
+_RIGHT = regex(r"(?:[\w.-]*\w)?")
+
+
+def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole name of the host that a word is part of: what is left of one would be taken for another."""
+    first = start
+    while first > max(0, start - 200) and (text[first - 1].isalnum() or text[first - 1] in "_.-"):
+        first -= 1
+    while text[first] in "._-":
+        first += 1
+    name = text[first:start] + _RIGHT.match(text, start, end + 200)[0]  # type: ignore[index]
+    labels = name.rstrip(".-").split(".")
+    is_file = len(labels) == 2 and labels[-1] in _FILES
+    if len(labels) > 1 and all(labels) and _DOMAIN.fullmatch(labels[-1]) and not is_file and "_" not in labels[0][:1]:
+        return first, first + len(".".join(labels))
+    return start, end
+
+
 class _Taken:
     """Places that are replaced anyway."""
 
     def __init__(self, found: Sequence[Found]) -> None:
-        spans = sorted((f.start, f.end) for f in found)
         self._starts: list[int] = []
         self._ends: list[int] = []
-        for start, end in spans:
+        for start, end in sorted((f.start, f.end) for f in found):
             if self._ends and start <= self._ends[-1]:
                 self._ends[-1] = max(end, self._ends[-1])
             else:

@@ -1,21 +1,58 @@
-"""Whether a run of letters and digits is made of known words: of the field, of a language, or a spelling of one of these."""
+"""Is a run of letters and digits made of known words? Words of the field may be parts of identifiers, words of languages may not."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain
+from functools import cache, lru_cache
+from pathlib import Path
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import field_words, spoken_words, words
-from rocm_doctor.redaction.products import SHAPE
+
+
+def wordset(words: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(words.split())
+
 
 RUN = regex(r"[^\W_]+")
-INFLECTIONS = ("s", "ed", "ing", "er", "d")
-"""Ends of English words whose stem is known. The vocabulary leaves such words out."""
+SPOKEN, FIELD = 1, 2
+"""Who knows a word: a language alone, or the field too."""
+INFLECTIONS = ("s", "ed", "ing", "er", "d", "ly", "es", "ers", "ings", "able")
+"""Ends of English words whose stem is known. The lists leave such words out."""
+LONGEST = 300
+"""Letters and digits of a run that may be known: a longer one is encoded data."""
+MOST = 100_000
+"""Runs whose answer is kept."""
+_MOST_PARTS = 16
 _OTHER_SCRIPT = regex(r"[\u0e00-\u0e7f\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
 """Scripts that write no spaces, or no capitals: a run of them is a sentence as often as a name."""
-MOST = 100_000
+_SHAPE = regex(
+    r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
+    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+"
+    r"|g[0-9a-f]{6,12}|d20\d{6}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn|mei)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,10}"
+    r"|(?:\d+d)?\d+h\d+m(?:\d+s)?|\d+d\d+h|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}"
+    r"|miopen\w*|gemm(?:fwd|bwd|wrw)\w*|conv(?:asm|bin|ck|direct|hip|mp|ocl)[a-z]*\d\w*|[nkcghwyx]{4,5}",
+    re.I,
+)
+"""Sizes, targets, builds, addresses of memory, interfaces: a number with a few letters."""
+_PIECES = regex(r"\d+|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
+
+
+@cache
+def _list(name: str) -> frozenset[str]:
+    """The words of one of the lists beside this file."""
+    return wordset(Path(__file__).with_name(f"{name}.txt").read_text("utf-8"))
+
+
+def field_words() -> frozenset[str]:
+    """Words of the field and of its software, and the English that reports are written in."""
+    return _list("field")
+
+
+def common_words() -> frozenset[str]:
+    """Further words of English, and the commonest of other languages. What is in neither list may be a name."""
+    return _list("common")
 
 
 def runs(text: str, *between: int) -> set[str]:
@@ -33,19 +70,9 @@ def pieces(run: str) -> list[str]:
     return [run] if run.islower() and run.isalpha() else _PIECES.findall(run)
 
 
-_PIECES = regex(r"\d+|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
-
-
 def is_known(run: str, joined: bool = False) -> bool:
     """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
     return known_to(run) >= (FIELD if joined else SPOKEN)
-
-
-SPOKEN, FIELD = 1, 2
-LONGEST = 300
-"""Letters and digits of a run that may be known: a longer one is encoded data."""
-_MOST_PARTS = 16
-"""Parts of a run that may be the name of a function or a class."""
 
 
 @lru_cache(MOST)
@@ -56,14 +83,12 @@ def known_to(run: str) -> int:
     if len(run) > LONGEST:
         return 0
     whole = _word_of(run.casefold())
-    if whole == FIELD or SHAPE.fullmatch(run):
+    if whole == FIELD or _SHAPE.fullmatch(run):
         return FIELD
     parts = pieces(run)
-    if len(parts) > _MOST_PARTS:
+    if not 1 < len(parts) <= _MOST_PARTS:
         return whole
-    if len(parts) == 1:
-        return FIELD if not whole and _is_joint(run.casefold()) else whole
-    if not run.islower() and (_is_class(parts) or _is_function(parts)):
+    if not run.islower() and _is_identifier(parts):
         return FIELD
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
@@ -71,138 +96,40 @@ def known_to(run: str) -> int:
     return FIELD if all(p.isdigit() or len(p) == 1 or _word_of(p.casefold()) == FIELD for p in parts) else whole
 
 
-_CLASSES = frozenset((
-    "adapter", "attention", "backend", "backward", "block", "builder", "cache", "callback", "cell", "config", "context", "conv", "dataset", "decoder", "embedder", "embedding",
-    "embeddings", "encoder", "engine", "error", "exception", "executor", "extractor", "factory", "filter", "forward", "function", "generation", "generator", "handler", "head",
-    "helper", "impl", "info", "input", "kernel", "layer", "layers", "linear", "lm", "loader", "loss", "manager", "mapping", "method", "mixin", "mlp", "mode", "model", "module", "norm",
-    "op", "optimizer", "options", "output", "parameter", "params", "parser", "pass", "pipeline", "plugin", "policy", "process", "processor", "projection", "provider", "proxy",
-    "quantizer", "reader", "registry", "request", "runner", "sampler", "scheduler", "seq", "state", "stats", "strategy", "stream", "task", "tensor", "tokenizer", "trainer", "transform",
-    "transformer", "type", "utils", "warning", "weight", "weights", "worker", "wrapper", "writer",
-))  # fmt: skip
-"""What the classes of a program are, by the last words of their names."""
-
-
-def _is_class(parts: Sequence[str]) -> bool:
-    """Whether the parts of a word are those of a class: `Triton`, `Int`, `8`, `Scaled`, `MM`, `Linear`, `Kernel`. Its words are known, in capitals."""
-    named = [p for p in parts if len(p) > 1 and not p.isdigit()]
-    if (
-        sum(len(p) > 2 for p in named) < 2
-        or not all(p[0].isupper() for p in named)
-        or not _CLASSES & {p.casefold() for p in named[-2:]}
-    ):
-        return False
-    held = [_word_of(p.casefold()) for p in named]
-    return all(held) and (len(named) > 2 or FIELD in held)
-
-
-def _is_function(parts: Sequence[str]) -> bool:
-    """Whether the parts of a word are those of a function: `hip`, `Device`, `Malloc`, `Finegrained`. One of four may be unknown."""
-    named = [p for p in parts if not p.isdigit()]
-    if len(named) < 3 or not named[0].islower() or not all(p[0].isupper() for p in named[1:]):
+def _is_identifier(parts: Sequence[str]) -> bool:
+    """Whether the parts of a word are those of a function or a class: `hip`, `Device`, `Malloc`, `Finegrained`. One of four may be unknown."""
+    named = [p for p in parts if len(p) > 2 and p.isalpha()]
+    if len(named) < 3 or not all(p[0].isupper() for p in named[1:]):
         return False
     strange = sum(_word_of(p.casefold()) < FIELD for p in named)
-    return 4 * strange <= len(named) and _word_of(named[0]) == FIELD
-
-
-_STEMS = (
-    "alloc", "amd", "args", "async", "attn", "bfloat", "blas", "ckpt", "backend", "conda", "config", "cuda", "devices", "diffusion", "docker", "dtype", "gemm", "gpu", "info", "init", "jupyter", "linux", "llama", "llm", "lora",
-    "nvidia", "nvme", "onnx", "popen", "proc", "ptr", "pytorch", "quant", "rocm", "runtime", "tensor", "torch", "triton", "tunable", "vram", "watchdog", "webui",
-)  # fmt: skip
-"""Words of the field that are no part of a name. Words that are joined to one without a sign are those of a program: `pytorchrocm`."""
-
-
-@lru_cache(MOST)
-def _is_joint(word: str) -> bool:
-    if not 7 < len(word) < _LONGEST or not word.isascii():
-        return False
-    return any(_is_rest(word.removeprefix(stem)) or _is_rest(word.removesuffix(stem)) for stem in _STEMS if stem in word)
-
-
-def _is_rest(word: str) -> bool:
-    """Whether what is left of a word is a common word of the field. `words` has those of reports; other lists have syllables of names."""
-    return word in _SHORT or (len(word) > 2 and (word in words() or word in _STEMS))
-
-
-_SHORT = frozenset(("ai", "dl", "in", "is", "ml", "my", "n", "no", "on", "re", "sd", "un"))
+    return 4 * strange <= len(named) and _word_of(named[0].casefold()) == FIELD
 
 
 def _word_of(word: str) -> int:
     """Who knows this word, or its stem."""
-    forms = [word]
-    if word.endswith(INFLECTIONS):
-        forms += [word[: -len(end)] for end in INFLECTIONS if word.endswith(end)]
+    forms = [word, *(word[: -len(end)] for end in INFLECTIONS if word.endswith(end))]
     if len(word) == 2 or not field_words().isdisjoint(forms):
         return FIELD
-    return 0 if spoken_words().isdisjoint(forms) else SPOKEN
+    return 0 if common_words().isdisjoint(forms) else SPOKEN
 
 
-_PREFIXES_OF_WORDS = regex(r"(?:un|re|mis|de|dis|non|pre|over|under|sub|auto|multi|inter|co|super|semi|anti)(?=[a-z]{5})")
-_SUFFIXES_OF_WORDS = ("ly", "ness", "ment", "able", "al", "y", "es", "ers", "ings", "ity", "ful", "less", "ation", "ations")
-_OF_NO_NAME = (
-    "ation", "ations", "ment", "ments", "ness", "able", "ably", "ible", "ility", "ously", "ively", "ically", "ization", "isation", "izing", "ising", "ized", "ised", "ingly",
-    "edly", "ology", "ularly", "ential", "entially", "ionally", "istic", "itive", "ative", "ecture", "ograph", "ographic", "ometer",
-)  # fmt: skip
-"""Ends of long words that no one is called by."""
-_BRITISH = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("ll", "l"), ("tre", "ter"), ("ae", "e"), ("ogue", "og"))
+_WORD = regex(r"(?<![^\s(\"'\u00bf\u00a1])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?=[\s.,:;!?)\"']|$)")
+_ENGLISH = wordset(
+    "the a an is are was my i it this that with when on in and not but to of for from at after does do have has how why what which same both if as by be can or we you"
+)
+FUNCTION_WORDS = wordset(
+    "der die das den dem ein eine einen ist nicht mit ich und auf bei wenn mein meine aber auch nach wie von zu im wird hat habe kann noch nur f\u00fcr oder es sie wir soll unser dein"
+    " le la les est pas avec je et sur quand mon ma des du un une que pour dans ne plus \u00e7a ai au en ce par el los las con mi cuando se lo del una por no al pero como sin ya me hay y"
+    " il di che non per sono ho mio pi\u00f9 gli della nel o os um uma n\u00e3o com meu quando do da em \u00e9 para mas na de het een niet met ik op bij als mijn van voor dat te maar"
+    " nie jest si\u0119 z w i \u017ce po ale mam jak przy od \u0438 \u0432 \u043d\u0435 \u043d\u0430 \u044f \u0441 \u0447\u0442\u043e \u043a\u0430\u043a \u0443 \u043f\u0440\u0438 \u043f\u043e \u044d\u0442\u043e \u043d\u043e \u0437\u0430 \u0438\u0437 och att det som p\u00e5 \u00e4r inte jag med f\u00f6r av men har"
+    " ve bir bu i\u00e7in ile \u00e7ok ama v je s jsem ja on ei ett\u00e4 kun mutta minha nosso seu sua"
+)
+"""Of German, French, Spanish, Italian, Portuguese and others."""
 
 
-def is_variant(word: str) -> bool:
-    """Whether a word is made of a known one: with a syllable before or behind it (`unticked`), or in British spelling (`honoured`).
-
-    >>> is_variant("deselected"), is_variant("virtualised"), is_variant("wombex")
-    (True, True, False)
-    """
-    if len(word) < 6 or not word.isascii():
-        return False
-    if len(word) > 7 and word.endswith(_OF_NO_NAME):
-        return True
-    forms = {word.replace(british, american) for british, american in _BRITISH if british in word}
-    if prefix := _PREFIXES_OF_WORDS.match(word):
-        forms.add(word[prefix.end() :])
-    for form in (word, *forms):
-        forms |= {
-            form[: -len(end)] for end in (*INFLECTIONS, *_SUFFIXES_OF_WORDS) if form.endswith(end) and len(form) - len(end) > 4
-        }
-        forms |= {
-            form[: -len(end)] + "e" for end in ("ing", "able", "ation", "ity") if form.endswith(end) and len(form) - len(end) > 3
-        }
-    return any(len(form) > 4 and (form in field_words() or form in spoken_words()) for form in forms - {word})
-
-
-MOST_MISTAKES = 300
-"""Unknown words of a text among which misspelt ones are looked for: more are no prose."""
-_LEAST, _LONGEST = 7, 30
-"""Letters of a word that may be a misspelt one: of shorter ones too many are names, and no longer one is a word of a language."""
-
-
-_OF_A_DERIVED = ("ation", "ations", "ization", "isation", "ically", "ability", "ibility", "ology", "ively", "ously", "ingly")
-_OF_A_PREFIX = ("un", "mis", "dis", "non", "pre", "auto", "multi", "anti", "semi", "sub")
-
-
-def is_derived(word: str) -> bool:
-    """Whether a word with a capital is a derivation that no name looks like: `Preauthentication`, `Disassembly`."""
-    low = word.casefold()
-    return (
-        len(word) > 7
-        and word.isalpha()
-        and word[1:].islower()
-        and (low.endswith(_OF_A_DERIVED) or (low.startswith(_OF_A_PREFIX) and is_variant(low)))
-    )
-
-
-def is_misspelt(word: str) -> bool:
-    """Whether two letters changed places, or one is doubled, single or missing, in a word that people write in reports.
-
-    >>> is_misspelt("unexpectdly"), is_misspelt("comparision"), is_misspelt("wombexley")
-    (True, True, False)
-    """
-    if not _LEAST <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha():
-        return False
-    places = range(1, len(word))
-    swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1])
-    without = (word[:at] + word[at + 1 :] for at in places)
-    with_one = (word[:at] + letter + word[at:] for at in places for letter in _LETTERS)
-    return any(form in field_words() for form in chain(swapped, without, with_one))
-
-
-_LETTERS = "etaoinsrlhdcumpgfbyvwkxjqz"
+@lru_cache(100)
+def is_foreign_sentence(line: str) -> bool:
+    """Whether a line is a sentence of another language than English, by its small words."""
+    said = [word.casefold() for word in _WORD.findall(line)]
+    foreign = sum(word in FUNCTION_WORDS for word in said)
+    return len(said) > 3 and foreign > 1 and foreign > sum(word in _ENGLISH for word in said)

@@ -1,0 +1,136 @@
+"""Values behind a label, in any language: a person, a company, an address, a telephone, a number of a register; and names beside a title,
+a word for a company or below a closing, in scripts without capitals. labels.json has the labels and these words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction.rules import Found
+
+_STOP = '\n<>",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013'
+_VALUES = {
+    "user": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
+    "account": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
+    "place": regex(r"[^\s<>\"'][^\n<>|\"\[\]{}=\u00b7\u2022\u2014]{4,100}"),
+}
+_SIGN = regex(r"[:\uff1a](?<![\d:/\\].)[\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
+_NUMBER = regex(
+    r"[\"'.*\u05f3:\uff1a=# \t\u00a0](?<=[^\W\d_].)[\"'.*\u05f3:\uff1a=# \t\u00a0]{0,8}"
+    r"(?:(?P<phone>\+?[(\d][\d ()./\u00a0\u202f-]{5,22}\d(?![\w:]|[.,]\d))|(?P<serial>(?=[^\n\d]{0,4}\d)[A-Z]{0,4}[.-]?\d[\dA-Z ./-]{4,22}[\dA-Z](?!\w)))"
+)
+_LABEL = 48
+"""Characters of a label, at most."""
+_BULLETS = "-*\u2022\u00b7(|>.#\"'{,;/"
+_DIGITS = regex(r"\d")
+_QUAD = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
+_GROUPED = regex(r"\d[ ()./\u00a0\u202f-]{1,3}\d|[+0]\d{7}")
+
+
+class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of labels.json: labels by what they announce, and words before and behind a name."""
+
+    sources: tuple[str, ...]
+    labels: dict[str, tuple[str, ...]]
+    titles: tuple[str, ...]
+    companies_before: tuple[str, ...]
+    companies_behind: tuple[str, ...]
+    titles_behind: tuple[str, ...]
+    closings: tuple[str, ...]
+
+
+@cache
+def _known() -> Labels:
+    return msgspec.json.decode(Path(__file__).with_name("labels.json").read_bytes(), type=Labels)
+
+
+@cache
+def _by_last_word() -> dict[str, list[tuple[str, str]]]:
+    """The labels, and what each announces, by their last words."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for kind, labels in _known().labels.items():
+        for label in map(str.casefold, labels):
+            found.setdefault(label.split()[-1], []).append((label, kind))
+    return found
+
+
+def _announced(text: str, end: int) -> list[str]:
+    """The kinds that the label before `end` announces."""
+    before = text[max(0, end - _LABEL) : end].rstrip(" \t\"'*.\u05f3")
+    last = before[max(before.rfind(" "), before.rfind("\n")) + 1 :].casefold().lstrip(_BULLETS)
+    low = before.casefold()
+    ends = ((kind, low[: -len(label)]) for label, kind in _by_last_word().get(last, ()) if low.endswith(label))
+    return [kind for kind, rest in ends if not rest[-1:].isalnum()]
+
+
+def _is_value(kind: str, value: str) -> bool:
+    """Whether a labelled value is what its label announces, and not what a program prints behind the same word."""
+    digits = len(_DIGITS.findall(value))
+    if kind == "phone":
+        return 7 <= digits <= 15 and _GROUPED.search(value) is not None and not _QUAD.fullmatch(value)
+    if kind == "serial":
+        return digits >= 6
+    if kind == "place":
+        return (
+            any(map(str.isalpha, value))
+            and " " in value
+            and bool(digits)
+            and not value.startswith(("0x", "http", "/", "-"))
+            and not _QUAD.match(value)
+        )
+    words = value.split()
+    return len(words) <= 6 and all(w[0] != w[0].lower() or not w[0].isascii() for w in words)
+
+
+def labelled(text: str) -> Iterator[Found]:
+    """What labels announce: values behind a colon, and numbers behind their word with a colon or without."""
+    for sign in _SIGN.finditer(text):
+        for kind in _announced(text, sign.start()):
+            if kind in _VALUES and (match := _VALUES[kind].match(text, sign.end())):
+                yield from _value(kind, match[0], sign.end())
+    for match in _NUMBER.finditer(text):
+        for kind in _announced(text, match.start()):
+            value = match["phone"] or (kind == "serial" and match["serial"])
+            if kind in ("phone", "serial") and value:
+                yield from _value(kind, value, match.end() - len(value))
+
+    if not text.isascii():
+        for kind, pattern in _beside():
+            yield from (Found(*m.span("value"), kind, learn=kind == "user") for m in pattern.finditer(text))
+
+
+_MARKED = "\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff\u200c\u200d"
+"""Scripts without capitals whose vowels are marks, which are no letters to a regular expression."""
+_OTHER_WORD = rf"[{_MARKED}\uac00-\ud7a3]['\"\u05f3\u05f4{_MARKED}\uac00-\ud7a3-]{{0,40}}"
+_HAN = r"[\u3400-\u9fff]{1,4}[ \u3000]?[\u3040-\u30ff\u3400-\u9fff]{1,4}"
+_LATIN_NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]{1,30}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{1,30}){1,3}"
+
+
+@cache
+def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    known, edge, end = _known(), rf"(?<![\w{_MARKED}])", rf"(?![\w{_MARKED}])"
+    names = rf"{_OTHER_WORD}(?: {_OTHER_WORD}){{0,3}}"
+    return (
+        ("user", regex(rf"{edge}(?:{_any(known.titles)}) ?(?P<value>(?<=[ .\u0e00-\u0e7f]){_OTHER_WORD}(?: {_OTHER_WORD})?)")),
+        ("user", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,4}}) (?:(?:{_any(known.titles_behind)})\ub2d8?|\ub4dc\ub9bc|\uc62c\ub9bc)")),
+        ("account", regex(rf"{edge}(?P<value>(?:{_any(known.companies_before)}) ?{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}})")),
+        ("account", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}}? ?(?:{_any(known.companies_behind)})){end}")),
+        ("user", regex(rf"^[ \t>]*(?:{_any(known.closings)})[^\n]{{0,40}}\n{{1,3}}[ \t>]*(?P<value>{names}|{_HAN})[ \t]*(?=$|[/|,(\u00b7])", re.M | re.I)),
+        ("user", regex(rf"{_LATIN_NAME} ?[(/\uff08] ?(?P<value>{names}|{_HAN})(?=[ )\uff09,\n]|$)", re.M)),
+        ("user", regex(rf"(?:{names}|{_HAN}) ?[(/\uff08] ?(?P<value>{_LATIN_NAME})(?=[ )\uff09,\n]|$)", re.M)),
+    )  # fmt: skip
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+def _value(kind: str, value: str, start: int) -> Iterator[Found]:
+    value = value.rstrip(" \t\r.,;('\u060c")
+    if _is_value(kind, value):
+        yield Found(start, start + len(value), kind, learn=kind in ("user", "account"))
