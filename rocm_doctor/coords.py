@@ -194,12 +194,12 @@ COORDS: dict[str, Coord] = {
         "verdict on a figure or a group of them (matmul, memory, copies, attention-passes): slow, as-expected, cannot-tell",
     ),
     # what a text says beside its tool output
-    "program.version": Coord("version", "version of the program that the text is about"),
     "said.install": Coord("list", "install commands that the text says were run"),
     "said.groups": Coord("list", "groups that the text says the user is in"),
     "said.works.root": Coord("flag", "the text says that it works for root"),
     "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
+    "said.release": Coord("version", "version of the program that the text is about"),
     "said.program": Coord("word", "program of the catalog that the text is about"),
     "said.prerelease": Coord("flag", "the program that the text is about is a beta, a release candidate or a nightly"),
     "said.earlier": Coord(

@@ -103,3 +103,21 @@ def test_an_override_that_is_set_is_not_advised_again() -> None:
 )  # fmt: skip
 def test_a_line_that_decides_alone_is_known(text: str, row: str) -> None:
     assert row in [f.row for f in judged(text).findings]
+
+
+def test_a_word_behind_set_as_is_no_value() -> None:
+    report = judged("Radeon 780M, Linux. HSA_OVERRIDE_GFX_VERSION is set as before, and Ollama runs on the CPU.")
+    assert report.snapshot.get("env.HSA_OVERRIDE_GFX_VERSION").value != "before"
+
+
+def test_with_zluda_a_cuda_torch_is_right() -> None:
+    report = judged(
+        "SD.Next on Windows with ZLUDA, RX 6800 XT. Since today: Found no NVIDIA driver on your system. Adrenalin 25.3.1"
+    )
+    assert next(f for f in report.findings if f.leads).id == "version.driver-mismatch"
+
+
+def test_a_hypothesis_changes_nothing_on_another_machine() -> None:
+    for text in ("RX 570, Ubuntu. Stable Diffusion worked yesterday, today it does not.", "LM Studio crashes with my RX 6600."):
+        lead = next((f for f in judged(text).findings if f.leads and f.confidence == "low"), None)
+        assert lead is None or all(c.effect == "reads" or c.text.startswith(("export", "unset")) for c in lead.commands)

@@ -20,7 +20,7 @@ from rocm_doctor.rules.logs import Logs
 def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
     """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own.
 
-    A guess from words alone gives only commands that read: a wrong change costs more than a right one helps.
+    A hypothesis on another machine's text changes nothing there: a wrong change costs more than a right one helps.
     """
     made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
     symptom = symptom_cure(snapshot, logs, matrix)
@@ -31,7 +31,10 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
         made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
     if kind in ("machine", "smoke"):
         made = [without_build(one, _target(one, snapshot), matrix) for one in made]
-    return [_keep_reading_commands(one) if one.origin == GUESS else one for one in made]
+    return [
+        _keep_harmless_commands(one) if one.origin == GUESS or (one.confidence == "low" and kind == "capture") else one
+        for one in made
+    ]
 
 
 def _with_update(one: Finding, values: Values) -> Finding:
@@ -40,14 +43,17 @@ def _with_update(one: Finding, values: Values) -> Finding:
     return msgspec.structs.replace(one, advice=" ".join([one.advice, *(values.words(cure.do) for cure in cures)]))
 
 
-def _keep_reading_commands(one: Finding) -> Finding:
-    return msgspec.structs.replace(one, commands=tuple(c for c in one.commands if c.effect == "reads"))
+def _keep_harmless_commands(one: Finding) -> Finding:
+    """The hypothesis with commands that read; one of a row or a person's words keeps those that set a variable for one shell, too."""
+    kept = [c for c in one.commands if c.effect == "reads" or (one.origin != GUESS and c.text.startswith(_IN_THE_SHELL))]
+    return msgspec.structs.replace(one, commands=tuple(kept))
 
 
 QUESTION = "question"
 """What a cure is for that answers a question."""
 SYMPTOM = "symptom"
 """What a cure is for that names what helps most often against a symptom in a program, where the cause is a guess."""
+_IN_THE_SHELL = ("export ", "unset ", "rocm-doctor ")
 UPDATE = "program"
 """What a cure is for that says how the program of a text is updated, behind a guess."""
 _SYSTEM = ("access.permission", "access.container", "access.kfd", "access.driver", "access.wsl", "platform.pcie", "platform.iommu",

@@ -70,8 +70,10 @@ def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
 
 
 def without_python(commands: Iterable[Command]) -> tuple[Command, ...]:
-    """The commands that do not run Python or its installers."""
-    return tuple(one for one in commands if one.text.partition(" ")[0] not in _OF_PYTHON)
+    """The commands that do not run Python, its installers, or the smoke test in Python."""
+    return tuple(
+        one for one in commands if one.text.partition(" ")[0] not in _OF_PYTHON and not one.text.startswith("rocm-doctor smoke")
+    )
 
 
 def examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:

@@ -36,6 +36,8 @@ _REMOVED = regex(
 _SPOKEN = regex(
     r"(?<![\w$])" + NAME + r"(?:\s+(?:is |was |variable )?set (?:to|at|as)|\s+(?:to|as))\s+[\"']?([\w.:,/-]{1,60})", re.I
 )
+_VALUE = regex(r"[\d/:]|^(?:true|false|on|off|yes|no|all|none)\b", re.I)
+"""What a variable is set to, and no word of the sentence (`set as before`)."""
 _SETTING = regex(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
 
 
@@ -63,7 +65,7 @@ def _variables(result: ProbeResult, sentence: Sentence) -> None:
     for found in _SPOKEN.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
         stated = not _TRIED.search(text) and ("set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before))
-        if stated and found.group(1).isupper() and not _REMOVED.search(before):
+        if stated and _VALUE.search(found.group(2)) and found.group(1).isupper() and not _REMOVED.search(before):
             result.record(f"env.{found.group(1)}", found.group(2).rstrip(".,"), sentence.reading)
     names = list(_NAMES.finditer(text))
     denied = _IS_NOT_SET.search(text)

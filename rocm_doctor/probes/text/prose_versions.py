@@ -107,7 +107,7 @@ class StatedVersion(NamedTuple):
 
 def record_versions(result: ProbeResult, text: Sequence[Sentence], program: Found | None = None) -> None:
     """Each subject's version in use; said.works.<name>, said.broken.<name>, said.earlier and said.updated where the text compares."""
-    of_program = Subject("program.version", PROGRAM, program.version) if program else None
+    of_program = Subject("said.release", PROGRAM, program.version) if program else None
     if program:
         result.record("said.program", program.program.key, program.sentence.reading)
     stated = list(_stated(text, of_program))
@@ -124,7 +124,7 @@ def record_versions(result: ProbeResult, text: Sequence[Sentence], program: Foun
                 current.version.removeprefix("20") if fact == "driver.windows" else current.version,
                 current.sentence.reading,
             )
-            if fact == "program.version" and _PRERELEASE.search(current.version):
+            if fact == "said.release" and _PRERELEASE.search(current.version):
                 result.record("said.prerelease", True, current.sentence.reading)
         elif all(s.stance in ("works", "past") for s in of_it):
             candidates = tuple(dict.fromkeys(s.version for s in of_it))
