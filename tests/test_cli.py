@@ -10,15 +10,17 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 from called import called as run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocm_doctor.cli import COMMANDS
+from rocm_doctor.cli import COMMANDS, cli
 from rocm_doctor.cli.common import exit_code
 from rocm_doctor.model import Finding, Report, Snapshot
 
@@ -235,3 +237,24 @@ def test_an_output_that_is_standard_output_keeps_what_others_wrote(tmp_path: Pat
     assert log.read_text(encoding="utf-8").startswith("before\n")
     assert "ready to train" in log.read_text(encoding="utf-8")
     assert not (tmp_path / "-").exists()
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield from commands(found, f"{path}{name} ") if isinstance(found, click.Group) else [(f"{path}{name}", found)]
+
+
+def test_the_same_flag_means_the_same_on_every_command() -> None:
+    """A format goes with a file to write; --gpu names a target and --os a system; --python is spelled alike."""
+    for name, command in commands(cli):
+        flags = {flag: one for one in command.params for flag in one.opts}
+        assert ("--format" in flags) <= ("-o" in flags), name
+        if "--gpu" in flags:
+            assert flags["--gpu"].type.name == "text", name
+        if "--os" in flags:
+            assert getattr(flags["--os"].type, "choices", None) == ("linux", "windows", "wsl"), name
+        if "--verbose" in flags:
+            assert "-v" in flags, name

@@ -57,7 +57,7 @@ RESULT = '{"kind":"header","device":"cpu"}\n{"kind":"result","stage":"peft","sta
 def test_a_failure_is_judged_and_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", RESULT))
     limits = ("--memory-limit", "512", "--stage-limit", "9")
-    done = run("--device", "cpu", "--stage", "peft", *limits, "--gpu", "1", "--python", sys.executable)
+    done = run("--device", "cpu", "--stage", "peft", *limits, "--gpu-index", "1", "--python", sys.executable)
     assert done.exit_code == 1
     assert "version.package-mismatch" in done.stdout
     assert asked["stages"] == ("peft",)

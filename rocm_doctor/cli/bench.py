@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.bench import causes, html, runner, text
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, python_option, width, write_file
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, width
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
@@ -25,7 +25,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 50 s.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
-@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
+@click.option(
+    "--gpu-index", "gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]"
+)
 @python_option
 @click.option(
     "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
@@ -53,7 +55,7 @@ def command(
         click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
     judged = judge.judged(measured, matrix, earlier, str(compare or ""))
     report = causes.explained(judged, matrix, beside(judged, python))
-    deliver(rendered(report, form, output), output)
+    print_page(rendered(report, form, output), output)
     if report.interrupted:
         sys.exit(130)
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
@@ -89,11 +91,3 @@ def rendered(report: BenchReport, format_: str, output: Path | None) -> str:
     if format_ == "text":
         return text.page(report, width(output is not None)) + "\n"
     return text.markdown(report) if format_ == "markdown" else html.page(report)
-
-
-def deliver(page: str, output: Path | None) -> None:
-    """Write the page to the file or to standard output."""
-    if output:
-        write_file(output, page.encode("utf-8"))
-    else:
-        click.echo(page.rstrip("\n"))

@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, load_matrix
+from rocm_doctor.cli.common import InputError, load_matrix, page_options, print_page
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.reports.json import read as read_report
@@ -20,10 +20,10 @@ from rocm_doctor.reports.json import read as read_report
 @click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@page_options("text", "json")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
-def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: bool) -> None:
+def command(before: Path, after: Path, form: str, output: Path | None, no_redact: bool, verbose: bool) -> None:
     """Compare two reports (--format json), also of `bench`, or bundles: what changed, and which change can explain a finding.
 
     Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
@@ -33,10 +33,8 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
     matrix = load_matrix(None, ())
     found = cleaned(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
-    if format_ == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
-    else:
-        click.echo(as_text(found, limit=10**6 if verbose else 15), nl=False)
+    as_json = msgspec.json.format(msgspec.json.encode(found), indent=1).decode() if form == "json" else ""
+    print_page(as_json or as_text(found, limit=10**6 if verbose else 15), output)
     sys.exit(1 if any(f.severity == "error" and not f.follows_from for f in found.new) else 0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.cli.common import FAIL_ON, InputError, write_file
+from rocm_doctor.cli.common import FAIL_ON, InputError, page_options, print_page, write_file
 from rocm_doctor.fleet.engines import ENGINES
 from rocm_doctor.fleet.formats import FORMATS, STATES
 
@@ -338,9 +338,9 @@ def files(name: str | None) -> None:
 @click.option("--python", help="Interpreter that has torch.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cpu: gloo. cuda: RCCL or NCCL.")
 @click.option("--limit", type=click.FloatRange(1), default=60, show_default=True, metavar="SECONDS", help="Time limit of a step.")
-@click.option("--format", "format_", type=click.Choice(("text", "json")), default="text", show_default=True)
+@page_options("text", "json")
 @click.option("--prelude", type=click.Path(exists=True, dir_okay=False), hidden=True)
-def across(nodes: int, rendezvous: str, python: str | None, format_: str, **options: Any) -> None:
+def across(nodes: int, rendezvous: str, python: str | None, form: str, output: Path | None, **options: Any) -> None:
     """Run collectives and exchanges over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
 
     A rank, a node or a pair that is slow or wrong is found by halving. Exit code 1 if there is one, or a rank died.
@@ -354,10 +354,9 @@ def across(nodes: int, rendezvous: str, python: str | None, format_: str, **opti
     found = run_across(nodes=nodes, rendezvous=rendezvous, python=interpreter(python), **options)
     if found is None:
         return
-    if format_ == "json":
-        import msgspec
+    import msgspec
 
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
-    else:
-        click.echo("\n".join(lines(found)))
+    print_page(
+        msgspec.json.format(msgspec.json.encode(found), indent=1).decode() if form == "json" else "\n".join(lines(found)), output
+    )
     sys.exit(0 if found.sound else 1)

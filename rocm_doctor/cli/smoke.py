@@ -19,7 +19,9 @@ from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, SERVERS, TABLES
 MIB = 1 << 20
 
 
-@click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --framework jax;  rocm-doctor smoke --stage bf16 --gpu 1")
+@click.command(
+    epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --framework jax;  rocm-doctor smoke --stage bf16 --gpu-index 1"
+)
 @click.option(
     "--framework",
     type=click.Choice(("auto", *FRAMEWORKS)),
@@ -42,7 +44,11 @@ MIB = 1 << 20
 @click.option("--stage", "stages", multiple=True, metavar="NAME", help="Only this stage; repeatable. --stage list shows them.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="ROCm GPUs are called cuda, too.")
 @click.option(
-    "--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by the framework's index. [default: every GPU]"
+    "--gpu-index",
+    "gpu",
+    type=click.IntRange(0),
+    metavar="INDEX",
+    help="Only this GPU, by the framework's index. [default: every GPU]",
 )
 @python_option
 @click.option(

@@ -12,8 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from rocm_doctor.cli.bench import deliver
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
 from rocm_doctor.cli.fit import FILE, size
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve
@@ -46,9 +45,8 @@ from rocm_doctor.tune.space import Choice, changes
 @click.option(
     "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
 )
-@click.option("--python", help="Measure with this interpreter's torch and transformers.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+@python_option
+@page_options("text", "json")
 def command(
     files: tuple[Path, ...],
     model: str | None,
@@ -63,7 +61,7 @@ def command(
     fix: bool,
     device: str,
     python: str | None,
-    format_: str,
+    form: str,
     output: Path | None,
 ) -> None:
     """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
@@ -85,7 +83,7 @@ def command(
     page = msgspec.json.format(
         msgspec.json.encode({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}), indent=1
     ).decode()
-    deliver(page + "\n" if format_ == "json" else text.page(answer) + "\n", output)
+    print_page(page if form == "json" else text.page(answer), output)
     if fix and files:
         new = rewritten(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)[1]
         files[0].write_text(new, encoding="utf-8")
