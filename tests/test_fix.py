@@ -105,6 +105,20 @@ def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one
     assert "constraint" in replaced.stderr + replaced.stdout
 
 
+def test_uv_builds_the_same_environment(venv: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uv = pytest.importorskip("uv", reason="uv is not installed")
+    before = contents(venv)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(Path(uv.find_uv_bin()).parent), os.environ["PATH"])))
+    for name, value in {"UV_OFFLINE": "1", "UV_FIND_LINKS": str(wheels), "UV_NO_CACHE": "1", "UV_NO_CONFIG": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(fix, "tool_here", lambda: "uv")
+    done = run(venv, "--apply")
+    have = environment(str(venv.parent / FOLDER)).versions()
+    assert (have["torch"], have["peft"], have["my-work"]) == ("2.9.1+rocm6.3", "0.21.2", "0.1"), done.output
+    assert "not carried over, as it could not be installed: gone==1" in done.output
+    assert contents(venv) == before
+
+
 @pytest.mark.slow
 def test_a_wheel_that_is_missing_leaves_nothing_behind(venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(venv)
