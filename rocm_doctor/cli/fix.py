@@ -19,7 +19,7 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import FOLDER, build, carried, interpreter_of, steps, swap, tool_here
-from rocm_doctor.plan.text import headline, in_the_way, text
+from rocm_doctor.plan.text import headline, in_the_way, text, undecided
 from rocm_doctor.sources.live.python import own_is_active
 
 
@@ -82,7 +82,7 @@ def _print(commands: list[Argv]) -> None:
 
 
 def _announce(plan: Plan, old: Environment, new: Path) -> None:
-    for line in in_the_way(plan):
+    for line in (*undecided(plan), *in_the_way(plan)):
         click.echo(line)
     click.echo(f"{headline(plan)}, in {new}")
     assert plan.best is not None

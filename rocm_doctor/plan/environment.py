@@ -28,6 +28,10 @@ print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "executable": s
 """
 
 
+_OF_ROCM = ("rocm-sdk-", "amd-torch-")
+"""Beginnings of the packages that a torch of AMD's index is made of."""
+
+
 class EnvironmentProblem(Exception):
     """There is no such environment, or a new one cannot be made; the text says why and what would help."""
 
@@ -68,7 +72,9 @@ class Environment(msgspec.Struct, frozen=True):
         """The packages to carry over: all but those that are replaced, and what torch alone brought."""
         known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
         of_torch = _closure(TORCH, known)
-        beside = {name: one for name, one in known.items() if name not in (*TORCH, "pip")}
+        beside = {
+            name: one for name, one in known.items() if name not in (*TORCH, "pip", "rocm") and not name.startswith(_OF_ROCM)
+        }
         stays = _closure([name for name in beside if name not in of_torch], beside) - {*map(canonicalize_name, replaced)}
         return [one for name, one in beside.items() if name in stays]
 

@@ -49,6 +49,13 @@ def in_the_way(plan: Plan) -> Iterator[str]:
         yield f"{one.name} {one.version} is in the way: {one.finding.title}; {instead}"
 
 
+def undecided(plan: Plan) -> Iterator[str]:
+    """What `check` leaves open of what is installed, before a stack that is known to work."""
+    if plan.report and plan.report.verdict == "undetermined":
+        yield from _wrap(f"What you have may work: {plan.report.summary}.", "", "  ")
+        yield "If it does not, this is known to work:"
+
+
 def upgrade(plan: Plan) -> str:
     """How to get a newer stack than the one that stays; empty where there is none."""
     other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
@@ -83,6 +90,7 @@ def _elsewhere(plan: Plan) -> Iterator[str]:
 
 def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
+    yield from undecided(plan)
     yield from (line for words in in_the_way(plan) for line in _wrap(words, "", "  "))
     yield from _wrap(headline(plan), "", "  ")
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
@@ -157,7 +165,7 @@ def _alternative(stack: Stack) -> Iterator[str]:
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from _wrap(headline(plan), "", "  ")
     for why, source, count in against(plan)[:REASONS]:
-        yield from _wrap(f"{count} of {len(plan.rejected)} builds: {why} ({source})", "  ", "      ")
+        yield from _wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:

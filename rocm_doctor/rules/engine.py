@@ -288,7 +288,16 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         and (f.subject == one.subject or not (f.subject and one.subject))
         and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
+    named += _without_code(one, ordered)
     return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
+
+
+def _without_code(one: Finding, ordered: Sequence[Finding]) -> list[int]:
+    """The finding that torch has no code for the GPU: what rows say of its kernels there counts only when it has."""
+    if not one.row or one.subject_kind != "gpu" or one.id.startswith(("arch.", "access.", "version.")):
+        return []
+    ids = ("arch.not-in-build", "arch.override-needed")
+    return [n for n, f in enumerate(ordered) if f.id in ids and f.subject == one.subject and f.confidence != "low"]
 
 
 def _after_of(diagnosis: str, matrix: Matrix) -> set[str]:
