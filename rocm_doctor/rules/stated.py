@@ -16,7 +16,7 @@ _DIAGNOSES = {
     "rocm": "version.rocm-regression",
     "torch": "version.torch-regression",
 }
-_TITLES = {"firmware": "linux-firmware", "kernel": "kernel", "driver": "display driver", "rocm": "ROCm", "torch": "torch"}
+_TITLES = {"firmware": "linux-firmware", "kernel": "kernel", "driver": "driver", "rocm": "ROCm", "torch": "torch"}
 _COMMON = ("kernel", "driver")
 """Parts whose title takes an article."""
 

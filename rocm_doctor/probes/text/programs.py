@@ -11,7 +11,7 @@ from rocm_doctor.probes.text.prose_text import Sentence
 
 _TITLE = 3
 """Times that a mention in the first sentence counts."""
-_VERSION = r"\d+\.\d+(?:\.\d+){0,2}(?:[-.]?(?:rc|beta|alpha|a|b)\.?\d+)?"
+_VERSION = r"\d+\.\d+(?:\.\d+){0,2}(?:[-.]?(?:rc|beta|alpha|a|b)\.?\d{1,3})?"
 _BETWEEN = (
     r"(?:[\s\"'(\[:@=/_-]|\b(?:version|release|runtime|engine|client|server|build|is|for amd|v)\b|\((?:windows|linux)\)){0,8}"
 )

@@ -91,7 +91,7 @@ _WORKS = regex(
     r"|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
     r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error|failure|crash|fault|hang|freeze|reset)(?:s|es)?"
     r"|without (?:any )?(?:crash|fail|hang|error|problem|issue)\w*"
-    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fix(?:ed|es)|solve[sd]"
+    r"|succe(?:ss\w*|eds?)|complete[sd]|finishe[sd]|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fix(?:ed|es)|solve[sd]"
     r"|resolve[sd]|cure[sd]|helps|helped|(?:is|are|was) gone|disappear(?:s|ed)|stable"
     r"|go(?:es)? away|went away|correct(?:ly)?)\b",
     re.I,

@@ -85,7 +85,8 @@ _UNAME = regex(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|p
     r"|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*|cachyos[\w-]*"
                     r"|x86_64|azure|aws|default|MANJARO|xanmod\d))(?![\w])")  # fmt: skip
 _FROM_TO = regex(
-    r"\bfrom\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", re.I
+    r"\bfrom\s+(?:\w+\s+){0,2}?(?:v|rocm-?|torch-?)?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?(?:v|rocm-?|torch-?)?(\d+\.\d+(?:\.\d+)?[\w.+]*)",
+    re.I,
 )
 _BARE = regex(
     r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running"
@@ -209,6 +210,7 @@ def _name_of(noun: str, program: Found | None) -> str:
 
 def _stated(text: Iterable[Sentence], program: Subject | None) -> Iterator[StatedVersion]:
     last: Subject | None = program
+    first: Subject | None = program
     for sentence in text:
         found = sorted(_named(sentence, program), key=lambda item: item[0])
         moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
@@ -221,7 +223,8 @@ def _stated(text: Iterable[Sentence], program: Subject | None) -> Iterator[State
             tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
             if tag:
                 yield StatedVersion(_WHEEL_SUBJECT, tag.group(1), side, sentence)
-        carried = found[-1][2] if found else last
+        first = first or (found[0][2] if found else None)
+        carried = found[-1][2] if found else last or first
         if carried is not None:
             yield from _bare(sentence, carried, [(start, end) for start, end, *_ in found])
         if sentence.text.strip():
@@ -266,6 +269,9 @@ _PULLED = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|
 _WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
 _ROCM_TAG = regex(r"\+rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)")
 _WHEEL_SUBJECT = Subject("torch.rocm", "rocm", regex("rocm"))
+_ROCM_SUBJECT = next(s for s in SUBJECTS if s.fact == "rocm.version")
+_NIGHTLY = regex(r"(?:a|rc)20\d{6}$")
+"""How only nightly builds of ROCm number their releases."""
 _KERNEL_SUBJECT = next(s for s in SUBJECTS if s.fact == "kernel")
 _WORDS = {
     "torch.version": ("torch",),
@@ -285,14 +291,26 @@ def _may_hold(subject: Subject, low: str) -> bool:
     return any(word in low for word in _WORDS[subject.fact])
 
 
+_STILL = regex(r"\b(?:persists?|still|same (?:issue|problem|error)|no (?:change|difference|luck)|did(?:n't| not) help)\b", re.I)
+
+
+def _moved(before: str, other: Subject) -> Subject:
+    """The subject that moves from one version to another: the last one that the words before name."""
+    nouns = [noun.lower().removesuffix("s").removeprefix("linux-") for noun in regex(rf"\b{_NOUN}s?\b", re.I).findall(before)]
+    named = next((_NOUNS[noun] for noun in reversed(nouns) if noun in _NOUNS), "")
+    return next((one for one in SUBJECTS if one.name == named and one.fact != "driver.version"), other)
+
+
 def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[StatedVersion]:
     """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) belong to the last subject. `from A to B`: A was before."""
     text = sentence.text
     for found in _FROM_TO.finditer(text):
+        of_move = _moved(text[: found.start()], subject)
         for group in (1, 2):
             if not any(s <= found.start(group) < e for s, e in taken):
                 taken.append(found.span(group))
-                yield StatedVersion(subject, found.group(group), "past" if group == 1 else "plain", sentence)
+                side: Stance = "maybe" if _STILL.search(text) else "past" if group == 1 else "plain"
+                yield StatedVersion(of_move, found.group(group), side, sentence)
     for found in _BARE.finditer(text):
         if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
             continue
@@ -300,7 +318,7 @@ def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) ->
         if kind in ("works", "broken", "past") or (
             kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])
         ):
-            yield StatedVersion(subject, found.group(1), kind, sentence)
+            yield StatedVersion(_ROCM_SUBJECT if _NIGHTLY.search(found.group(1)) else subject, found.group(1), kind, sentence)
 
 
 def record_packages(result: ProbeResult, text: Iterable[Sentence]) -> None:
