@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,9 @@ from called import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocm_doctor import pipeline
 from rocm_doctor.bounded.texts import lower
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
@@ -28,6 +32,7 @@ from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor, this_machine
 from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.sources.paste import cut
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
 NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: distinctive(n) and not anonymous("user", n))
@@ -497,3 +502,45 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
     withheld = [redactor.withheld[one.name] for one in large]
     assert withheld == sorted(set(withheld), reverse=True)
     assert redactor.replace(small.text) == "ssh <user-1>@<host-1>"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("git clone https://github.com/wombexkim/quozzlebox\nQuozzlebox fails", "Quozzlebox fails"),
+        ("docker run ghcr.io/x/Quozzleman:latest\nQuozzleman crashes", "Quozzleman crashes"),
+        ("FROM x/quozzle-nix-wombex:rocm6\nQuozzle-Nix-Wombex starts", "Quozzle-Nix-Wombex starts"),
+        (
+            "-m Quozzle3.6-35B-UD-Q5_K_XL.gguf\nit loads Quozzle3.6-35B-UD-Q5_K_XL from UD-Q5_K_XL",
+            "Quozzle3.6-35B-UD-Q5_K_XL from UD-Q5_K_XL",
+        ),
+        (
+            "conda list\nquozzle-cublas     13.1.1.3     pypi_0    pypi\nwombex    0.6.2    pypi_0\n",
+            "-cublas     13.1.1.3",
+        ),
+        ("the subnet is fine, on subnet, too", "on subnet, too"),
+    ],
+)
+def test_what_a_repository_an_image_a_model_or_a_list_of_packages_names_is_no_person(text: str, kept: str) -> None:
+    assert kept in Redactor().text(text)
+
+
+def test_a_pseudonym_is_read_whole_from_a_bundle_that_is_checked_again() -> None:
+    text = "*******\nAgent 2\n*******\n  Name:       gfx1100\n  Uuid:       GPU-<uuid-1>\n  Device Type:  GPU\n"
+    report = pipeline.judge(cut(text, "paste"), load())
+    assert "GPU-<uuid-1>" in msgspec.json.encode(report).decode()
+    shared = msgspec.json.encode(redact_report(report)).decode()
+    assert "<uuid-1>>" not in shared
+    assert not re.search(r"<uuid-1(?!>)", shared)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="reads the system's list of users")
+def test_the_login_is_known_where_no_variable_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    for name in ("USER", "LOGNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4711)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: pwd.struct_passwd(("wombexkim", "x", 4711, 4711, "", "/x", "/bin/sh")))
+    host, user, home = this_machine()
+    assert Redactor(host, user, home).text("video render wombexkim") == "video render <user-1>"

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.rules import Spans, disjoint
+from rocm_doctor.redaction.rules import Spans, disjoint, end_of_line
 
 _HEX = "0123456789abcdefABCDEF"
 
@@ -74,6 +74,9 @@ _PACKAGE_BEFORE = regex(
     r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s*[:=]?\s*\"?$"
 )
 """A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
+_ROW_BEFORE = regex(r"^[\s|#(]*[A-Za-z][\w.-]*[ \t|]+$")
+_ROW = regex(r"[\s|#(]*[A-Za-z][\w.-]*[ \t|]+v?\d+(?:\.\d+){1,2}(?![\w.]*\.\d)")
+"""A row of a list of packages: a name, and a version of two or three numbers."""
 _ADDRESS_BEFORE = regex(
     r"(?:(?:\b|_)(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
     re.I,
@@ -103,8 +106,18 @@ def _ipv4(text: str) -> Spans:
                 continue  # the first number of a version, and of few addresses
             if _UPGRADE.search(before) and not login:
                 continue
-            if private or login or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
+            named = _VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)
+            if private or login or not (named or _in_a_list(text, start, before)):
                 yield start, m.end()
+
+
+def _in_a_list(text: str, start: int, before: str) -> bool:
+    """Whether the number is in a row of a list of packages: the row above or below it holds a version."""
+    if not _ROW_BEFORE.search(before):
+        return False
+    end, begin = end_of_line(text, start), text.rfind("\n", max(0, start - 80), start)
+    above = text.rfind("\n", max(0, begin - 200), max(0, begin)) + 1
+    return any(_ROW.match(text, *line) for line in ((above, max(0, begin)), (end + 1, end_of_line(text, end + 1))))
 
 
 def _is_ipv4(value: str) -> bool:

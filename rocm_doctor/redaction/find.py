@@ -71,8 +71,39 @@ def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterato
 
     `found` is what the caller took from the searches so far: the last one leaves those places alone.
     """
-    yield from by_structure(text)
-    yield _trimmed_all(unknown.unknown(text, found, words), text)
+    public = public_names(text)
+    for search in chain(by_structure(text), [_trimmed_all(unknown.unknown(text, found, words), text)]):
+        yield (one for one in search if one.kind not in NAMES or not public or _joined(text, one).casefold() not in public)
+
+
+_PUBLIC = regex(
+    r"https://(?:github|gitlab|codeberg|huggingface|hf|modelscope)\.(?:com|org|co|cn)/(?:datasets/|spaces/|models/)?[\w.<>-]{1,60}/(?P<repository>[\w.-]{2,100})"
+    r"|(?<=[\w.>])/(?P<image>[\w.-]{2,100}):(?:latest|main|nightly|stable|v\d[\w.-]*|\d+\.\d[\w.-]*|rocm[\w.-]*)(?![\w/])|(?<![\w.])(?P<model>[\w.+-]{2,150})\.(?:gguf|safetensors|onnx|ckpt|pth?)(?!\w)"
+)
+_PART = regex(r"[-_.]")
+_LONGEST_NAME = 150
+
+
+def public_names(text: str) -> frozenset[str]:
+    """What the repositories, images and model files that a text names are called, in lower case: whole, and beginnings and ends of two words
+    and more. They are what a helper looks for, and no persons; who owns a repository may be one."""
+    found = set()
+    for match in _PUBLIC.finditer(text):
+        name = (match["repository"] or match["image"] or match["model"]).casefold().removesuffix(".git").rstrip(".")
+        found |= {name, match[0].casefold()}
+        joints = [joint.start() for joint in _PART.finditer(name)][:40]
+        found |= {name[:at] for at in joints[1:]} | {name[at + 1 :] for at in joints[:-1]}
+    return frozenset(found)
+
+
+def _joined(text: str, found: Found) -> str:
+    """A place with all that dots, hyphens and underscores join to it."""
+    start, end = found.start, found.end
+    while start and (text[start - 1].isalnum() or text[start - 1] in "._-") and found.start - start < _LONGEST_NAME:
+        start -= 1
+    while end < len(text) and (text[end].isalnum() or text[end] in "._-") and end - found.end < _LONGEST_NAME:
+        end += 1
+    return text[start:end].strip(".")
 
 
 def by_structure(text: str) -> Iterator[Iterator[Found]]:

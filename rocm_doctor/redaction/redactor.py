@@ -277,9 +277,19 @@ OF_A_REPOSITORY = frozenset(("token", "email"))
 
 def this_machine() -> tuple[str, str, str]:
     """Host, user and home of this machine; empty where unknown."""
-    user = os.environ.get("USER") or os.environ.get("LOGNAME") or os.environ.get("USERNAME") or ""
+    user = os.environ.get("USER") or os.environ.get("LOGNAME") or os.environ.get("USERNAME") or _account()
     home = os.path.expanduser("~")  # noqa: PTH111 Path.home() raises where a container's user has no entry
     return platform.node(), user, home if home != "~" else ""
+
+
+def _account() -> str:
+    """The login by the system's list of users: cron and some batch systems set no USER."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):  # Windows; a container's user without an entry
+        return ""
 
 
 class _Lines:

@@ -61,7 +61,7 @@ def read_table(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     boxed: dict[str, Fact] | None = None
     count = 0
     for line in lines(artifact):
-        words = line.text.strip(" #>").split()
+        words = line.text.lstrip(" #>").rstrip(" #").split()
         if (
             words[:1] == ["GPU"]
             and len(words) > 1

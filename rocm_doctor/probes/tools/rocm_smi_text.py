@@ -60,7 +60,7 @@ def _item(result: ProbeResult, gpus: Gpus, item: re.Match[str], line: Line, read
 
 def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Reading) -> None:
     """Read one line of a table: its head, its end, a GPU, or a GPU's second line."""
-    words = line.text.strip(" #>").split() or [""]
+    words = line.text.lstrip(" #>").rstrip(" #").split() or [""]
     named, table.unnamed = table.unnamed, None
     if words[0] in ("GPU", "Device") and len(words) > 3:
         table.head = " ".join(words)
@@ -76,7 +76,7 @@ def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Re
         _power_and_memory(result, table.unnamed, table.head, line, reading)
     elif found := _ROW_LINK.match(line.text):
         gpus.setdefault(int(found.group(1)), {})
-    elif named is not None and line.whole and len(line.text.strip(" #>")) <= _CUT and "==" not in line.text:
+    elif named is not None and line.whole and len(line.text.lstrip(" #>").rstrip(" #")) <= _CUT and "==" not in line.text:
         _second_line(result, named, line, reading)
     elif table.head.startswith("GPU"):
         _old_row(result, gpus, table.head, line, reading)
@@ -107,7 +107,7 @@ def _model(result: ProbeResult, gpus: Gpus, found: re.Match[str], reading: Readi
 
 def _second_line(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
     """ROCm 6.0: the name under it, cut at 20 characters: only a shorter one is complete. Without a name it is the device id."""
-    text = line.text.strip(" #>")
+    text = line.text.lstrip(" #>").rstrip(" #")
     if hex_id(text) is not None:
         put(result, gpu, "device_id", hex_id(text), reading)
     elif len(text) < _CUT:

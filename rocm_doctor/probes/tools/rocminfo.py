@@ -91,7 +91,7 @@ def _one(result: ProbeResult, artifact: Artifact) -> None:
     whole = not elided(artifact)
     agents: list[_Agent] = []
     for line in apart(artifact, _NEXT):
-        line = line._replace(text=line.text.strip(" \t#>|"))
+        line = line._replace(text=line.text.lstrip(" \t#>|").rstrip(" \t#|"))
         if "*** Done" in line.text or "HSA System Attributes" in line.text:
             _list(result, agents, whole and "Done" in line.text)
             agents = []
