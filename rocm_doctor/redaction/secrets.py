@@ -211,7 +211,9 @@ _MOST_IN_TURN = 2.2
 def drawn(text: str) -> Spans:
     """Words of capitals, small letters and digits by turns, as only a program writes them; keys of licences in groups of four or five."""
     for word in _DRAWN.finditer(text):
-        value = word[0]
+        value, before = word[0], text[max(0, word.start() - 300) : word.start()]
+        if "_Z" in before and "_Z" in before[before.rfind(" ") + 1 :]:  # a function of C++, as its object file calls it
+            continue
         if len(value) < _MOST_IN_TURN * len(_TURNS.findall(value)) and _entropy(value[:200]) > 3.0 and not known_to(value):
             yield word.span()
     for key in _GROUPS.finditer(text):

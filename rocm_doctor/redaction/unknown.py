@@ -18,10 +18,12 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
 from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
 from rocm_doctor.redaction.rules import PSEUDONYM, Found
-from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, RUN, SPOKEN, known_to, runs, wordset
+from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, RUN, SPOKEN, is_sentence, known_to, runs, wordset
 
 Place = tuple[int, int, str]
 _JOINTS = "-_./\\@:="
+_LINE = 240
+"""Characters before and behind a word that its line is looked at for."""
 _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 """What is one behind a label may stand in a serial number, too."""
 
@@ -82,10 +84,22 @@ def readable(text: str, most: float) -> Words:
 def _words(text: str, words: Words) -> Iterator[Place]:
     for run in RUN.finditer(text) if words.held else ():
         held = words.held.get(run[0])
-        if held is None or ((held == SPOKEN or (run[0].islower() and run[0].isalpha())) and not _is_joined(text, *run.span())):
+        if held is None or _is_after_escape(text, run.start(), run[0]):
             continue
-        if not _is_after_escape(text, run.start(), run[0]):
-            yield *run.span(), "word"
+        lower = run[0].islower() and run[0].isalpha()
+        if (held == SPOKEN or (lower and _is_in_prose(text, run))) and not _is_joined(text, *run.span()):
+            continue
+        yield *run.span(), "word"
+
+
+_SHORTEST = 5
+"""Letters of a lower-case word that may be a login or a machine: shorter ones are most often columns and options."""
+
+
+def _is_in_prose(text: str, run: re.Match[str]) -> bool:
+    """Whether a lower-case word is one of a sentence, where it is seldom a name, and not in a row that a program printed."""
+    begin = text.rfind("\n", max(0, run.start() - _LINE), run.start()) + 1
+    return len(run[0]) < _SHORTEST or is_sentence(text[max(begin, run.start() - _LINE) : run.end() + _LINE].partition("\n")[0])
 
 
 def _is_joined(text: str, start: int, end: int) -> bool:
