@@ -29,6 +29,7 @@ from rocm_doctor.cli.common import (
 from rocm_doctor.cli.gate import declares_targets, judge, target_options, targets
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report, ReportKind
+from rocm_doctor.probes.read.scan import canonical
 from rocm_doctor.sources.declared import Target
 
 
@@ -45,6 +46,11 @@ from rocm_doctor.sources.declared import Target
     help="A failing log to judge with the live facts.",
 )
 @python_option
+@click.option(
+    "--framework",
+    type=click.Choice(("torch", "jax", "tensorflow")),
+    help="Judge and test this framework. [default: those that are installed, or that the text names]",
+)
 @click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
 @click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
@@ -69,6 +75,7 @@ def command(
     driver: str,
     kernel: str,
     system: str | None,
+    framework: str | None,
     no_smoke: bool,
     ask: bool,
     same_machine: bool,
@@ -88,11 +95,12 @@ def command(
     With --gpu, check the installed environment for a GPU that need not be here, as in CI or while an image is built. Root causes come first, each with evidence, sources, and the commands that fix it.
     """
     matrix = load_matrix(matrix_path, overlays)
+    named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
         if paths or logs or ask or same_machine or each or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
         with said_when_slow("still reading the environment's libraries"):
-            reports, artifacts = judge(wanted, python, root, matrix, ignore)
+            reports, artifacts = judge(wanted, python, root, matrix, ignore, named)
         reports = [baselined(report, baseline) for report in reports]
         deliver(reports, artifacts=artifacts, **show)
         say_when_old(matrix)
@@ -104,7 +112,11 @@ def command(
             click.echo(line)
         return
     python = interpreter(python) if python or not (paths or example or sysroot) else None
-    captures = _captures(paths, logs) if paths else [(_source(paths, example), _alone(python, sysroot, logs, example, no_smoke))]
+    captures = (
+        [(name, [*found, *named]) for name, found in _captures(paths, logs)]
+        if paths
+        else [(_source(paths, example), _alone(python, sysroot, logs, example, no_smoke, named))]
+    )
     found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
     kind: ReportKind = "capture" if paths or example else "machine"
     judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=ignore) for name, artifacts in found]
@@ -128,9 +140,11 @@ def command(
     finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
 
 
-def _alone(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], example: bool, no_smoke: bool) -> list[Artifact]:
+def _alone(
+    python: str | None, sysroot: Path | None, logs: tuple[Path, ...], example: bool, no_smoke: bool, named: list[Artifact]
+) -> list[Artifact]:
     """Artifacts of the packaged example, or of this machine."""
-    return captured((), logs, True) if example else live(python, sysroot, logs, smoke=not no_smoke)
+    return [*captured((), logs, True), *named] if example else live(python, sysroot, logs, smoke=not no_smoke, named=named)
 
 
 def _as_one(captures: Sequence[pipeline.Named]) -> pipeline.Named:
@@ -181,13 +195,15 @@ def example_bundle() -> Path:
     return packaged if packaged.is_dir() else package.parent / "fixtures" / "mi50-wrong-override"
 
 
-def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool) -> list[Artifact]:
+def live(
+    python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool, named: Sequence[Artifact] = ()
+) -> list[Artifact]:
     """Artifacts of this machine, with the smoke test's if requested and if there are a GPU and a framework."""
     from rocm_doctor.sources.live import collect
 
     with said_when_slow("still reading this machine: waiting for a tool"):
         artifacts = collect(python=python, root=sysroot or Path("/"))
-    artifacts += captured((), logs, False) if logs else []
+    artifacts += [*(captured((), logs, False) if logs else ()), *named]
     if was_interrupted(artifacts):
         click.echo("interrupted: the report covers what was read until then", err=True)
     elif smoke and sysroot is None and not (framework := smokes(artifacts)):
@@ -247,15 +263,20 @@ _NO_HIP = regex(r"^hip\b[^=\n]*=\s*None\s*$", re.MULTILINE)
 
 
 def smokes(artifacts: list[Artifact]) -> str:
-    """The framework to test: torch, or auto where only others are installed. Empty without any, without a device (the kernel's node,
-    WSL's, or on Windows a GPU that hipInfo lists), or where torch's version file says that it is a build for the CPU or CUDA: what it
-    computes says nothing of the GPU.
+    """The framework to test: torch, the other one that is for AMD GPUs, or auto for several or where only others than torch are
+    installed. Empty without any, without a device (the kernel's node, WSL's, or on Windows a GPU that hipInfo lists), or where there
+    is only a torch whose version file says that it is a build for the CPU or CUDA: what it computes says nothing of the GPU.
     """
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
     if not node and "device#" not in texts.get("cmd/hipInfo", ""):
         return ""
+    if asked := texts.get("declared/framework"):
+        return asked.partition(":")[2].strip()
+    names = {canonical(line.partition("==")[0]) for line in texts.get("py/packages", "").splitlines()}
+    built = {"jax": any(name.startswith("jax-rocm") for name in names), "tensorflow": "tensorflow-rocm" in names}
+    found = [name for name, there in built.items() if there]
     if "py/torch/version.py" in texts:
-        return "" if _NO_HIP.search(texts["py/torch/version.py"]) else "torch"
-    names = {line.partition("==")[0] for line in texts.get("py/packages", "").splitlines()}
+        found += [] if _NO_HIP.search(texts["py/torch/version.py"]) else ["torch"]
+        return found[0] if len(found) == 1 else "auto" if found else ""
     return "auto" if names & {"jax", "tensorflow", "tensorflow-rocm"} else ""

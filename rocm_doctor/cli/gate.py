@@ -88,9 +88,15 @@ def declares_targets() -> bool:
 
 
 def judge(
-    wanted: Sequence[Target], python: str | None, root: Path | None, matrix: Matrix, ignore: Sequence[str]
+    wanted: Sequence[Target],
+    python: str | None,
+    root: Path | None,
+    matrix: Matrix,
+    ignore: Sequence[str],
+    named: Sequence[Artifact] = (),
 ) -> tuple[list[Report], list[Artifact]]:
-    """A report for each target on one environment, and what was read of it. InputError if there is no interpreter."""
+    """A report for each target on one environment, and what was read of it; `named` is the framework of --framework. InputError if
+    there is no interpreter."""
     from rocm_doctor.sources.declared import installed
     from rocm_doctor.sources.live.python import locate, within
 
@@ -98,6 +104,6 @@ def judge(
     examined = within(python, root) if root else locate(interpreter(python), here, os.environ)
     if isinstance(examined, str):
         raise InputError(examined)
-    read = installed(examined, root or here, None if root else os.environ)
+    read = [*installed(examined, root or here, None if root else os.environ), *named]
     name = str(root or examined.prefix)
     return [pipeline.judge_environment(read, one, matrix, source=name, ignore=ignore) for one in wanted], read

@@ -114,7 +114,8 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if not declared and any(isinstance(snapshot.get(f"pkg.{name}").value, str) for name in _SERVERS):
         return
     built = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
-    names = [one.name for one in (FRAMEWORKS if found == [TORCH] else found)]
+    bare = not any(isinstance(one.version(snapshot).value, str) for one in FRAMEWORKS)
+    names = [one.name for one in (FRAMEWORKS if bare and found == [TORCH] else found)]
     place = snapshot.get("python.prefix").value
     none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
     yield finding(

@@ -30,7 +30,7 @@ def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> 
     """
     if kind not in ("machine", "smoke"):
         plans = [text + _wish(facts) for text in _for_capture(facts) or (PLAN,)]
-        found = [text for command in one.commands for text in (plans if command.text == PLAN else (command,))]
+        found = [text for command in one.commands for text in (plans if command.text == PLAN else (_wished(command, facts),))]
         return matrix.typed(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
@@ -41,6 +41,10 @@ def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> 
     ours = tuple(_on_machine(facts, _wish(facts) or (" --upgrade" if unread else "")))
     rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
     return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
+
+
+def _wished(command: Command, facts: Snapshot) -> Command | str:
+    return command.text + _wish(facts) if command.text.startswith(PLAN + " ") and " --with " not in command.text else command
 
 
 def _wish(facts: Snapshot) -> str:
