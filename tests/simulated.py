@@ -97,6 +97,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The doctor has an environment of its own, while the user's is active."""
     env: dict[str, str] = {}
     files: dict[str, str] = {}
+    """Other files by their path; SITE stands for the site-packages of the user's environment."""
     kernel_log: str = ""
 
     @property
@@ -157,7 +158,8 @@ def environment(machine: Machine) -> dict[str, str]:
 def build(machine: Machine, root: Path) -> Path:
     """Write the files of the machine under `root`, which is returned."""
     load()  # compiles the matrix, which the machine can read and not write
-    files = {**_system(machine), **_kernel(machine), **_devices(machine), **_rocm(machine), **_python(machine), **machine.files}
+    own = {name.replace("SITE", _site("home/kim/venv")): text for name, text in machine.files.items()}
+    files = {**_system(machine), **_kernel(machine), **_devices(machine), **_rocm(machine), **_python(machine), **own}
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

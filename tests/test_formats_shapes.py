@@ -277,7 +277,7 @@ def test_a_list_is_joined_and_the_mark_of_a_family_is_no_row() -> None:
 
 
 @pytest.mark.parametrize(("subject", "kind", "place", "expected"), [
-    ("Dockerfile", "environment", "line 2", " in Dockerfile"), ("GPU 0 (gfx906)", "gpu", "line 2", " on GPU 0 (gfx906)"),
+    ("Dockerfile", "environment", "line 2", " in Dockerfile"), ("GPU 0 (gfx906)", "gpu", "line 2", " (GPU 0, gfx906)"),
     ("target gfx906", "target", "line 2", " on target gfx906"), ("torchvision", "package", "", " on torchvision"),
     ("GPU tests", "environment", "line 2", " in GPU tests"), ("fit", "environment", "line 2", ""),
 ])  # fmt: skip

@@ -231,14 +231,14 @@ def test_a_title_does_not_name_its_target_twice() -> None:
         subject_kind="gpu",
     )
     assert where(msgspec.structs.replace(named, title="AMD does not list gfx906 for ROCm 6.2")) == " (GPU 0)"
-    assert where(msgspec.structs.replace(named, title="torch holds no code for it")) == " on GPU 0 (gfx906)"
+    assert where(msgspec.structs.replace(named, title="torch holds no code for it")) == " (GPU 0, gfx906)"
 
 
 def test_the_same_note_on_several_gpus_is_one_line() -> None:
     on = [Artifact("proc/sys/kernel/numa_balancing", "live", "1\n")]
     report = judge(on, card("gfx942", 1), card("gfx942", 2))
     assert [line for line in words(report).splitlines() if "NUMA" in line and line.startswith("·")] == [
-        "· the kernel balances memory between NUMA nodes on GPUs 0-1 (gfx942) [numa-balancing-instinct]"
+        "· the kernel balances memory between NUMA nodes (GPUs 0-1, gfx942) [numa-balancing-instinct]"
     ]
 
 

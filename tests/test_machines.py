@@ -1,9 +1,11 @@
-"""The commands on simulated live machines, as a user types them: tests/machines says what each prints first."""
+"""The commands on simulated live machines, as a user types them: each prints what tests/machines expects, and they agree."""
 
 from __future__ import annotations
 
+import functools
+import json
 import re
-from collections.abc import Callable
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,31 +21,56 @@ COMMANDS = {
     "fit": "rocm-doctor fit --model qwen2.5-7b --fast",
 }
 """What a key of `expect` stands for; other keys are commands themselves."""
-MACHINES = {name: simulated.described(name) for name in simulated.names()}
-EXPECTED = [(name, command) for name, machine in MACHINES.items() for command in machine.expect]
-
-Root = Callable[[str], Path]
 
 
-@pytest.fixture(scope="session")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
-    """The root of a machine by its name, built when it is first asked for."""
-    built: dict[str, Path] = {}
+@pytest.mark.parametrize("name", simulated.names())
+def test_the_commands_on_a_machine(name: str, tmp_path: Path) -> None:
+    """Each prints first what the machine expects. plan, fix and env cure what check finds or name it; where check is content they do
+    nothing; and every line that one of them prints can be typed there. Our own commands are run, without --apply; of the others a
+    shell has to understand the line."""
+    machine = simulated.described(name)
+    root = simulated.build(machine, tmp_path)
 
-    def of(name: str) -> Path:
-        if name not in built:
-            built[name] = simulated.build(MACHINES[name], tmp_path_factory.mktemp(name))
-        return built[name]
+    @functools.cache
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        return simulated.run(root, machine, command)
 
-    return of
+    for command, expected in machine.expect.items():
+        ran = run(COMMANDS.get(command, command))
+        printed = " ".join((ran.stdout if ran.stdout.strip() else ran.stderr).split())
+        pattern = ".*".join(re.escape(part) for part in expected.split("*"))
+        assert re.match(pattern, printed), f"{machine.about}\n{command}\n{printed[:300]}\n{ran.stderr[-2000:]}"
+        assert ran.returncode == machine.exits.get(command, 1 if expected.startswith("✗") else 0), command
+
+    check = run("rocm-doctor check --no-smoke --no-redact --format json --format text")
+    report, end = json.JSONDecoder().raw_decode(check.stdout)
+    plan, fix, env = (run(COMMANDS[command]) for command in ("plan", "fix", "env"))
+    ready = report["verdict"] == "ready"
+    assert plan.stdout.startswith("What you have works") == ready, plan.stdout[:300]
+    if ready:
+        assert run("rocm-doctor fix --apply").stdout == plan.stdout, "fix does nothing where all works"
+        assert (plan.returncode, env.returncode) == (0, 0)
+    said = " ".join((plan.stdout + plan.stderr).split())
+    for one in report["findings"]:
+        if one["severity"] != "note" and not one["follows_from"] and not one["alternative"]:
+            named = (one["title"], *(command["run"] for command in one["commands"]))
+            assert " install " in said or any(words in said for words in named) or plan.returncode == 1, one["title"]
+    printed = "\n".join((check.stdout[end:], *(text for done in (plan, fix, env) for text in (done.stdout, done.stderr))))
+    for line in dict.fromkeys(_typed(printed)):
+        if line.startswith("rocm-doctor ") and not line.startswith(
+            "rocm-doctor smoke"
+        ):  # minutes: tests/test_smoke_cli.py runs it
+            own = line.replace(" --apply", "")
+            done = run("rocm-doctor check --no-smoke -q" if own == "rocm-doctor check" else own)
+            assert done.returncode in (0, 1), (line, done.stdout, done.stderr)
+        else:
+            assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
 
 
-@pytest.mark.parametrize(("name", "command"), EXPECTED)
-def test_first_line(name: str, command: str, root: Root) -> None:
-    machine = MACHINES[name]
-    ran = simulated.run(root(name), machine, COMMANDS.get(command, command))
-    printed = " ".join((ran.stdout if ran.stdout.strip() else ran.stderr).split())
-    expected = machine.expect[command]
-    pattern = ".*".join(re.escape(part) for part in expected.split("*"))
-    assert re.match(pattern, printed), f"{machine.about}\n{printed[:300]}\n{ran.stderr[-2000:]}"
-    assert ran.returncode == machine.exits.get(command, 1 if expected.startswith("✗") else 0)
+def _typed(text: str) -> list[str]:
+    """The lines that a person is given to type."""
+    found = (line.strip().removeprefix("$ ") for line in text.splitlines() if _COMMAND.match(line))
+    return [line for line in found if not line.startswith("rocm-doctor 0")]
+
+
+_COMMAND = re.compile(r" *\$ |  +(rocm-doctor|pip|python\S*|export|unset|echo|sudo|wget|ls) ")

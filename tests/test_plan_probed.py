@@ -72,6 +72,31 @@ def test_an_upgrade_takes_the_newest_that_is_known() -> None:
     assert made.best.packages["accelerate"].version == "1.99.0", "no release is taken for an older one"
 
 
+def test_an_upgrade_never_goes_back() -> None:
+    """What is installed works and is newer than the stack with the better evidence."""
+    facts: dict[str, Value] = {"torch.version": "2.14.1+rocm7.14", "torch.build": "rocm", "torch.rocm": "7.14"}
+    there = machine(facts, ("gfx1100", False))
+    assert answer(there, known(MATRIX), upgrade=True).best == answer(there, known(MATRIX)).best
+    made = answer(there, known(MATRIX), upgrade=True)
+    assert made.best
+    assert made.best.candidate.build.local == "2.14.1+rocm7.14"
+
+
+def test_a_part_of_torch_that_is_missing_is_installed() -> None:
+    """The same torch without the packages of its GPU code: what `check` finds, not the version, says that it is to be installed."""
+    facts: dict[str, Value] = {
+        "torch.version": "2.14.0+rocm10.1.0", "torch.build": "rocm", "torch.rocm": "10.1.0", "torch.family": "therock",
+        "torch.device_dists": None, "rocm.loaded": "10.1.0",
+    }  # fmt: skip
+    made = answer(machine(facts, ("gfx1150", True)), known(MATRIX))
+    assert made.best
+    assert not made.keeps
+    [command] = install(made.best, made.machine)
+    assert "torch[device-gfx1150]==2.14.0+rocm10.1.0" in command
+    whole = answer(machine({**facts, "torch.device_dists": ("gfx1150",)}, ("gfx1150", True)), known(MATRIX))
+    assert whole.keeps
+
+
 def test_a_torch_that_is_there_already_stays() -> None:
     made = plan({"pkg.torch": "2.9.1+rocm6.3", "pkg.torchvision": "0.24.1+rocm6.3"})
     assert made.best

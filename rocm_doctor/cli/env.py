@@ -49,7 +49,7 @@ def command(shell: str | None, **asked: Any) -> None:
     click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
     for title in dict.fromkeys(one.title for one in left):
         click.echo(f"no variable mends this: {title} (see rocm-doctor check)", err=True)
-    short = bool(torch and plan.report and plan.best and not plan.done and not left)
+    short = bool(torch and plan.report and plan.report.verdict == "problems" and plan.best and not plan.done and not left)
     if short:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
     click.echo(variables_text(found, shell or ("powershell" if plan.machine.system == "windows" else "bash")), nl=False)

@@ -45,7 +45,12 @@ def _needed(stack: Stack, known: Catalog) -> Iterator[Variable]:
         entry = known.matrix.env.get(name)
         of_package = next(((p, r) for p, r in stack.packages.items() if name in r.env), None)
         if override and name == OVERRIDE:
-            yield Variable(name, value, f"no wheel here contains code for this GPU; {override.words}", override.sources[0])
+            yield Variable(
+                name,
+                value,
+                f"no wheel here contains code for this GPU; reported of this value: {override.words}",
+                override.sources[0],
+            )
         elif of_package:
             yield Variable(name, value, of_package[1].env_why, known.packages[of_package[0]].sources[0])
         elif entry:

@@ -106,15 +106,13 @@ def request(report: Report) -> str:
 
 
 def where(finding: Finding) -> str:
-    """The subject to append to a title: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; empty if the title names it.
-
-    A title that names the target gets only the GPU's number: ` (GPU 0)`.
-    """
+    """The subject to append to a title: ` (GPU 0, gfx1100)`, or ` (GPU 0)` where the title names the target; ` in Dockerfile`; empty if
+    the title names it."""
     if not finding.subject or finding.subject in finding.title:
         return ""
     gpu = _GPU.fullmatch(finding.subject)
-    if gpu and gpu[2] in finding.title:
-        return f" ({gpu[1]})"
+    if gpu:
+        return f" ({gpu[1]}{'' if gpu[2] in finding.title else f', {gpu[2]}'})"
     of_machine = finding.subject_kind in ("gpu", "target") or not location(finding)[1]
     return f" {'on' if of_machine else 'in'} {finding.subject}"
 
