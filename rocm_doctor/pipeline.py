@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from rocm_doctor.cures.choose import attach_cures, reply, symptom_cure
 from rocm_doctor.cures.solved import with_solved
 from rocm_doctor.cures.values import templates_of
 from rocm_doctor.facts import merge as snapshot
+from rocm_doctor.facts import run
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
 from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
@@ -97,22 +99,28 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
     read, errors = within_limits(artifacts)
     have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
-    facts = snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
+    asked = [partial(_probed, name, have) for name, reads in PROBES if have.mention(*reads)]
+    asked += [partial(run.read, have, matrix)] if have.mention("paste/*", "log/*") else []
+    facts = snapshot.build(map(_guarded, asked))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
 
-def _guarded(name: str, artifacts: Artifacts) -> ProbeResult:
+def _probed(name: str, artifacts: Artifacts) -> ProbeResult:
+    notes: ProbeResult = importlib.import_module(f"rocm_doctor.probes.{name}").probe(artifacts)
+    return notes
+
+
+def _guarded(probe: partial[ProbeResult]) -> ProbeResult:
     try:
-        module = importlib.import_module(f"rocm_doctor.probes.{name}")
-        notes: ProbeResult = module.probe(artifacts)
+        return probe()
     except Exception as exc:
-        notes = ProbeResult()
+        notes, name = ProbeResult(), probe.args[0] if isinstance(probe.args[0], str) else probe.func.__module__
         notes.fail(
             f"probe {name.rpartition('.')[2]}",
             f"crashed: {type(exc).__name__}: {exc}; please report this with the input",
             origin="probe",
         )
-    return notes
+        return notes
 
 
 def judge(

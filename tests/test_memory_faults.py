@@ -29,3 +29,11 @@ def test_more_unallocated_than_asked_for_is_fragmentation(tmp_path: Path, asked:
     path.write_text(MESSAGE.format(asked=asked, loose=loose), encoding="utf-8")
     found = json.loads(called("check", str(path), "--format", "json").stdout)["findings"]
     assert found[0]["id"] == first
+
+
+def test_the_little_that_every_allocator_leaves_over_is_no_fragmentation(tmp_path: Path) -> None:
+    path = tmp_path / "oom.txt"
+    path.write_text(MESSAGE.format(asked="124.00 MiB", loose="165.29 MiB"), encoding="utf-8")
+    found = json.loads(called("check", str(path), "--format", "json").stdout)["findings"]
+    assert found[0]["id"] == "memory.oom"
+    assert all(one["id"] != "memory.fragmentation" for one in found)

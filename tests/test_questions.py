@@ -153,8 +153,9 @@ def test_a_question_is_asked_for_each_fact_that_it_settles(key: str) -> None:
 
 
 def test_every_fact_that_a_row_asks_for_can_be_settled() -> None:
-    """A fact that can be missing has a question; what a text says of its history (said.*), logs, benchmarks, the Adrenalin version (no
-    command prints it), and what makes a note of a machine only or counts its errors (rows/health.yaml), are not asked for."""
+    """A fact that can be missing has a question; what a text says of its history (said.*) or shows of its run (run.*, oom.*), logs,
+    benchmarks, the Adrenalin version (no command prints it), and what makes a note of a machine only or counts its errors
+    (rows/health.yaml), are not asked for."""
     counters = {
         row["key"]
         for row in yaml.safe_load(
@@ -168,7 +169,7 @@ def test_every_fact_that_a_row_asks_for_can_be_settled() -> None:
         if row.key not in counters
         for name in row.when
         if not name.startswith(
-            ("log", "said.", "driver.windows", "speed.", "torch.release", "rocm.loaded", "shm_bytes", "kfd.nodes")
+            ("log", "said.", "run.", "oom.", "driver.windows", "speed.", "torch.release", "rocm.loaded", "shm_bytes", "kfd.nodes")
         )
     }
     assert {n for n in asked if n not in settled and n[: n.find(".") + 1] not in settled} == set()

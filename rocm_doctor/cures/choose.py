@@ -13,6 +13,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import GUESS, Artifact, Diagnosis, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
+from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.findings import once, subject_of
 from rocm_doctor.rules.logs import Logs
 
@@ -65,18 +66,27 @@ _MOST = 500
 """Characters of a text that asks a question; a longer one tells a story, and its question is how to end it."""
 
 
+_SLOW, _TRAIN = "{slow}", "{train}"
+"""What people say of a run that is slow: no failure, and no sign of health either."""
+
+
 def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: Matrix, kind: ReportKind) -> Reply | None:
-    """The answer to a short text that asks something and reports no failure; None for any other."""
-    asked = snapshot.get("said.asks")
-    sure = any(one.severity != "note" and one.confidence != "low" for one in findings)
-    if not isinstance(asked.value, str) or sure or logs.length > _MOST or logs.find(_FAILS):
+    """The answer to a short text that asks something, or to one that says that a run is slow, and reports no failure; None for any other."""
+    asked, short = snapshot.get("said.asks"), logs.length <= _MOST
+    serious = [one for one in findings if one.severity != "note"]
+    trains = snapshot.get("run.shown").value is True or (short and logs.find(_TRAIN))
+    slow = logs.find(_SLOW) if trains and not serious else None
+    sure = any(one.confidence != "low" for one in serious)
+    if sure or logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):
         return None
-    gpu, sentence = _first_gpu(snapshot), Logs([Artifact("question", "paste", asked.value)])
-    fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
-    if not fitting:
-        return None
-    cure, values = max(fitting, key=lambda cure: len(cure.when)), Values(snapshot, gpu, logs, matrix, kind)
-    return Reply(cure.key, values.words(cure.do), asked.readings[0], values.commands(cure.commands), cure.sources)
+    gpu, values = _first_gpu(snapshot), Values(snapshot, _first_gpu(snapshot), logs, matrix, kind)
+    for at in filter(None, (asked.readings[0] if short and isinstance(asked.value, str) else None, slow)):
+        sentence = Logs([Artifact("question", "paste", at.quote)], failure_lines(matrix))
+        fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
+        if fitting:
+            cure = max(fitting, key=lambda cure: len(cure.when))
+            return Reply(cure.key, values.words(cure.do), at, values.commands(cure.commands), cure.sources)
+    return None
 
 
 def symptom_cure(snapshot: Snapshot, logs: Logs, matrix: Matrix) -> Cure | None:

@@ -110,10 +110,10 @@ class Differential(msgspec.Struct, frozen=True):
     def _weight(self, one: Finding) -> float:
         """Its probability, TIMES that where a row or a rule is sure of more than a hypothesis; what the person states comes
         before guesses, and before both where he names the release that works and the one that fails. Facts that decide come first
-        where the model does not know the diagnosis."""
+        where the model does not know the diagnosis; another row of such a diagnosis weighs as the likeliest that it knows."""
         if one.origin == STATED:
             return 1 + TIMES * (one.confidence != "low")
-        unknown = 1.0 if one.confidence == "high" else 0.0
+        unknown = 1.0 if one.confidence == "high" else max(self.shares.values(), default=0.0)
         return self.shares.get(one.id, unknown) * (1 if one.confidence == "low" else TIMES)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rocm_doctor.facts.derive import derived, masked
+from rocm_doctor.facts.run import with_run
 from rocm_doctor.facts.speed import with_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
@@ -27,7 +28,7 @@ def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
     whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
     whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
-    return with_speed(whole, matrix)
+    return with_speed(with_run(whole), matrix)
 
 
 def _builtin(snapshot: Snapshot) -> dict[str, Fact]:

@@ -20,6 +20,9 @@ from rocm_doctor.fit.shape import MLP, Shape, ShapeError, shape_of
 EIGHT_BIT = 1 + 4 / 256
 """Bytes per value of a blockwise 8-bit state: the value and its share of a float32 scale per 256 of them."""
 
+FUSED_TOKENS = 256
+"""Tokens that a fused loss takes at a time, at least (workers/fit/loss.py)."""
+
 
 class Held(msgspec.Struct, frozen=True):
     """Bytes by purpose. `trainable` counts parameters; a gradient has the dtype of its parameter."""
@@ -107,7 +110,7 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     logits = job.tokens * shape.vocabulary * (12 + (activations.compute_bytes(job) if shape.softcap else 0))
     if job.fused_loss:
         chunks = -(-shape.vocabulary // shape.hidden)
-        chunk = 1 << (-(-job.tokens // chunks) - 1).bit_length()
+        chunk = max(FUSED_TOKENS, 1 << (-(-job.tokens // chunks) - 1).bit_length())
         value = BYTES[job.autocast or job.dtype]
         logits = min(chunk, job.tokens) * shape.vocabulary * (4 + value) + job.tokens * shape.hidden * BYTES[job.dtype]
     return {**_kept(shape, job), "logits and loss": logits, "gradients": _accumulated(job, held)}

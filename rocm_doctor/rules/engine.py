@@ -70,7 +70,7 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
     stated = [*(row.when for row in matrix.rows), *(cure.when for cure in matrix.cures)]
     asked = (words.removeprefix("!") for when in stated for name, words in when.items() if name.startswith("log"))
-    return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
+    return Conditions((_CALM, _NVIDIA, _AMD, "{slow}", "{train}", *asked), matrix.complaints)
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:

@@ -7,6 +7,7 @@ Other programs on the host slow a run down, by a tenth and more, and never speed
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,8 +18,10 @@ from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Dtype, Job
 from rocm_doctor.tune.space import Choice, choice_of, fits, job_of, numerics_of, shapes
 
-SHORT, LONG = 1, 4
-"""Measured steps of a run in the first round and in the last."""
+SHORT, LONG = 1, 3
+"""Measured steps of a run in the first round, and at least in the last."""
+FINAL_SECONDS = 4.0
+"""How long a run of the last round lasts at least: there are two of each, in turn, and the means are the figures."""
 MOST = 12
 """Configurations of the own numerics in the first round, the largest micro-batches first."""
 FINALISTS = 3
@@ -79,7 +82,7 @@ class Search:
         self.base, self.card, self.half, self.ask = base, card, half, ask
         self.until = time.monotonic() + seconds
         self.reserved = FOR_FINALS * seconds
-        self.finalists: list[Choice] = []
+        self.final: dict[Choice, Measured] = {}
         self.runs: list[Measured] = []
         self.own = choice_of(base)
         self.effects: list[Effect] = []
@@ -90,7 +93,9 @@ class Search:
         return self.runs[-1]
 
     def fastest(self, choice: Choice) -> Measured:
-        """The fastest run of a configuration among the longest."""
+        """What both runs of a finalist gave together, or the fastest run of another configuration among the longest."""
+        if choice in self.final:
+            return self.final[choice]
         mine = [one for one in self.runs if one.choice == choice]
         longest = max((one.steps for one in mine if one.tokens_s), default=0)
         return max((one for one in mine if one.steps >= longest), key=lambda one: one.tokens_s)
@@ -149,7 +154,7 @@ class Search:
 
     def _leaders(self) -> list[Measured]:
         """The best of the own numerics, and of all; of the finalists once they have run."""
-        ranked = self.ranked(self.finalists) if self.finalists else self.ranked()
+        ranked = self.ranked(self.final) if self.final else self.ranked()
         if not ranked:
             raise RuntimeError(next((one.error for one in self.runs if one.error), "no run gave a figure"))
         own = next((one for one in ranked if one.choice.numerics == self.own.numerics), None)
@@ -161,13 +166,15 @@ class Search:
         own = [one.choice for one in ranked if one.choice.numerics == self.own.numerics]
         finalists = list(dict.fromkeys([self.own, *own[:2], *(one.choice for one in ranked[:2])]))
         self.reserved = 0.0
-        began = time.monotonic()
-        for one in finalists:
-            self.run(one, LONG)
-        self.finalists = finalists
-        if not self.late(1.5 * (time.monotonic() - began)):
-            for one in finalists:
-                self.run(one, LONG)
+        runs = [self.run(one, self._steps(one)) for one in finalists * 2]
+        self.final = {one: together([run for run in runs if run.choice == one and run.tokens_s]) for one in finalists}
+        self.final = {one: run for one, run in self.final.items() if run.tokens_s}
+
+    def _steps(self, choice: Choice) -> int:
+        """So many steps that the run is not a glance: the host's other work comes and goes within seconds."""
+        known = self.ranked([choice])
+        tokens = self.base.tokens * self.base.grad_accum
+        return max(LONG, math.ceil(FINAL_SECONDS * known[0].tokens_s / tokens)) if known else LONG
 
     def _explain(self) -> None:
         """What each change of the answer brings: the answer without it."""
@@ -192,6 +199,12 @@ class Search:
         )
         faster = fastest if fastest.choice.numerics != self.own.numerics and fastest.tokens_s > 1.02 * best.tokens_s else None
         return Tuned(baseline, best, faster, tuple(self.effects), tuple(self.runs), complete)
+
+
+def together(runs: Sequence[Measured]) -> Measured:
+    """Several runs of one configuration as one: tokens of all of them over their time."""
+    samples = tuple(one for run in runs for one in run.samples) or (runs[0].tokens_s,)
+    return msgspec.structs.replace(runs[-1], samples=samples, tokens_s=len(samples) / sum(1 / one for one in samples))
 
 
 def _alternatives(choice: Choice) -> list[tuple[str, object]]:

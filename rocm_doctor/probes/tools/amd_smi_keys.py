@@ -27,6 +27,16 @@ def _watts(value: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
+def _percent(value: str) -> int | None:
+    found = re.fullmatch(r"(\d{1,3}) ?%?", value)
+    return int(found.group(1)) if found else None
+
+
+def _degrees(value: str) -> int | None:
+    found = re.fullmatch(r"(\d{1,3}) ?°?C?", value)
+    return int(found.group(1)) if found else None
+
+
 def _units(value: str) -> int | None:
     return whole_number(value) or None
 
@@ -60,6 +70,10 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
     ("mem_usage", "total_vram"): ("vram_bytes", size),
     ("mem_usage", "used_vram"): ("vram_used_bytes", _megabytes),
     ("limit", "socket_power"): ("power_cap_watts", _watts),
+    ("power", "socket_power"): ("power_watts", _watts),
+    ("usage", "gfx_activity"): ("busy_percent", _percent),
+    ("mem_usage", "used_gtt"): ("gtt_used_bytes", _megabytes),
+    ("temperature", "hotspot"): ("temperature", _degrees),
     ("bus", "max_pcie_width"): ("link_max_width", _units),
     ("bus", "max_pcie_speed"): ("link_max_speed", _transfers),
     ("pcie", "width"): ("link_width", _units),

@@ -99,3 +99,12 @@ def _monitor_row(result: ProbeResult, gpus: Gpus, heads: list[str], line: Line, 
     row = dict(zip(heads, cells))
     put(result, gpu, "vram_bytes", size(row.get("VRAM_TOTAL", "")) or None, reading)
     put(result, gpu, "vram_used_bytes", size(row.get("VRAM_USED", "")) or None, reading)
+    for heading, fact in (
+        ("GFX%", "busy_percent"),
+        ("GFX_UTIL", "busy_percent"),
+        ("POWER", "power_watts"),
+        ("GFX_CLK", "clock_mhz"),
+        ("GPU_T", "temperature"),
+    ):
+        if found := re.match(r"\d+", row.get(heading, "")):
+            put(result, gpu, fact, int(found.group()), reading)

@@ -48,6 +48,12 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gtt total memory (b)": ("gtt_bytes", _bytes),
     "vram total used memory (b)": ("vram_used_bytes", _bytes),
     "max graphics package power (w)": ("power_cap_watts", _watts),
+    "gpu use (%)": ("busy_percent", _count),
+    "gpu memory allocated (vram%)": ("vram_used_percent", _count),
+    "average graphics package power (w)": ("power_watts", _watts),
+    "current socket graphics package power (w)": ("power_watts", _watts),
+    "temperature (sensor junction) (c)": ("temperature", _watts),
+    "gtt total used memory (b)": ("gtt_used_bytes", _bytes),
     "(topology) numa node": ("numa_node", _count),
 }
 

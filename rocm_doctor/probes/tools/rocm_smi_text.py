@@ -23,8 +23,14 @@ _VBIOS = regex(r"\s(\d{3}-[\w.-]{4,30})\s")
 _ROW_DID = regex(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
 _ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 
-_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
+_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:(\d{1,3})%|N/A|Unsupported)$")
 """The last columns of a table: PwrCap, VRAM%, GPU%."""
+_NOW = (
+    (regex(r"\s(\d{1,3}\.\d)W\s"), "power_watts"),
+    (regex(r"\s([1-9]\d{0,3})M[Hh]z\s+\d{1,4}M[Hh]z\s"), "clock_mhz"),
+    (regex(r"\s(\d{1,3}\.\d) ?°?[cC]\s"), "temperature"),
+)
+"""The power, the shader clock (the first) and the temperature of such a row."""
 _ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 
 Gpus = dict[int, dict[str, Fact]]
@@ -131,3 +137,7 @@ def _power_and_memory(result: ProbeResult, gpu: dict[str, Fact], head: str, line
     if found:
         put(result, gpu, "power_cap_watts", round(float(found.group(1))) if found.group(1) else None, reading)
         put(result, gpu, "vram_used_percent", int(found.group(2)), reading)
+        put(result, gpu, "busy_percent", int(found.group(3)) if found.group(3) else None, reading)
+        for pattern, fact in _NOW:
+            if now := pattern.search(line.text):
+                put(result, gpu, fact, round(float(now.group(1))), reading)

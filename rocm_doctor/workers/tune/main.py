@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-WHOLE = 4
+WHOLE = 3
 """From so many steps on every micro-batch is run: shorter runs compare, longer ones give the figure."""
 POLL = 0.02
 """Seconds between looks for a new job."""
