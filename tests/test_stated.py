@@ -25,7 +25,7 @@ def first(text: str) -> Finding:
     [
         (
             "# Dual GPU bug on 0.3.15 that did not exist on 0.3.13\n\nTwo RX 7900 XTX, Windows 11. When running Ollama on 0.3.13 it worked"
-            " great. Switching to 0.3.15 gives gibberish.",
+            " great. Switching to 0.3.15 gives gibberish. With a small model on one card there is no problem on 0.3.13 or 0.3.15.",
             "version.program-regression",
             ["Use Ollama 0.3.13", "0.3.15", "OllamaSetup.exe"],
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -145,10 +146,15 @@ def _current(stated: list[StatedVersion]) -> StatedVersion | None:
 
 
 def _record_sides(result: ProbeResult, stated: list[StatedVersion]) -> None:
-    """said.works and said.broken by the subject's name, where one version works (or was used before) and another does not."""
+    """said.works and said.broken by the subject's name, where one version works (or was used before) and another does not.
+
+    Of a version that is said to work and to fail, what is said more often counts; it fails where both are.
+    """
     for name in dict.fromkeys(s.subject.name for s in stated):
         of_it = [s for s in stated if s.subject.name == name]
-        good = [s for s in of_it if s.stance in ("works", "past")]
+        fails = Counter(s.version for s in of_it if s.stance == "broken")
+        fine = Counter(s.version for s in of_it if s.stance in ("works", "past"))
+        good = [s for s in of_it if s.stance in ("works", "past") and fine[s.version] > fails[s.version]]
         others = [s for s in of_it if all(s.version != g.version for g in good)]
         bad = [s for s in others if s.stance == "broken"] or [s for s in others if good and s.stance == "plain"]
         if not good and not any(_SINCE.search(s.sentence.text) for s in bad):
