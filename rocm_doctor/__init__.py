@@ -10,15 +10,16 @@ if TYPE_CHECKING:
     from rocm_doctor.api import BundleError, Finding, NoAmdGpu, NotReady, Report, check, read_report, require
     from rocm_doctor.integrations.answers import fit_for, plan_for
     from rocm_doctor.integrations.notebook import load_ipython_extension
+    from rocm_doctor.integrations.pytest_plugin import requires_rocm
     from rocm_doctor.integrations.training import guarded, lightning_callback, trainer_callback
 
 __all__ = [
     "BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "fit_for", "guarded", "lightning_callback",
-    "load_ipython_extension", "plan_for", "read_report", "require", "trainer_callback",
+    "load_ipython_extension", "plan_for", "read_report", "require", "requires_rocm", "trainer_callback",
 ]  # fmt: skip
 _BESIDE_API = {
     "fit_for": "answers", "plan_for": "answers", "load_ipython_extension": "notebook",
-    "guarded": "training", "lightning_callback": "training", "trainer_callback": "training",
+    "guarded": "training", "requires_rocm": "pytest_plugin", "lightning_callback": "training", "trainer_callback": "training",
 }  # fmt: skip
 
 
@@ -30,3 +31,8 @@ def __getattr__(name: str) -> Any:
         module = f"integrations.{_BESIDE_API[name]}" if name in _BESIDE_API else "api"
         return getattr(import_module(f"rocm_doctor.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, which `help` and completion show although they are imported on first use."""
+    return sorted({*globals(), *__all__})

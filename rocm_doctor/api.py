@@ -31,6 +31,10 @@ class NotReady(RuntimeError):
         super().__init__(text)
         self.report = report
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Both arguments, so that the exception comes out of a worker process as it was raised."""
+        return type(self), (self.report, str(self))
+
 
 class NoAmdGpu(NotReady):
     """The machine has no AMD GPU: catch it to run the same script on other hardware."""
@@ -38,14 +42,17 @@ class NoAmdGpu(NotReady):
 
 def check(
     *paths: str | Path,
+    text: str | None = None,
     python: str | None = None,
     gpu: str | None = None,
     ignore: Collection[str] = (),
     matrix: str | Path | None = None,
     overlays: Sequence[str | Path] = (),
 ) -> Report:
-    """The report on this machine, or on captured texts and bundles if paths are given. Nothing is redacted.
+    """The report on this machine, or on captured texts and bundles if paths are given. Nothing is redacted in its fields; what is shown
+    of it is (`print`, notebooks, `render`, `to_json`).
 
+    text: a log or a bug report to judge, as it is.
     python: interpreter to examine instead of the running one.
     gpu: target or product to judge the installed environment for, in place of this machine.
     ignore: diagnosis ids, row keys, or `ID:row`, as `--ignore` takes them.
@@ -54,6 +61,8 @@ def check(
     Raises BundleError for a path that cannot be read, ValueError for an invalid argument.
     """
     data = _matrix(matrix, overlays, ignore)
+    if text is not None:
+        return _of_text(text, {"paths": paths, "python": python, "gpu": gpu}, ignore, data)
     return _check(paths, python, ignore, data) if gpu is None else _gate(gpu, paths, python, ignore, data)
 
 
@@ -72,9 +81,9 @@ def require(
 ) -> Report:
     """The report of `check` if the machine meets all requirements; else NotReady with the reasons, NoAmdGpu without an AMD GPU.
 
-    target: a GPU of this gfx target.
+    target: a GPU of this gfx target or product.
     gpus: minimum number of GPUs to train on, without hidden ones and integrated ones beside a discrete GPU.
-    min_vram: memory of each of them, `24GiB` or bytes.
+    min_vram: memory of each of them, `24GiB` (which a card that is sold with 24 GiB meets) or bytes.
     packages: installed packages, `peft` or `torch>=2.6`.
     fail_on: the least severity of a finding that counts.
     strict: an undetermined verdict fails, too.
@@ -87,8 +96,7 @@ def require(
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
-    if target is not None and target not in data.gfx:
-        raise ValueError(f"target={target!r}: expected one of {', '.join(data.gfx)}")
+    target = None if target is None else target_of("target", target, data)
     bound, wanted = _bound(min_vram), [_requirement(one) for one in _all(packages, "packages")]
     report = _check(paths, python, ignore, data)
     if _without_amd_gpu(report):
@@ -127,20 +135,42 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
     return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
 
 
+def _of_text(text: str, others: dict[str, object], ignore: Collection[str], matrix: Matrix) -> Report:
+    """The report on a text in memory."""
+    from rocm_doctor import pipeline
+    from rocm_doctor.sources.paste import cut
+
+    if not isinstance(text, str) or (given := [name for name, value in others.items() if value]):
+        why = "expected a str" if not isinstance(text, str) else f"cannot be combined with {', '.join(given)}"
+        raise ValueError(f"text={text!r:.60}: {why}")
+    return pipeline.judge(cut(text, "the text"), matrix, source="the text", kind="capture", ignore=tuple(ignore))
+
+
 def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
     """The report on the installed environment for a GPU that need not be here."""
     from rocm_doctor import pipeline
-    from rocm_doctor.facts.enrich import target_named
     from rocm_doctor.sources.declared import Target, installed
     from rocm_doctor.sources.live.python import locate
 
-    target, examined = target_named(gpu, matrix), locate(python, Path("/"), os.environ)
-    if paths or not isinstance(target, str):
-        raise ValueError(f"gpu={gpu!r}: expected one GPU of the catalog and no paths")
+    target, examined = target_of("gpu", gpu, matrix), locate(python, Path("/"), os.environ)
+    if paths:
+        raise ValueError(f"gpu={gpu!r}: cannot be combined with paths")
     if isinstance(examined, str):
         raise ValueError(f"python={examined}")
     read = installed(examined, Path("/"), os.environ)
     return pipeline.judge_environment(read, Target(target), matrix, source=examined.prefix, ignore=tuple(ignore))
+
+
+def target_of(name: str, gpu: str, matrix: Matrix) -> str:
+    """The target of a GPU that a parameter names. Raises ValueError for none or several."""
+    from rocm_doctor.facts.enrich import target_named
+
+    found = target_named(gpu, matrix)
+    if not isinstance(found, str):
+        raise ValueError(
+            f"{name}={gpu!r}: " + (f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}")
+        )
+    return found
 
 
 def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Collection[str]) -> Matrix:
@@ -162,14 +192,15 @@ def _all(values: Collection[str] | Sequence[str | Path], name: str) -> Collectio
     return values
 
 
-def _bound(size: str | int | None) -> str:
-    """The condition on the memory of a GPU; empty for none."""
+def _bound(size: str | int | None) -> tuple[str, float]:
+    """The memory that each GPU must have: as it was given, and in bytes; 0 for none. A card that is sold with 24 GiB has a little less
+    for programs, so a size with a unit is met by 97 % of it."""
     if size is None:
-        return ""
-    words = str(size)
-    if isinstance(size, bool) or not re.fullmatch(r"\d+(\.\d+)?([KMGT]iB)?", words):
+        return "", 0.0
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([KMGT])iB)?", str(size))
+    if isinstance(size, bool) or not found:
         raise ValueError(f"min_vram={size!r}: expected bytes, or a size such as '24GiB'")
-    return f">={words}"
+    return str(size), float(found[1]) * (1024.0 ** (1 + "KMGT".index(found[2])) * 0.97 if found[2] else 1)
 
 
 def _requirement(one: str | Path) -> tuple[str, str]:
@@ -192,9 +223,8 @@ def _without_amd_gpu(report: Report) -> bool:
     return nowhere and not facts.gpus and facts.get("wsl").value is not True
 
 
-def _hardware(report: Report, target: str | None, count: int, bound: str) -> Iterator[str]:
+def _hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
     """The unmet requirements on GPUs."""
-    from rocm_doctor.rules.conditions import holds
     from rocm_doctor.rules.findings import to_train_on
 
     seen = to_train_on(report.snapshot)
@@ -203,10 +233,10 @@ def _hardware(report: Report, target: str | None, count: int, bound: str) -> Ite
         yield f"{target} is required, and {', '.join(targets) or 'no AMD GPU'} is what this machine has"
     if len(seen) < count and (count > 1 or seen or report.snapshot.gpus_listed):
         yield f"{count} GPU{'s' if count > 1 else ''} to train on required, {len(seen)} found"
-    for subject, gpu in seen if bound else ():
+    for subject, gpu in seen if bound[1] else ():
         memory = gpu.get("vram_bytes") if gpu.get("vram_bytes").known else gpu.get("carveout_bytes")
-        if holds("number", bound, memory) is not True:
-            yield f"{subject.name}: {bound.removeprefix('>=')} of memory required, {_size(memory)}"
+        if not isinstance(memory.value, (int, float)) or memory.value < bound[1]:
+            yield f"{subject.name}: {bound[0]} of memory required, {_size(memory)}"
 
 
 def _size(memory: Fact) -> str:
@@ -231,22 +261,3 @@ def _missing(report: Report, wanted: Sequence[tuple[str, str]]) -> Iterator[str]
 
 def _words(finding: Finding) -> str:
     return "\n  ".join([finding.title, finding.cause, *(f"$ {c.text}" for c in finding.commands)])
-
-
-def _html(report: Report) -> str:
-    from rocm_doctor.redaction.shared import redact_report
-    from rocm_doctor.reports.html import part
-
-    return part(redact_report(report))
-
-
-def _text(report: Report, printer: Any, cycle: bool) -> None:
-    from rocm_doctor.redaction.shared import redact_report
-    from rocm_doctor.reports import RenderOptions, render
-
-    printer.text(render("text", redact_report(report), RenderOptions()))
-
-
-# IPython asks an object for its HTML, and for the text beside it that a notebook keeps. Both are redacted: notebooks are shared.
-# The types are below their renderers, so the report gets these methods here.
-Report._repr_html_, Report._repr_pretty_ = _html, _text  # type: ignore[attr-defined]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Literal, NamedTuple, Union
+from importlib import import_module
+from typing import Any, ClassVar, Literal, NamedTuple, Union
 
 import msgspec
 
@@ -31,6 +32,25 @@ ReportKind = Literal["machine", "capture", "smoke", "repository", "environment"]
 SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "file"]
 ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
+
+
+class Shown:
+    """What `print` and a notebook show of an object: its text and its HTML, redacted, since notebooks are shared.
+
+    The types are below their renderers, so each names the module whose `shown(value, format)` makes the text.
+    """
+
+    __slots__ = ()
+    _shown_in: ClassVar[str] = "rocm_doctor.reports.shown"
+
+    def __str__(self) -> str:
+        return str(import_module(self._shown_in).shown(self, "text"))
+
+    def _repr_html_(self) -> str:
+        return str(import_module(self._shown_in).shown(self, "html"))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -307,7 +327,7 @@ GUESS = "differential"
 """Origin of a finding that the differential alone made: no row and no rule found it."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(Shown, msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 
     id: str
@@ -433,7 +453,7 @@ class Likely(msgspec.Struct, frozen=True):
     """Confirmed reports of this diagnosis that read like this one."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(Shown, msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
     schema_version: int
@@ -470,3 +490,14 @@ class Report(msgspec.Struct, frozen=True):
     """The answer to a question that reports no failure."""
     differential: tuple[Likely, ...] = ()
     """The likely diagnoses of a text, the most probable first; empty where no text of a person or a failing program was judged."""
+
+    def render(self, format: str = "text", *, redact: bool = True) -> str:
+        """The report in a format of `check --format`. `redact=False` keeps names, addresses and serial numbers.
+
+        Raises ValueError for a format that there is not.
+        """
+        return str(import_module(self._shown_in).rendered(self, format, redact))
+
+    def to_json(self, *, redact: bool = True) -> str:
+        """The whole report as JSON, which `read_report` and `rocm-doctor check` read again."""
+        return self.render("json", redact=redact)

@@ -4,7 +4,7 @@
 
 Lint, and the gate on an environment that is made of files that say what is installed, run in a scratch repository with a fault and
 without, and must end with 1 and 0. The hook is installed by pre-commit from this
-checkout's last commit, the actions' steps run in order with their own inputs, the GitLab jobs are those of docs/ci.md. The triage action
+checkout's last commit, the actions' steps run in order with their own inputs, the GitLab job is the component. The triage action
 gets an issue, and a `gh` that writes down what it is asked to post. Install lines of the README and the docs run in an environment of their
 own. Wherever a release is named, this checkout takes its place.
 """
@@ -26,6 +26,7 @@ import yaml
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from environments import environment
+from test_lint_ci import gitlab_job
 
 ROOT = Path(__file__).resolve().parents[1]
 POLICY = "targets:\n  card: {gpu: gfx1100, python: '3.12'}\n"
@@ -129,8 +130,7 @@ def install_lines() -> dict[str, str]:
 
 def local(line: str) -> str:
     """The line with this checkout in the place of the release."""
-    line = line.replace("git+https://github.com/rocm-doctor/rocm-doctor", f"git+file://{ROOT}")
-    return re.sub(r'(?<=pip install )"?rocm-doctor(\[\w+\])?"?', rf'"{ROOT}\1"', line)
+    return line.replace("git+https://github.com/rocm-doctor/rocm-doctor", f"git+file://{ROOT}")
 
 
 def installed(line: str, folder: Path) -> int:
@@ -151,13 +151,10 @@ def installed(line: str, folder: Path) -> int:
 
 
 def gitlab(folder: Path, temporary: Path, name: str) -> int:
-    """The commands of a job, and the reports that it keeps. The environment is there: its gigabytes are not installed."""
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text("utf-8"), re.S)
-    job = next(yaml.safe_load(block) for block in blocks if block.startswith(f"{name}:"))[name]
-    run([sys.executable, "-m", "venv", str(temporary / "venv")], folder)
-    path = f"{temporary / 'venv' / 'bin'}:{os.environ['PATH']}"
-    for command in (line for line in job["script"] if "requirements" not in line):
-        done = run(["bash", "-c", command.replace("install rocm-doctor", f"install -q {ROOT}")], folder, PATH=path)
+    """The commands of the component, and the reports that it keeps. The environment is there: its gigabytes are not installed."""
+    job = gitlab_job(command=name, source=str(ROOT))["rocm-doctor"]
+    for command in job["script"]:
+        done = run(["bash", "-c", command.replace("/tmp/rocm-doctor", str(temporary / "venv"))], folder)
         print(f"    {command[:60]}: {done.returncode}")
         if done.returncode:
             break
@@ -181,8 +178,8 @@ def main() -> None:
             "hook-check": lambda folder, _: hook(folder, base / "pre-commit-home", "rocm-doctor-check"),
             "action-lint": lambda folder, temporary: action(folder, temporary, {}),
             "action-check": lambda folder, temporary: action(folder, temporary, {"environment": ".venv"}),
-            "gitlab-lint": lambda folder, temporary: gitlab(folder, temporary, "rocm-doctor"),
-            "gitlab-check": lambda folder, temporary: gitlab(folder, temporary, "rocm-doctor-check"),
+            "gitlab-lint": lambda folder, temporary: gitlab(folder, temporary, "lint"),
+            "gitlab-check": lambda folder, temporary: gitlab(folder, temporary, "check --gpu declared --python .venv"),
         }
         for name, check in checks.items():
             for words, text, code in (("with a fault", FAULT, 1), ("without", RIGHT, 0)):

@@ -258,7 +258,7 @@ def test_a_wrong_cursor_is_refused(cursor: str) -> None:
 def test_without_the_sdk_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = CliRunner().invoke(cli, ["mcp"])
-    assert (done.exit_code, 'pip install "rocm-doctor[mcp]"' in done.output) == (2, True)
+    assert (done.exit_code, 'pip install "rocm-doctor[mcp] @ git+https' in done.output) == (2, True)
 
 
 def test_the_skill_names_commands_that_exist() -> None:

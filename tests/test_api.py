@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
+import json
+import multiprocessing
 import os
+import pickle
+import pydoc
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,7 +125,7 @@ def test_a_machine_without_an_amd_gpu_is_an_exception_of_its_own(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
-    ({"target": "gfx9999"}, "target='gfx9999': expected one of gfx"), ({"gpus": 0}, "gpus=0: expected"),
+    ({"target": "gfx9999"}, "target='gfx9999': known are gfx"), ({"gpus": 0}, "gpus=0: expected"),
     ({"gpus": True}, "gpus=True: expected"), ({"min_vram": "24 bananas"}, "min_vram='24 bananas': expected"),
     ({"min_vram": -1}, "min_vram=-1: expected"), ({"packages": "torch"}, r"packages='torch': expected a list"),
     ({"packages": ["torch>"]}, "'torch>' is not a requirement"), ({"packages": ["torch[x]"]}, "a name and a version range only"),
@@ -153,3 +159,61 @@ def test_a_report_is_read_back(tmp_path: Path) -> None:
 def test_overlays_and_another_matrix_are_used(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no-such"):
         check(READY, overlays=[tmp_path / "no-such.yaml"])
+
+
+LOG = "RX 7900 XTX\nFile /home/quokka/train.py\nRuntimeError: HIP error: invalid device function\n"
+
+
+def test_a_text_in_memory_is_judged_as_its_file_would_be(tmp_path: Path) -> None:
+    (tmp_path / "the text").write_text(LOG)
+    assert [f.id for f in check(text=LOG).findings] == [f.id for f in check(tmp_path / "the text").findings] != []
+    with pytest.raises(ValueError, match=r"text='RX.*cannot be combined with gpu"):
+        check(text=LOG, gpu="gfx1100")
+
+
+def test_a_report_renders_itself_redacted() -> None:
+    report = check(text=LOG)
+    assert "invalid device function" in str(report)
+    assert json.loads(report.to_json())["verdict"] == "problems"
+    assert report.render("markdown").startswith("##")
+    for shown in (
+        str(report),
+        report.to_json(),
+        report.render("html"),
+        str(report.findings[0]),
+        report.findings[0]._repr_html_(),
+    ):
+        assert "quokka" not in shown
+    assert "quokka" in report.to_json(redact=False)
+    with pytest.raises(ValueError, match=r"format='pdf': expected one of text, json"):
+        report.render("pdf")
+
+
+def _raises_not_ready(_: int) -> None:
+    require(WRONG)
+
+
+def test_not_ready_comes_out_of_a_worker_process_as_it_was_raised() -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        raised = pool.submit(_raises_not_ready, 0).exception(timeout=120)
+    assert isinstance(raised, NotReady)
+    assert raised.report.verdict == "problems"
+    assert "unset HSA_OVERRIDE_GFX_VERSION" in str(raised)
+    assert isinstance(pickle.loads(pickle.dumps(NoAmdGpu(raised.report, "none"))), NoAmdGpu)
+
+
+def test_a_target_may_be_a_product() -> None:
+    assert require(READY, target="RX 7900 XTX").verdict == "ready"
+
+
+def test_help_and_dir_show_the_public_names() -> None:
+    assert set(rocm_doctor.__all__) <= set(dir(rocm_doctor))
+    shown = pydoc.plain(pydoc.render_doc(rocm_doctor))
+    assert all(f"{name}(" in shown for name in ("check", "require", "plan_for", "fit_for"))
+
+
+def test_the_examples_of_the_reference_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FIXTURES.parent)
+    found = doctest.testfile(str(FIXTURES.parent / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 15
+    assert found.failed == 0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +52,70 @@ def test_an_environment(name: str, tmp_path: Path) -> None:
         venv = environment(tmp_path / "venv", one["packages"], one.get("code"))
     rocm = ("--rocm", str(one["rocm"])) if "rocm" in one else ()
     judged(one, "--gpu", one["gpu"], "--python", str(venv), *rocm)
+
+
+PLANS = [
+    ("--gpu gfx1100 --python 3.12 --with jax", 0, ["jax-rocm10-plugin==0.11.1", ".venv-jax"], ["torch=="]),
+    ("--gpu MI300X --python 3.11 --with jax", 0, ["jax-rocm7-plugin==0.10.2"], ["torch=="]),
+    ("--gpu MI50 --python 3.12 --with jax", 1, ["listed for gfx90a", "What would run"], ["pip install"]),
+    ("--gpu gfx1100 --python 3.10 --with jax", 1, ["with Python 3.12"], ["pip install"]),
+    ("--gpu gfx1100 --os windows --python 3.12 --with jax", 1, ["on Linux"], ["pip install"]),
+    ("--gpu MI300X --python 3.13 --with tensorflow", 0, ["docker pull rocm/tensorflow:"], ["torch=="]),
+    ("--gpu gfx1100 --python 3.12 --with tensorflow", 0, ["tensorflow_rocm-2.20"], ["torch=="]),
+    ("--gpu gfx1100 --python 3.12 --with torch,jax", 0, [".venv/bin/python", ".venv-jax", "torch=="], []),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "says", "never"), PLANS)
+def test_a_plan(arguments: str, code: int, says: list[str], never: list[str]) -> None:
+    done = called("plan", *arguments.split())
+    assert (done.returncode, [w for w in says if w not in done.stdout], [w for w in never if w in done.stdout]) == (code, [], [])
+
+
+@pytest.mark.parametrize("form", ["json", "html", "requirements", "uv", "conda", "dockerfile", "shell"])
+def test_every_format_has_jax_and_no_torch(form: str) -> None:
+    done = called("plan", "--gpu", "gfx942", "--python", "3.12", "--with", "jax", "--format", form)
+    assert done.returncode == 0
+    assert "jax-rocm10-plugin==0.11.1" in done.stdout
+    assert "torch" not in done.stdout
+    both = called("plan", "--gpu", "gfx942", "--python", "3.12", "--with", "torch,jax", "--format", form)
+    assert both.returncode == (0 if form == "json" else 2)
+
+
+def test_an_image_is_no_requirements_file() -> None:
+    asked = ("plan", "--gpu", "gfx942", "--with", "tensorflow", "--format")
+    assert called(*asked, "requirements").returncode == 2
+    assert "FROM rocm/tensorflow:" in called(*asked, "dockerfile").stdout
+
+
+def test_fix_builds_beside_the_examined_environment(tmp_path: Path) -> None:
+    venv = environment(tmp_path / "venv", {"torch": "2.9.1+rocm6.4"})
+    done = called("fix", "--gpu", "gfx942", "--python", str(venv), "--with", "jax")
+    assert str(Path(sys.prefix).with_name(".venv-jax")) in done.stdout or ".venv-jax" in done.stdout
+    assert "torch" not in done.stdout.replace(str(tmp_path), "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gpu", "python"), [("gfx1100", "3.12"), ("gfx1201", "3.14"), ("gfx942", "3.11")])
+def test_the_index_has_what_the_plan_installs(gpu: str, python: str) -> None:
+    plan = json.loads(called("plan", "--gpu", gpu, "--python", python, "--with", "jax", "--format", "json").stdout)
+    wanted = [p for group in plan["release"]["installs"] if not group.get("index") for p in group["packages"]]
+    compile_ = [
+        shutil.which("uv") or "",
+        "pip",
+        "compile",
+        "-",
+        "--python-version",
+        python,
+        "--python-platform",
+        "x86_64-manylinux_2_28",
+    ]
+    if not compile_[0]:
+        pytest.skip("uv is not installed")
+    try:
+        done = subprocess.run(
+            [*compile_, "--only-binary=:all:"], input="\n".join(wanted), capture_output=True, text=True, timeout=300, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("the package index did not answer within 300 s")
+    assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from environments import environment
+from test_lint_ci import gitlab_job, included
 
 ROOT = Path(__file__).resolve().parents[1]
 ACTION = ROOT / ".github" / "actions" / "rocm-doctor"
@@ -76,10 +77,9 @@ def test_the_hook_judges_the_projects_environment_for_its_targets(project: Path,
 
 @pytest.mark.parametrize(("packages", "code"), [(HEALTHY, 0), (CUDA, 1)])
 def test_the_gitlab_job_writes_its_report(project: Path, packages: dict[str, str], code: int) -> None:
-    name = "rocm-doctor-check"
-    job = next(yaml.safe_load(b) for b in blocks("yaml") if b.startswith(name))[name]
+    job = gitlab_job(**next(one for one in included() if one))["rocm-doctor"]
     environment(project / ".venv", packages)
-    done = run(["bash", "-c", job["script"][-1]], project)
+    done = run(["bash", "-c", job["script"][-1].replace("/tmp/rocm-doctor/bin/", "")], project)
     assert done.returncode == code, done.stderr
     assert (project / job["artifacts"]["reports"]["junit"]).read_text().count("<testsuite ") == 2
 

@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from rocm_doctor._version import SOURCE
+from rocm_doctor.lint.readers import files_pattern, reader_of
+from rocm_doctor.lint.tree import Tree
+
 ROOT = Path(__file__).resolve().parents[1]
 ACTION = ROOT / ".github" / "actions" / "rocm-doctor"
 REPOS = ROOT / "fixtures" / "repos"
@@ -85,13 +89,33 @@ def test_the_action_and_the_snippets_fit_the_schemas_of_their_services() -> None
     valid(yaml.safe_load((ACTION / "action.yml").read_text("utf-8")), "github-actions")
     snippets = [yaml.load(block, yaml.BaseLoader) for block in blocks("yaml")]
     valid(next(s for s in snippets if "jobs" in s), "github-workflows")
-    valid(next(s for s in snippets if "rocm-doctor" in s), "gitlab-ci")
+    for snippet in snippets:
+        if "include" in snippet:
+            valid(snippet, "gitlab-ci")
+    valid(gitlab_job(), "gitlab-ci")
+
+
+def gitlab_job(**inputs: str) -> Any:
+    """The component as GitLab fills it in: the job's document, with inputs in the place of their names."""
+    spec, job = (ROOT / "templates" / "rocm-doctor.yml").read_text("utf-8").split("\n---\n")
+    known = {name: one["default"] for name, one in yaml.safe_load(spec)["spec"]["inputs"].items()}
+    assert set(inputs) <= set(known)
+    for name, value in {**known, **inputs}.items():
+        job = job.replace(f"$[[ inputs.{name} ]]", value)
+    assert "$[[" not in job
+    return yaml.safe_load(job)
+
+
+def included() -> list[dict[str, str]]:
+    """The inputs of each `include` of the documentation."""
+    found = [yaml.safe_load(block) for block in blocks("yaml") if block.startswith("include:")]
+    return [one["include"][0].get("inputs", {}) for one in found]
 
 
 def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path: Path) -> None:
-    job = next(yaml.safe_load(b) for b in blocks("yaml") if b.startswith("rocm-doctor:"))["rocm-doctor"]
+    job = gitlab_job(**next(one for one in included() if not one))["rocm-doctor"]
     shutil.copytree(REPOS / "uv-unbound", tmp_path / "repo")
-    done = run(["bash", "-c", job["script"][1]], tools, tmp_path / "repo")
+    done = run(["bash", "-c", job["script"][-1].replace("/tmp/rocm-doctor/bin/", "")], tools, tmp_path / "repo")
     assert done.returncode == 1, done.stderr
     for path in job["artifacts"]["reports"].values():
         assert (tmp_path / "repo" / path).stat().st_size > 100
@@ -102,18 +126,10 @@ def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path
 def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
     hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
     wanted = re.compile(hook["files"])
-    hits = [
-        "requirements.txt",
-        "a/requirements-dev.in",
-        "pyproject.toml",
-        "uv.lock",
-        "docker/Dockerfile.rocm",
-        "x.dockerfile",
-        "train.yaml",
-        ".env",
-    ]
-    assert all(wanted.search(name) for name in hits)
-    assert not any(wanted.search(name) for name in ("train.py", "README.md", "data.csv"))
+    assert hook["files"] == files_pattern(), "write the pattern of lint's readers into .pre-commit-hooks.yaml"
+    for tree in (Tree(folder) for folder in sorted((ROOT / "tests" / "lint").iterdir()) if folder.is_dir()):
+        assert [path for path in tree.paths if reader_of(tree, path) and not wanted.search(path)] == []
+    assert not any(wanted.search(name) for name in ("train.py", "data.csv"))
     assert hook["pass_filenames"] is False
     assert run(hook["entry"].split(), tools, REPOS / "healthy-uv").returncode == 0
     assert run(hook["entry"].split(), tools, REPOS / "mixed-monorepo").returncode == 1
@@ -151,3 +167,52 @@ def test_the_python_snippet_asks_for_what_require_takes(monkeypatch: pytest.Monk
     )
     exec(blocks("python")[0], {})
     assert asked[0].arguments["packages"] == ["torch>=2.6", "peft"]
+
+
+def test_the_action_fails_loudly_where_it_was_used_wrongly(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "rocm-doctor.json").write_text('{\n "verdict": "problems",\n}')
+    env = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "s.md"), "GITHUB_OUTPUT": str(tmp_path / "out")}
+    done = run(["bash", str(ACTION / "judge.sh")], tools, REPOS / "pip-extra-index", GPU="no-such-gpu", **env)
+    assert done.returncode == 2
+    assert re.search(r"^::error title=rocm-doctor did not judge::.*no-such-gpu", done.stdout, re.M), done.stdout
+    assert "no-such-gpu" in (tmp_path / "s.md").read_text()
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_document_and_template_installs_from_the_one_source() -> None:
+    paths = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "templates").iterdir(),
+        *(ROOT / ".github").rglob("*.*"),
+    ]
+    wrong = []
+    for path in (one for one in paths if one.is_file()):
+        for line in path.read_text("utf-8").splitlines():
+            asked = re.search(r"(?:pip3? install|pipx install|uvx|uv tool install)\s[^`#&]*rocm-doctor", line)
+            if asked and SOURCE not in line:
+                wrong.append(f"{path.name}: {line.strip()}")
+    assert wrong == []
+    assert SOURCE in (ROOT / "README.md").read_text("utf-8")
+    assert SOURCE in (ROOT / "templates" / "rocm-doctor.yml").read_text("utf-8")
+
+
+def test_no_format_has_invisible_characters(tools: Path) -> None:
+    from rocm_doctor import check
+    from rocm_doctor.reports import FORMATS
+
+    texts = (REPOS.parent / "mi50-wrong-override", REPOS.parent / "windows-cpu-wheel")
+    for report in (
+        *map(check, texts),
+        check(text="torch 2.9.1+cu128 on RX 7900 XTX, pip install --index-url https://a.example/x @you #12"),
+    ):
+        for name in FORMATS:
+            assert not re.search("[\u200b-\u200f\u2060\ufeff]", report.render(name)), name
+
+
+def test_a_rule_of_sarif_describes_the_diagnosis_and_leads_to_its_page(tools: Path) -> None:
+    done = run(["rocm-doctor", "lint", "--gpu", "gfx1100", "--format", "sarif"], tools, REPOS / "pip-extra-index")
+    [rule] = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["helpUri"].endswith(f"/docs/diagnoses/{rule['id']}.md")
+    assert "requirements.txt" not in rule["fullDescription"]["text"]
+    assert (ROOT / "docs" / "diagnoses" / f"{rule['id']}.md").is_file()

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rocm_doctor import requires_rocm
+
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
 READY = ROOT / "fixtures" / "rx7900xtx-ready"
-ON_A_READY_MACHINE = f"""
-import functools
-from rocm_doctor import api
-api.require, api.check = (functools.partial(one, {str(READY)!r}) for one in (api.require, api.check))
-"""
 TESTS = """
 import pytest
 
@@ -41,13 +38,14 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ready(pytester: pytest.Pytester) -> pytest.Pytester:
-    pytester.makeconftest(ON_A_READY_MACHINE)
     pytester.makepyfile(TESTS)
     return pytester
 
 
 def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-rs", "-p", "rocm_doctor.integrations.pytest_plugin", *args)
+    return pytester.runpytest_subprocess(
+        "-rs", "-p", "rocm_doctor.integrations.pytest_plugin", "--rocm-machine", str(READY), *args
+    )
 
 
 def test_pytest_finds_the_plugin_where_the_package_is_installed() -> None:
@@ -71,6 +69,46 @@ def test_wrong_keywords_are_errors_of_the_test(ready: pytest.Pytester) -> None:
         test_wrong="import pytest\n@pytest.mark.rocm(colour='red')\ndef test_a(): pass\n@pytest.mark.rocm('24GiB')\ndef test_b(): pass\n"
     )
     run(ready, "test_wrong.py").assert_outcomes(errors=2)
+
+
+@pytest.mark.parametrize("mark", ["min_vram='24GB'", "min_vrm='24GiB'", "target='gfx9999'"])
+def test_an_invalid_mark_is_an_error_of_every_test_that_carries_it(pytester: pytest.Pytester, mark: str) -> None:
+    pytester.makepyfile(
+        f"import pytest\n@pytest.mark.rocm({mark})\n@pytest.mark.parametrize('n', range(3))\ndef test_a(n): pass\n"
+    )
+    run(pytester).assert_outcomes(errors=3)
+
+
+def test_the_marks_of_class_and_method_are_joined(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+        @pytest.mark.rocm(min_vram="100GiB", packages=["torch"])
+        class TestIt:
+            @pytest.mark.rocm(gpus=1, packages=["nothing-of-that-name"])
+            def test_a(self): pass
+            @pytest.mark.rocm(min_vram="16GiB")
+            def test_b(self): pass
+        """)
+    result = run(pytester)
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*100GiB of memory required*", "*nothing-of-that-name required*"])
+
+
+def test_a_skip_points_at_the_test(ready: pytest.Pytester) -> None:
+    run(ready, "-rs").stdout.fnmatch_lines(["SKIPPED * test_a_skip_points_at_the_test.py:6: *"])
+
+
+def test_the_decorator_refuses_a_misspelt_requirement_where_it_stands(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        from rocm_doctor import requires_rocm
+        @requires_rocm(min_vram="16GiB")
+        def test_fits(rocm_report): assert rocm_report.verdict == "ready"
+        @requires_rocm(min_vram="100GiB")
+        def test_is_too_large(): pass
+        """)
+    run(pytester).assert_outcomes(passed=1, skipped=1)
+    with pytest.raises(TypeError, match="min_vrm"):
+        requires_rocm(min_vrm="16GiB")
 
 
 def test_without_the_mark_nothing_is_read_or_printed(pytester: pytest.Pytester) -> None:

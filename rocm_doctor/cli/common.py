@@ -92,7 +92,7 @@ with_option = click.option(
     multiple=True,
     metavar="NAMES",
     shell_complete=completes("packages"),
-    help="Packages besides torch (bitsandbytes,flash-attn); repeatable.",
+    help="Packages besides torch (bitsandbytes,flash-attn), or another framework (jax, tensorflow); repeatable.",
 )
 
 

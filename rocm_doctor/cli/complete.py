@@ -73,4 +73,4 @@ def _rows(matrix: Matrix) -> Iterator[tuple[str, str]]:
 def _packages(matrix: Matrix) -> Iterator[tuple[str, str]]:
     from rocm_doctor.plan.catalog import known
 
-    yield from ((name, "") for name in known(matrix).packages)
+    yield from ((name, "") for name in ("torch", "jax", "tensorflow", *known(matrix).packages))

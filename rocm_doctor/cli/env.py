@@ -6,15 +6,16 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from rocm_doctor.cli.common import interpreter
-from rocm_doctor.cli.plan import plan_options, planned
+from rocm_doctor.cli.plan import Request, plan_options, read
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.judging import sets_variable
 from rocm_doctor.plan.text import headline, variables_text
 from rocm_doctor.plan.variables import Variable, of_findings
@@ -32,7 +33,10 @@ def command(shell: str | None, **asked: Any) -> None:
     """
     elsewhere = asked["index"] or asked["rocm"] or (asked["system"] and not asked["python"])
     torch = installed_torch(asked["python"]) if asked["gpu"] and not elsewhere else ""
-    plan = planned(**{**asked, "index": torch or asked["index"]})
+    request = read(**{**asked, "index": torch or asked["index"]})
+    if not request.torch:
+        _for_frameworks(request, shell)
+    plan = request.plan()
     found, left = _answer(plan)
     torch = torch or ("" if not plan.report or asked["upgrade"] else _rocm(plan))
     if plan.best is None and not torch:
@@ -50,6 +54,17 @@ def command(shell: str | None, **asked: Any) -> None:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
     click.echo(variables_text(found, shell or ("powershell" if plan.machine.system == "windows" else "bash")), nl=False)
     sys.exit(1 if short or any(one.severity == "error" for one in left) else 0)
+
+
+def _for_frameworks(request: Request, shell: str | None) -> NoReturn:
+    """Print what findings say to set and to unset for JAX and TensorFlow, which need no variable of their own."""
+    report, machine = request.report, request.machine
+    found = of_findings(report.findings, machine, request.known.matrix) if report else ()
+    names = ", ".join(NAMES[name] for name in request.others)
+    click.echo(f"for {names}{'' if found else ': nothing to set'}", err=True)
+    click.echo(variables_text(found, shell or "bash"), nl=False)
+    serious = [one for one in report.findings if one.leads and one.severity == "error"] if report else []
+    sys.exit(1 if any(not sets_variable(one) for one in serious) else 0)
 
 
 def _rocm(plan: Plan) -> str:

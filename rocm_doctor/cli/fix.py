@@ -14,11 +14,13 @@ import msgspec
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live
 from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
-from rocm_doctor.cli.plan import plan_options, planned
+from rocm_doctor.cli.plan import plan_options, read
+from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
-from rocm_doctor.plan.fix import FOLDER, build, carried, interpreter_of, steps, swap, tool_here
+from rocm_doctor.plan.fix import FOLDER, build, carried, framework_recipe, interpreter_of, recipe, steps, swap, tool_here
+from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.text import headline, in_the_way, text, undecided
 from rocm_doctor.sources.live.python import own_is_active
 
@@ -50,7 +52,13 @@ def command(go: bool, dry_run: bool, in_place: bool, verbose: bool, **asked: Any
 def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
-    plan = planned(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
+    request = read(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
+    if request.others:
+        plans = [request.framework_plan(name) for name in request.others]
+        codes = [_fix_framework(one, old, go, in_place, request.report is not None) for one in plans]
+        if not request.torch:
+            return max(codes)
+    plan = request.plan()
     if plan.best is None or (plan.done and not asked["upgrade"]):
         click.echo(text(plan, verbose=verbose), nl=False)
         return 0 if plan.done else 1
@@ -72,8 +80,28 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
             _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
         click.echo("Nothing was run; --apply builds the new environment.")
         return 0
-    left = build(plan, old, new, tool, lambda line: click.echo(line, err=True))
-    return _ended(plan, old, new, left, in_place)
+    left = build(recipe(plan, old, new, tool), new, tool, lambda line: click.echo(line, err=True))
+    return _ended(plan.report is not None, old, new, left, in_place)
+
+
+def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bool, here: bool) -> int:
+    """Build the environment of JAX or TensorFlow, or print the commands. What comes as an image is printed alone."""
+    if in_place:
+        raise InputError(f"--in-place is for torch: {plan.framework} gets an environment beside the others")
+    if plan.works or plan.release is None or plan.release.image:
+        click.echo(frameworks.text(plan), nl=False)
+        return 0 if plan.works or plan.release else 1
+    new, tool = Path(old.prefix).with_name(plan.folder) if old.prefix != old.base else Path(plan.folder).absolute(), tool_here()
+    made = framework_recipe(plan, old, new, tool)
+    click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")
+    if not go:
+        _print(made.commands)
+        for line in made.carried:
+            click.echo(f"      {line}")
+        click.echo("Nothing was run; --apply builds the new environment.")
+        return 0
+    left = build(made, new, tool, lambda line: click.echo(line, err=True))
+    return _ended(here, old, new, left, in_place=False)
 
 
 def _print(commands: list[Argv]) -> None:
@@ -93,15 +121,15 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
         click.echo(f"  not mended by this: {title} (see rocm-doctor check)")
 
 
-def _ended(plan: Plan, old: Environment, new: Path, left: list[str], in_place: bool) -> int:
+def _ended(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool) -> int:
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")
     program = str(interpreter_of(new))
-    artifacts = live(program, None, (), smoke=plan.report is not None)
+    artifacts = live(program, None, (), smoke=probed)
     report = pipeline.judge(artifacts, load_matrix(None, ()))
     deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)
-    code = exit_code(report, "error", False) if plan.report else 0
+    code = exit_code(report, "error", False) if probed else 0
     if in_place and code == 0:
         kept = swap(Path(old.prefix), new)
         click.echo(f"\n{old.prefix} is the new environment. The old one is in {kept}: remove it, or rename it back.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rocm_doctor._version import SOURCE
 from rocm_doctor.bounded import files
 from rocm_doctor.cli.common import InputError, interpreter, python_option
 
@@ -30,7 +31,7 @@ def command(roots: tuple[Path, ...], write: bool, python: str | None, skill: boo
         click.echo(files.text(_SKILL).rstrip("\n"))
         return
     if importlib.util.find_spec("mcp") is None:
-        raise InputError('the package mcp is not installed; install it with: pip install "rocm-doctor[mcp]"')
+        raise InputError(f'the package mcp is not installed; install it with: pip install "rocm-doctor[mcp] @ {SOURCE}"')
     from rocm_doctor.integrations.agents.command import Roots
     from rocm_doctor.integrations.agents.server import server
 

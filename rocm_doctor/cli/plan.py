@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+import msgspec
 
 from rocm_doctor.cli.check import examined
 from rocm_doctor.cli.common import (
@@ -25,12 +26,14 @@ from rocm_doctor.cli.common import (
 )
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
+from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Training, known
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
 from rocm_doctor.plan.packages import unknown_names, wished
 from rocm_doctor.plan.text import text
+from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.versions import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,11 +73,14 @@ def plan_options(command: F) -> F:
 @click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Installer for the commands.")
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected.")
 def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
-    """List the stacks that work for this GPU, best first, as commands to paste.
+    """List the stacks that work for this GPU, best first, as commands to paste. JAX and TensorFlow (--with jax) get an environment each.
 
     Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
-    plan = planned(**asked)
+    request = read(**asked)
+    if request.others:
+        sys.exit(_frameworks(request, form, tool, output))
+    plan = request.plan()
     whole = plan.best is not None or form in ("json", "html")
     try:
         words = FORMATS[form](plan) if whole and form != "text" else text(plan, verbose=verbose, tool=tool)
@@ -82,6 +88,29 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
         raise InputError(f"--format {form}: {exc}") from exc
     print_page(words, output if whole else None)
     sys.exit(0 if plan.best or plan.works else 1)
+
+
+def _frameworks(request: Request, form: str, tool: str, output: Path | None) -> int:
+    """Print the plans of JAX and TensorFlow, behind torch's if that is asked for too. 0 if each framework has one."""
+    plans = [request.framework_plan(name) for name in request.others]
+    if form not in ("text", "json") and len(plans) + request.torch > 1:
+        raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
+    torch = request.plan() if request.torch else None
+    pages = [text(torch, tool=tool) if form == "text" else FORMATS[form](torch)] if torch else []
+    found = all(one.release or one.works for one in plans)
+    try:
+        for one in plans:
+            whole = one.release is not None or form == "json"
+            pages.append(
+                frameworks.text(one, "uv" if tool == "uv" else "pip")
+                if form == "text" or not whole
+                else frameworks.FORMATS[form](one)
+            )
+    except UnknownFormat as exc:
+        raise InputError(f"--format {form}: {exc}") from exc
+    page = "[" + ",".join(pages) + "]" if form == "json" and len(pages) > 1 else "\n".join(pages)
+    print_page(page, output if found else None)
+    return 0 if found and (torch is None or torch.best or torch.works) else 1
 
 
 class NoTarget(InputError):
@@ -94,32 +123,69 @@ class NoTarget(InputError):
         click.echo(self.message, file=file, err=True)
 
 
-def planned(
+class Request(msgspec.Struct, frozen=True):
+    """What a plan is asked for, and the machine that was read or declared. `torch`: torch and packages beside it are; `others`:
+    JAX and TensorFlow."""
+
+    machine: Machine
+    known: Catalog
+    wish: tuple[str, ...]
+    torch: bool
+    others: tuple[str, ...]
+    index: str
+    rocm: str
+    report: Report | None
+    upgrade: bool
+
+    def names(self) -> list[str]:
+        """The frameworks that are asked for."""
+        return ["torch"] * self.torch + list(self.others)
+
+    def plan(self) -> Plan:
+        """The plan for torch and the packages of the wish."""
+        return answer(self.machine, self.known, self.wish, self.index, self.rocm, self.report, self.upgrade)
+
+    def framework_plan(self, name: str) -> frameworks.FrameworkPlan:
+        """The plan for JAX or TensorFlow."""
+        return frameworks.framework_plan(name, self.machine, self.known, None if self.upgrade else self.report)
+
+
+def read(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
     packages: Sequence[str], train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path], upgrade: bool,
     installed: Mapping[str, str] | None = None,
-) -> Plan:  # fmt: skip
-    """The plan for the options. Raises InputError if they cannot be planned.
+) -> Request:  # fmt: skip
+    """What the options ask for, and the machine. Raises InputError if they cannot be planned. Without --with and --train it is about the
+    frameworks that are installed here.
 
     `installed`: what is in the environment of a declared machine, by name.
     """
     matrix = load_matrix(matrix_path, overlays)
     known_of = known(matrix)
     names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
-    if strange := unknown_names(names, known_of):
-        raise InputError(f"--with {','.join(strange)}: unknown package; known are {', '.join(known_of.packages)}")
+    beside = [name for name in names if name not in frameworks.NAMES]
+    if strange := unknown_names(beside, known_of):
+        others = ", ".join((*frameworks.NAMES, *known_of.packages))
+        raise InputError(f"--with {','.join(strange)}: unknown package; known are {others}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
-    wish = wished(names, train or "", known_of)
+    wish = wished(beside, train or "", known_of)
+    report = None if gpu else here(python, matrix)
     if gpu:
         target = _declared(gpu, python, system, driver, kernel, matrix)
-        return answer(having(target, installed) if installed else target, known_of, wish, index, rocm, upgrade=upgrade)
-    report = here(python, matrix)
-    machine = probed(report.snapshot)
-    if machine is None:
+        machine = having(target, installed) if installed else target
+    elif report and (found := probed(report.snapshot)):
+        machine = found
+    else:
+        assert report is not None
         raise NoTarget("\n".join(_unknown(report, known_of)))
-    return answer(machine, known_of, wish, index, rocm, report, upgrade)
+    if not names and not train:
+        about = wanted(machine.base)
+        names = [] if TORCH in about else [one.key for one in about]
+    asked = tuple(name for name in frameworks.NAMES if name in names and name != "torch")
+    torch = "torch" in names or bool(wish) or not asked
+    return Request(machine, known_of, wish, torch, asked, index, rocm, report, upgrade)
 
 
 def here(python: str | None, matrix: Matrix) -> Report:

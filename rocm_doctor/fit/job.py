@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 Method = Literal["full", "lora", "qlora"]
 Dtype = Literal["float32", "bfloat16", "float16"]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 Implementation = Literal["sdpa", "eager"]
 Optimizer = Literal["adamw", "adamw_fused", "adamw_8bit", "paged_adamw", "paged_adamw_8bit", "adafactor", "sgd"]
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -40,15 +41,15 @@ class Job(msgspec.Struct, frozen=True):
 
     config: Mapping[str, Any]
     method: Method = "lora"
-    rank: int = 16
+    rank: Count = 16
     targets: tuple[str, ...] = SEVEN
     dropout: float = 0.0
     adapter_dtype: Dtype = "float32"
     dtype: Dtype = "bfloat16"
     autocast: Dtype | None = None
-    batch: int = 1
-    seq: int = 1024
-    grad_accum: int = 1
+    batch: Count = 1
+    seq: Count = 1024
+    grad_accum: Count = 1
     checkpointing: bool = True
     implementation: Implementation = "sdpa"
     kernels: Kernels = MATH

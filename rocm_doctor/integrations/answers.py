@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
+from rocm_doctor.api import target_of
 from rocm_doctor.matrix import Matrix, load
 
 if TYPE_CHECKING:
@@ -36,24 +37,25 @@ def plan_for(
 
     Raises ValueError for an unknown GPU or package, or if this machine has no AMD GPU with a known target.
     """
-    from rocm_doctor.plan.answer import Plan, answer
-    from rocm_doctor.plan.catalog import Training, known
-    from rocm_doctor.plan.html import part
+    from rocm_doctor.plan.answer import answer
+    from rocm_doctor.plan.catalog import System, Training, known
     from rocm_doctor.plan.machine import declared
     from rocm_doctor.plan.packages import unknown_names, wished
-    from rocm_doctor.plan.text import text
 
     matrix = load()
     catalog = known(matrix)
-    ways = get_args(Training)
-    if strange := [*unknown_names(list(packages), catalog), *({train} - {"", *ways})]:
-        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(catalog.packages)}, and {', '.join(ways)}")
+    for name, value, allowed in (("system", system, (None, *get_args(System))), ("train", train, ("", *get_args(Training)))):
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r}: expected one of {', '.join(filter(None, allowed))}")
+    if isinstance(packages, str):
+        raise ValueError(f"packages={packages!r}: expected a list, [{packages!r}]")
+    if strange := unknown_names(list(packages), catalog):
+        raise ValueError(f"packages={', '.join(strange)}: unknown; known are {', '.join(catalog.packages)}")
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     here: System = "windows" if sys.platform == "win32" else "linux"
-    _shown_by(Plan, part, text)
     wish = wished(list(packages), train, catalog)
     if gpu:
-        return answer(declared(_target(gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish)
+        return answer(declared(target_of("gpu", gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish)
     report = _report(matrix)
     return answer(_this_machine(report), catalog, wish, report=report)
 
@@ -71,42 +73,37 @@ def fit_for(
     """
     from rocm_doctor.fit import answer as answers
     from rocm_doctor.fit import card as cards
-    from rocm_doctor.fit.html import part
     from rocm_doctor.fit.job import Job
     from rocm_doctor.fit.resolve import Request, resolve
-    from rocm_doctor.fit.text import page
 
-    _shown_by(answers.Answer, part, lambda found: page(found, None))
-
-    if strange := options.keys() - set(Job.__struct_fields__):
-        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(Job.__struct_fields__)}")
+    _valid(Job, options)
+    if gpus < 1:
+        raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
     matrix = load()
     if gpu:
-        card = cards.declared(_target(gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
+        card = cards.declared(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
         card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declared("", vram, matrix)
     run = resolve(Request({"model": str(model), **options}), card.gfx, None, matrix)
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
 
 
-def _target(gpu: str, matrix: Matrix) -> str:
-    from rocm_doctor.facts.enrich import target_named
-
-    found = target_named(gpu, matrix)
-    if not isinstance(found, str):
-        raise ValueError(
-            f"gpu={gpu!r}: " + (f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}")
-        )
-    return found
-
-
-def _shown_by(kind: type, html: Callable[[Any], str], text: Callable[[Any], str]) -> None:
-    """Give a type the methods that IPython asks for: it is below its renderers and cannot import them."""
-
-    def pretty(answer: Any, printer: Any, cycle: bool) -> None:
-        printer.text(text(answer))
-
-    kind._repr_html_, kind._repr_pretty_ = html, pretty  # type: ignore[attr-defined]
+def _valid(kind: type, options: Mapping[str, Any]) -> None:
+    """Raises ValueError for a value that the field of that name does not take."""
+    hints = get_type_hints(kind, include_extras=True)
+    for name, value in options.items():
+        if name not in hints:
+            raise ValueError(f"{name}={value!r}: no such option; known are {', '.join(hints)}")
+        try:
+            msgspec.convert(value, hints[name])
+        except msgspec.ValidationError as exc:
+            allowed = get_args(hints[name])
+            words = (
+                f"expected one of {', '.join(map(str, allowed))}"
+                if value not in allowed and all(isinstance(one, str) for one in allowed) and allowed
+                else str(exc)
+            )
+            raise ValueError(f"{name}={value!r}: {words}") from exc
 
 
 def _this_machine(report: Report) -> Machine:

@@ -1,4 +1,4 @@
-"""`%load_ext rocm_doctor` in IPython and Jupyter: the magic `%rocm_doctor`."""
+"""`%load_ext rocm_doctor` in IPython and Jupyter: the magics `%rocm_doctor` and `%%rocm_doctor`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Give an IPython shell the magic `%rocm_doctor`."""
-    shell.register_magic_function(lambda line: magic(line, shell), "line", "rocm_doctor")
+    """Give an IPython shell the magics."""
+    shell.register_magic_function(lambda line, cell=None: magic(line, shell, cell), "line_cell", "rocm_doctor")
 
 
-def magic(line: str, shell: Any) -> Report | None:
-    """`%rocm_doctor check [PATH…]` returns the report on this machine or on files, `%rocm_doctor why` the one on the last exception.
+def magic(line: str, shell: Any, cell: str | None = None) -> Report | None:
+    """`%%rocm_doctor` returns the report on the cell, a pasted log. `%rocm_doctor check [PATH…]` returns the report on this machine or on files, `%rocm_doctor why` the one on the last exception.
 
     Any other command of rocm-doctor prints what it prints in a terminal.
     """
     from rocm_doctor import api
 
     command, *arguments = shlex.split(line) or ["check"]
+    if cell is not None:
+        if command != "check" or arguments:
+            raise ValueError(f"%%rocm_doctor {line}: the cell is judged by `check`, which takes nothing beside it")
+        return api.check(text=cell)
     if command == "check" and not any(one.startswith("-") for one in arguments):
         return api.check(*arguments)
     if command == "why":

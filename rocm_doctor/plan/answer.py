@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.commands import distributions_of, fitting
-from rocm_doctor.model import Finding, Report
+from rocm_doctor.model import Finding, Report, Shown
 from rocm_doctor.plan.blocked import Blocked, Freed, freed
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
@@ -26,7 +26,7 @@ from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(Shown, msgspec.Struct, frozen=True):
     """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that.
 
     `works`: `check` calls the machine ready, with all that was wished for. `keeps`: nothing is to be installed for the first stack.
@@ -34,6 +34,7 @@ class Plan(msgspec.Struct, frozen=True):
     it says of the machine, if that was read.
     """
 
+    _shown_in = "rocm_doctor.plan.html"
     machine: Machine
     wish: tuple[str, ...]
     stacks: tuple[Stack, ...]

@@ -49,7 +49,7 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     here = machine.installed if machine.probed else _nothing
     same = machine.holds(one.build)
     torch = [] if same and machine.whole else torch_requirements(one, machine)
-    add, remove = _verbs(tool, python)
+    add, remove = verbs(tool, python)
     gone = [*(name for name in TORCH if here(name) and not same), *drop]
     commands: list[Argv] = [(*remove, *gone)] if gone else []
     commands += [(*add, *torch, "--index-url", one.index.url)] if torch else []
@@ -69,7 +69,8 @@ def _nothing(_: str) -> str:
     return ""
 
 
-def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
+def verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
+    """The beginnings of the commands that install and that remove packages, for an interpreter (empty: that of the shell)."""
     if tool == "uv":
         at = ("--python", python) if python else ()
         return ("uv", "pip", "install", *at), ("uv", "pip", "uninstall", *at)

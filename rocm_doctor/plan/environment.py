@@ -68,14 +68,14 @@ class Environment(msgspec.Struct, frozen=True):
         """The installed versions by canonical name."""
         return {canonicalize_name(one.name): one.version for one in self.packages}
 
-    def carried(self, replaced: Collection[str]) -> list[Package]:
-        """The packages to carry over: all but those that are replaced, and what torch alone brought."""
+    def carried(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[Package]:
+        """The packages to carry over: all but those that are replaced, the framework's, and what these alone brought."""
         known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
-        of_torch = _closure(TORCH, known)
+        brought = _closure(framework, known)
         beside = {
-            name: one for name, one in known.items() if name not in (*TORCH, "pip", "rocm") and not name.startswith(_OF_ROCM)
+            name: one for name, one in known.items() if name not in (*framework, "pip", "rocm") and not name.startswith(_OF_ROCM)
         }
-        stays = _closure([name for name in beside if name not in of_torch], beside) - {*map(canonicalize_name, replaced)}
+        stays = _closure([name for name in beside if name not in brought], beside) - {*map(canonicalize_name, replaced)}
         return [one for name, one in beside.items() if name in stays]
 
 

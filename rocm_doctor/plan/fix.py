@@ -14,10 +14,13 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
+from rocm_doctor.plan.frameworks import FrameworkPlan, installs
+from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.workers.process import MIB, ChildSpec, done, pump, start, stop
 
 FOLDER = ".venv-rocm"
@@ -40,11 +43,15 @@ def interpreter_of(new: Path) -> Path:
 def steps(plan: Plan, old: Environment, new: Path, tool: Tool) -> list[Argv]:
     """The commands, in this order: make the environment, torch, the user's other packages, those of the plan."""
     assert plan.best is not None
-    create = ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
+    create = _create(old, new, tool)
     python = str(interpreter_of(new))
     torch, *rest = install(plan.best, plan.fresh, tool, python)
     carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if carried(plan, old) else []
     return [create, torch, *carry, *rest]
+
+
+def _create(old: Environment, new: Path, tool: Tool) -> Argv:
+    return ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
 
 
 def carried(plan: Plan, old: Environment) -> list[str]:
@@ -58,7 +65,34 @@ def _carry(tool: Tool, python: str, *what: str) -> Argv:
     return (*pip, "--no-deps", *what)
 
 
-def build(plan: Plan, old: Environment, new: Path, tool: Tool, say: Say) -> list[str]:
+class Recipe(NamedTuple):
+    """A new environment: the commands, of which the first creates it, the user's packages that go along as lines of a requirements
+    file, and the pin that pip keeps there (empty: none)."""
+
+    commands: list[Argv]
+    carried: list[str]
+    pin: str = ""
+
+
+def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
+    """The environment of the first stack, in which pip does not replace its torch."""
+    assert plan.best is not None
+    one = plan.best.candidate
+    pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
+    return Recipe(steps(plan, old, new, tool), carried(plan, old), pin)
+
+
+def framework_recipe(plan: FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
+    """The environment of JAX or TensorFlow. The other packages go along where that framework is in the examined one."""
+    python, create = str(interpreter_of(new)), _create(old, new, tool)
+    names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
+    here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()
+    lines = [one.requirement() for one in old.carried(names, (*TORCH, *names))] if here else []
+    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if lines else []
+    return Recipe([create, *installs(plan, tool, python), *carry], lines)
+
+
+def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     """Make the new environment; the packages that could not be carried over. Raises EnvironmentProblem, with nothing left behind."""
     if new.exists() and not (new / UNFINISHED).exists():
         raise EnvironmentProblem(f"{new} is there already: use it, or remove it for a new one")
@@ -66,7 +100,7 @@ def build(plan: Plan, old: Environment, new: Path, tool: Tool, say: Say) -> list
     try:
         new.mkdir(parents=True)
         (new / UNFINISHED).touch()
-        left = _built(plan, old, new, tool, say)
+        left = _built(made, new, tool, say)
     except BaseException as exc:
         shutil.rmtree(new, ignore_errors=True)
         if isinstance(exc, OSError):
@@ -76,21 +110,22 @@ def build(plan: Plan, old: Environment, new: Path, tool: Tool, say: Say) -> list
     return left
 
 
-def _built(plan: Plan, old: Environment, new: Path, tool: Tool, say: Say) -> list[str]:
-    assert plan.best is not None
+def _built(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     left: list[str] = []
-    create, *commands = steps(plan, old, new, tool)
+    create, *commands = made.commands
     _run((*create[:-1], "--allow-existing", create[-1]) if tool == "uv" else create, say)
-    lines = carried(plan, old)
-    (new / "carried.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (new / "carried.txt").write_text("".join(f"{line}\n" for line in made.carried), encoding="utf-8")
     for command in commands:
         try:
             _run(command, say)
         except EnvironmentProblem:
             if "carried.txt" not in command[-1]:
                 raise
-            left = [line for line in lines if not _carried(tool, new, line, say)]
-    _pin(plan, new)
+            left = [line for line in made.carried if not _carried(tool, new, line, say)]
+    if made.pin:
+        (new / "rocm-pins.txt").write_text(f"{made.pin}\n", encoding="utf-8")
+        name = "pip.ini" if sys.platform == "win32" else "pip.conf"
+        (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
     return left
 
 
@@ -100,16 +135,6 @@ def _carried(tool: Tool, new: Path, line: str, say: Say) -> bool:
         _run(_carry(tool, str(interpreter_of(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)
         return True
     return False
-
-
-def _pin(plan: Plan, new: Path) -> None:
-    """Keep pip from replacing the torch of the plan in this environment."""
-    assert plan.best is not None
-    build = plan.best.candidate.build
-    if build.local and not plan.best.candidate.index.nightly:
-        (new / "rocm-pins.txt").write_text(f"torch=={build.local}\n", encoding="utf-8")
-        name = "pip.ini" if sys.platform == "win32" else "pip.conf"
-        (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
 
 
 def _run(command: Argv, say: Say) -> None:

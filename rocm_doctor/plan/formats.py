@@ -142,7 +142,7 @@ def conda(plan: Plan) -> str:
     return "\n".join([*rows, *(f'      - "{line}"' for line in pip), *(["variables:", *env] if env else []), ""])
 
 
-_DEVICES = {
+DEVICES = {
     "linux": "--device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
     "--group-add $(stat -c %g /dev/dri/renderD128)",
     "wsl": "--device=/dev/dxg -v /usr/lib/wsl/lib:/usr/lib/wsl/lib -v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so",
@@ -158,7 +158,7 @@ def dockerfile(plan: Plan) -> str:
         raise UnknownFormat(f"{', '.join(built)} is compiled with hipcc, which a plain Python image lacks")
     env = [f"ENV {name}={shlex.quote(value)}" for name, value in stack.env.items()]
     runs = [f"RUN {shlex.join((*command[:2], '--no-cache-dir', *command[2:]))}" for command in install(stack, machine)]
-    run = f"# docker run --rm -it {_DEVICES[machine.system]} --ipc=host --security-opt seccomp=unconfined IMAGE"
+    run = f"# docker run --rm -it {DEVICES[machine.system]} --ipc=host --security-opt seccomp=unconfined IMAGE"
     return "\n".join([*_heading(plan), run, f"FROM python:{machine.python or '3.12'}-slim", *env, *runs, ""])
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.stacks import Stack
-from rocm_doctor.plan.text import REASONS, commands, headline, in_the_way
-from rocm_doctor.reports.html import document, embedded, escape, prose, source
+from rocm_doctor.plan.text import REASONS, commands, headline, in_the_way, text
+from rocm_doctor.redaction.shared import redact_plain
+from rocm_doctor.reports.html import block, document, embedded, header, items, prose, redacted, source, table
 
 
-def part(plan: Plan) -> str:
-    """What to install, why, and what else works; or what would have to change. For a notebook."""
-    return embedded(_body(plan))
+def shown(plan: Plan, form: str) -> str:
+    """The redacted text, or HTML for a notebook."""
+    return redacted(embedded(_body(plan))) if form == "html" else redact_plain(text(plan))
 
 
 def page(plan: Plan) -> str:
@@ -26,21 +27,16 @@ def _body(plan: Plan) -> str:
 
 
 def _found(plan: Plan, stack: Stack) -> Iterator[str]:
-    yield from _header("ready", "Plan", headline(plan), f"matrix {plan.matrix_version}")
-    yield _list("In the way", map(prose, in_the_way(plan)))
+    yield header("ready", "Plan", headline(plan), f"matrix {plan.matrix_version}")
+    yield items("In the way", map(prose, in_the_way(plan)))
     if plan.steps:
         yield "<section><h2>First, on the system</h2>"
-        yield from (f"<p>{prose(step.words)} ({source(step.sources[0])})</p>{_block(step.commands)}" for step in plan.steps)
+        yield from (f"<p>{prose(step.words)} ({source(step.sources[0])})</p>{block(step.commands)}" for step in plan.steps)
         yield "</section>"
-    yield f"<section><h2>Install</h2>{_block(commands(plan, stack, 'pip'))}</section>"
+    yield f"<section><h2>Install</h2>{block(commands(plan, stack, 'pip'))}</section>"
     reasons = [f"{prose(one.words)} ({one.grade}; {source(one.source)})" for one in stack.candidate.said[:REASONS]]
-    yield _list("Because", [*reasons, *map(prose, plan.remarks)])
-    others = plan.alternatives()
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(one.name)}</th><td>{escape(one.grade)}</td><td>{_first(one)}</td></tr>" for one in others
-    )
-    if rows:
-        yield f"<section><h2>Also</h2><div class='scroll'><table><tbody>{rows}</tbody></table></div></section>"
+    yield items("Because", [*reasons, *map(prose, plan.remarks)])
+    yield table("Also", ("Stack", "Grade", "Because"), ((prose(one.name), one.grade, _first(one)) for one in plan.alternatives()))
 
 
 def _first(stack: Stack) -> str:
@@ -50,24 +46,10 @@ def _first(stack: Stack) -> str:
 
 def _without_commands(plan: Plan) -> Iterator[str]:
     """Nothing is to be installed, or nothing is known to work."""
-    yield from _header("ready" if plan.done else "problems", "Plan", headline(plan), f"matrix {plan.matrix_version}")
-    yield _list("What would change that", [f"{prose(f'{one.what}: {one.then}')}{_block(one.commands)}" for one in plan.nearest])
+    yield header("ready" if plan.done else "problems", "Plan", headline(plan), f"matrix {plan.matrix_version}")
+    yield items("What would change that", [f"{prose(f'{one.what}: {one.then}')}{block(one.commands)}" for one in plan.nearest])
 
 
 def _elsewhere(plan: Plan) -> Iterator[str]:
-    items = [f"{prose(one.title)}{_block(command.text for command in one.commands)}" for one in plan.elsewhere]
-    yield _list("What this plan does not mend", items)
-
-
-def _header(kind: str, mark: str, title: str, below: str) -> Iterator[str]:
-    yield f'<header class="{kind}"><p class="mark">{mark}</p><h1>{prose(title)}</h1><p>{escape(below)}</p></header>'
-
-
-def _block(lines: Iterable[str]) -> str:
-    text = "\n".join(lines)
-    return f"<pre>{escape(text)}</pre>" if text else ""
-
-
-def _list(title: str, items: Iterable[str]) -> str:
-    body = "".join(f"<li>{item}</li>" for item in items)
-    return f"<section><h2>{title}</h2><ul>{body}</ul></section>" if body else ""
+    left = [f"{prose(one.title)}{block(command.text for command in one.commands)}" for one in plan.elsewhere]
+    yield items("What this plan does not mend", left)

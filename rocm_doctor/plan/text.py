@@ -52,7 +52,7 @@ def in_the_way(plan: Plan) -> Iterator[str]:
 def undecided(plan: Plan) -> Iterator[str]:
     """What `check` leaves open of what is installed, before a stack that is known to work."""
     if plan.report and plan.report.verdict == "undetermined":
-        yield from _wrap(f"What you have may work: {plan.report.summary}.", "", "  ")
+        yield from wrap(f"What you have may work: {plan.report.summary}.", "", "  ")
         yield "If it does not, this is known to work:"
 
 
@@ -65,14 +65,14 @@ def upgrade(plan: Plan) -> str:
 
 
 def _done(plan: Plan) -> Iterator[str]:
-    yield from _wrap(headline(plan), "", "  ")
+    yield from wrap(headline(plan), "", "  ")
     if plan.works:
         yield "  This was read from files. rocm-doctor smoke tests it on the GPU."
     yield from _elsewhere(plan)
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
-    yield from (f"  {line}" for line in _wrap(upgrade(plan), "", "  "))
+    yield from (f"  {line}" for line in wrap(upgrade(plan), "", "  "))
 
 
 def _is_set(variable: Variable, machine: Machine) -> bool:
@@ -84,40 +84,40 @@ def _elsewhere(plan: Plan) -> Iterator[str]:
         yield ""
         yield "What this plan does not mend (rocm-doctor check shows why):"
     for one in {one.title: one for one in plan.elsewhere}.values():
-        yield from _wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
+        yield from wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
         yield from (f"      {command.text}" for command in one.commands)
 
 
 def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
     yield from undecided(plan)
-    yield from (line for words in in_the_way(plan) for line in _wrap(words, "", "  "))
-    yield from _wrap(headline(plan), "", "  ")
+    yield from (line for words in in_the_way(plan) for line in wrap(words, "", "  "))
+    yield from wrap(headline(plan), "", "  ")
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
     ]:
         it = "it " if said.of_code else ""
-        yield from _wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
+        yield from wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
     for note in {note.title: note for note in stack.notes}.values():
-        yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
+        yield from wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
         if one.built and plan.machine.gfx not in one.native and one.env:
             yield f"  note    {name} is built here with its Triton back end; hipcc is not needed"
         elif one.built:
             yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
     if stack.candidate.index.nightly:
-        yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
-    yield from (line for said in plan.remarks for line in _wrap(said, "  note    ", "          "))
-    yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  change  ", "          "))
+        yield from wrap(stack.candidate.index.words, "  note    ", "          ")
+    yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
+    yield from (line for said in replaces(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
     if plan.newer:
         why = "; ".join(reason for reason, _ in plan.newer.reasons)
-        yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
+        yield from wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:
         yield "First, on the system:"
     for step in plan.steps:
-        yield from _wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
+        yield from wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
         yield from (f"      {command}" for command in step.commands)
     if plan.steps:
         yield ""
@@ -159,17 +159,17 @@ def pinned(stack: Stack, shell: str) -> Iterator[str]:
 def _alternative(stack: Stack) -> Iterator[str]:
     said = next((s for s in stack.candidate.said if s.known_good), stack.candidate.said[0])
     with_ = "".join(f", {name} {one.version}" for name, one in stack.packages.items())
-    yield from _wrap(f"{stack.name}{with_} ({stack.grade}): {said.words} ({said.grade}; {said.source})", "  ", "      ")
+    yield from wrap(f"{stack.name}{with_} ({stack.grade}): {said.words} ({said.grade}; {said.source})", "  ", "      ")
 
 
 def _nothing(plan: Plan) -> Iterator[str]:
-    yield from _wrap(headline(plan), "", "  ")
+    yield from wrap(headline(plan), "", "  ")
     for why, source, count in against(plan)[:REASONS]:
-        yield from _wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
+        yield from wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
-        yield from _wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
+        yield from wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
         yield from (f"      {command}" for command in change.commands)
     yield ""
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
@@ -194,8 +194,8 @@ def _why_not(plan: Plan) -> Iterator[str]:
         sources.setdefault(one.why, one.source)
     yield "Why not the others:"
     for why, keys in sorted(groups.items(), key=lambda item: -len(item[1])):
-        yield from _wrap(f"{why} ({sources[why]})", "  ", "    ")
-        yield from _wrap(", ".join(keys), "      ", "      ")
+        yield from wrap(f"{why} ({sources[why]})", "  ", "    ")
+        yield from wrap(", ".join(keys), "      ", "      ")
 
 
 def variables_text(found: tuple[Variable, ...], shell: str) -> str:
@@ -203,7 +203,8 @@ def variables_text(found: tuple[Variable, ...], shell: str) -> str:
     return "".join(f"{line}\n" for line in lines(found, shell))
 
 
-def _wrap(line: str, first: str, rest: str) -> list[str]:
+def wrap(line: str, first: str, rest: str) -> list[str]:
+    """The lines of one sentence, with their indents."""
     return textwrap.wrap(
         line, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )

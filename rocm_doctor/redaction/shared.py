@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Reading, Report, Snapshot
+from rocm_doctor.model import Artifact, Fact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, WITHHELD, Redactor, of_this_machine
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
@@ -101,6 +101,11 @@ def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     number = report.snapshot.get("host.id").value
     host = f"host-{number}" if isinstance(number, str) and report.host else made.host
     return msgspec.structs.replace(made, host=host, snapshot=_saying_what_is_withheld(made.snapshot, redactor))
+
+
+def redact_finding(finding: Finding) -> Finding:
+    """A finding by itself, redacted as in its report; names that only the rest of the report gives away are not known here."""
+    return cast("Finding", _redacted(finding, of_this_machine(), _KEEP_FIELDS))
 
 
 def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Snapshot:

@@ -12,14 +12,21 @@ from rocm_doctor.model import Command, Reading
 
 _SPECIAL = regex(r"([\\`*_{}\[\]<>()#+!|~])")
 # GitHub links these in finished text, where a backslash does not stop it: `://`, `www.`, `@name`, `#12`, `GH-12`.
-_LINKED = regex(r"(?<=:)(?=//)|(?<=@)|(?<=#)(?=\d)|(?<=\bgh)(?=-\d)|(?<=\bwww)(?=\.)", re.I)
-_UNSEEN = "\u200b"
+_LINKED = regex(r"[^\s|]*(?:://|@\w|#\d|\bgh-\d|\bwww\.)[^\s|]*", re.I)
 _SPAN = regex(r"`([^`\s][^`]*)`")
 
 
 def escaped(text: str) -> str:
-    """Text in one line that is only text. An invisible blank breaks what would become a link or notify anyone."""
-    return _SPECIAL.sub(r"\\\1", _LINKED.sub(_UNSEEN, " ".join(text.split()))).replace("$", "&#36;")
+    """Text in one line that is only text. What would become a link or notify anyone is code, which can be copied as it is."""
+    flat, parts, end = " ".join(text.split()), [], 0
+    for found in _LINKED.finditer(flat):
+        parts += [_escaped(flat[end : found.start()]), code(found.group())]
+        end = found.end()
+    return "".join([*parts, _escaped(flat[end:])])
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text).replace("$", "&#36;")
 
 
 def prose(text: str) -> str:

@@ -11,20 +11,20 @@ from urllib.parse import quote
 
 import msgspec
 
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor._version import PROJECT, page_of
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import line_of, location, message, of_repository
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_HOME = "https://github.com/rocm-doctor/rocm-doctor"
 
 
 def render(report: Report, look: RenderOptions) -> str:
     """One run with its rules and results."""
     ids = list(dict.fromkeys(f.id for f in report.findings))
     rules = [_rule(next(f for f in report.findings if f.id == id_)) for id_ in ids]
-    driver = {"name": "rocm-doctor", "version": report.tool_version, "informationUri": _HOME, "rules": rules}
+    driver = {"name": "rocm-doctor", "version": report.tool_version, "informationUri": PROJECT, "rules": rules}
     run = {
         "tool": {"driver": driver},
         **_category(report),
@@ -53,15 +53,16 @@ def _category(report: Report) -> dict[str, Any]:
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
+    """The diagnosis, whatever the finding says of this case."""
+    known = load().diagnoses.get(finding.id)
     rule = {
         "id": finding.id,
-        "shortDescription": {"text": finding.title},
-        "fullDescription": {"text": finding.cause or finding.title},
-        "help": {"text": f"rocm-doctor explain {finding.id}"},
+        "shortDescription": {"text": known.title if known else finding.title},
+        "fullDescription": {"text": f"{known.criterion} {known.cause}" if known else finding.cause or finding.title},
+        "help": {"text": f"{known.advice if known else finding.advice}\nrocm-doctor explain {finding.id}"},
         "defaultConfiguration": {"level": finding.severity},
     }
-    link = next((ref for s in finding.sources if (ref := cited(s).ref).startswith("https://")), None)
-    return {**rule, "helpUri": quote(link, safe=":/?#[]@!$&'()*+,;=%~")} if link else rule
+    return {**rule, "helpUri": page_of(finding.id)} if known else rule
 
 
 def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]:

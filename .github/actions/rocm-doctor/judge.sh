@@ -37,8 +37,16 @@ if [ -n "${SARIF:-}" ]; then
 fi
 args+=(--format github)
 
-"${DOCTOR:-rocm-doctor}" "${args[@]}"
+rm -f "$report"
+said=$(mktemp)
+"${DOCTOR:-rocm-doctor}" "${args[@]}" 2> >(tee "$said" >&2)
 code=$?
+if [ "$code" -gt 1 ] && [ "$code" -ne 3 ]; then
+  words=$(tail -n 3 "$said")
+  encoded=${words//'%'/'%25'}
+  echo "::error title=rocm-doctor did not judge::${encoded//$'\n'/'%0A'}"
+  printf '## rocm-doctor did not judge (exit code %s)\n\n```text\n%s\n```\n' "$code" "${words//'```'/}" >> "${GITHUB_STEP_SUMMARY:-/dev/null}"
+fi
 if [ -s "$report" ] && [ -n "${GITHUB_OUTPUT:-}" ]; then
   # A report for each target: the worst verdict.
   for verdict in problems undetermined ready; do

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from rocm_doctor._version import PROJECT, page_of
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.differential.model import NONE, load
 from rocm_doctor.integrations.triage.event import MARK, Comment
@@ -28,7 +29,6 @@ _WIDTH = 160
 """Characters of one quote or title: a value in it may be as long as a report."""
 _SENTENCES = 1_500
 """Characters of a cause or an advice."""
-_PROJECT = "https://github.com/rocm-doctor/rocm-doctor"
 _THREAD = regex(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
 
 
@@ -105,7 +105,7 @@ def _other(one: Likely, matrix: Matrix) -> str:
 
 def _page(id_: str, matrix: Matrix) -> str:
     """The page of a diagnosis; the bare name of one that our data does not have."""
-    return f"[`{id_}`]({_PROJECT}/blob/main/docs/diagnoses/{id_}.md)" if id_ in matrix.diagnoses else code(id_)
+    return f"[`{id_}`]({page_of(id_)})" if id_ in matrix.diagnoses else code(id_)
 
 
 def _similar(report: Report, own: str) -> Iterator[str]:
@@ -134,6 +134,6 @@ def _short(text: str, most: int = _WIDTH) -> str:
 
 def _signature(report: Report) -> str:
     return (
-        f"<sub>Written by [rocm-doctor]({_PROJECT}) {escaped(report.tool_version)} (matrix {escaped(report.matrix_version)}) from the text "
+        f"<sub>Written by [rocm-doctor]({PROJECT}) {escaped(report.tool_version)} (matrix {escaped(report.matrix_version)}) from the text "
         "of this issue, without running anything. It can be wrong. An edit or an answer by the reporter updates it.</sub>"
     )

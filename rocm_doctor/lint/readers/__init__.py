@@ -47,6 +47,12 @@ MAX_CONFIG = 2**15
 _NO_DOCKERFILE = regex(r"\.(?:md|py|png|svg|jpg|dockerignore|j2|html|txt|rst|ya?ml|json|patch)$", re.I)
 
 
+def files_pattern() -> str:
+    """A pattern for the paths of all files that a reader may take: by their names, and those whose text decides."""
+    named = [f"(?i:{name.pattern})" if name.flags & re.I else name.pattern for name, _ in _BY_NAME]
+    return "|".join([*named, _TEXTS.pattern, r"(?:^|/)[^./]+$"])
+
+
 def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     """The environments of these files, of all of the repository where none are named; in the order of the files."""
     found: list[Environment] = []

@@ -1,0 +1,25 @@
+"""What Python shows of a report and of a finding: `print`, notebooks, `Report.render`."""
+
+from __future__ import annotations
+
+from rocm_doctor.model import Finding, Report
+from rocm_doctor.redaction.shared import redact_finding, redact_report
+from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.reports.html import part, part_of_finding
+from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.places import message
+
+
+def rendered(report: Report, format_: str, redact: bool) -> str:
+    """The report in a format. Raises ValueError for an unknown one."""
+    if format_ not in FORMATS:
+        raise ValueError(f"format={format_!r}: expected one of {', '.join(FORMATS)}")
+    return render(format_, redact_report(report) if redact else report, RenderOptions())
+
+
+def shown(value: Report | Finding, form: str) -> str:
+    """The redacted text, or HTML for a notebook."""
+    if isinstance(value, Report):
+        return part(redact_report(value)) if form == "html" else rendered(value, "text", redact=True)
+    finding = cleaned(redact_finding(value))
+    return part_of_finding(finding) if form == "html" else message(finding)
