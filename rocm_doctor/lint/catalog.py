@@ -254,8 +254,11 @@ def brings_torch(matrix: Matrix) -> dict[str, RequiresTorch]:
 
 
 def replacing_torch(matrix: Matrix) -> frozenset[str]:
-    """The packages of which each release requires one exact torch: pip replaces another one by it."""
-    return frozenset(name for name, one in brings_torch(matrix).items() if one.torch == "exact" and not one.newest)
+    """The packages whose newest release requires one torch, or has an upper bound on it: pip replaces a newer one by it."""
+    every = brings_torch(matrix).items()
+    return frozenset(
+        n for n, one in every if one.torch == "exact" and (not one.newest or "<" in one.newest or "==" in one.newest)
+    )
 
 
 _LIST_NAME = regex(

@@ -111,7 +111,9 @@ class _Judging:
             for file in dict.fromkeys(one.files if one.kind in ("image", "script", "job") else ()):
                 self.installers.setdefault(file, []).append(one)
         self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) in ("declared", "amd", "neutral")]
-        self.has_main = bool(targets) and self._is_without_amd()
+        self.has_amd = any(one.kind != "training" for one in ours)
+        self.has_main = bool(targets) and (not self.has_amd or is_of_amd(root))
+        """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
         plain = [one for one in environments if one.kind in LISTS and self.meant[id(one)].is_plain]
         self.lists = {one.file for one in plain if any(r.name == "torch" for r in one.requirements)}
         self.replacing = catalog.replacing_torch(matrix)
@@ -128,7 +130,7 @@ class _Judging:
         left = 0
         for one in self.environments:
             who = self.meant[id(one)]
-            is_main = one.kind == "training" or (self.has_main and one.kind in LISTS)
+            is_main = one.kind == "training" or (self.has_main and one.kind in LISTS and not (self.has_amd and one.label))
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):
                 left += 1
@@ -191,23 +193,18 @@ class _Judging:
             found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
         return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
 
-    def _is_without_amd(self) -> bool:
-        """True for a repository without an environment for AMD, and for one that is named for AMD as a whole: its plain lists are judged."""
-        if is_of_amd(self.tree.root.name):
-            return True
-        return not any(self._audience(e) in ("declared", "amd") for e in self.environments if e.kind != "training")
-
     def _has_torch_before(self, one: Environment, kind: Audience, torch: Torch) -> bool:
-        """True where torch may be there before a list is installed, and is kept then: a document or a comment has its reader install it, or
-        the list is one of several below the root folder. A pin that no document names, and a package that requires one torch, replace it."""
+        """True where torch may be there before a list is installed, and is kept then: a document or a comment has its reader install it, an
+        environment for AMD is there, or the list is one of several below the root folder. A pin that no document names replaces it, and so
+        does a package that requires one torch."""
         if one.kind not in LISTS or torch.asked is None or torch.asked.name in self.replacing:
             return False
         pin, document = catalog.pinned_version(torch.asked.specifier), documented_index(self.tree)
         if torch.asked.name != "torch":
-            return document is not None or comments_on_torch(self.tree, one.file) or (kind == "main" and "/" in one.file)
+            return kind == "main" or document is not None or comments_on_torch(self.tree, one.file)
         if kind != "main" or (pin and not (document and pin in document.quote)):
             return False
-        return document is not None or ("/" in one.file and self.lists != {one.file})
+        return document is not None or self.has_amd or ("/" in one.file and self.lists != {one.file})
 
     def _is_installed_elsewhere(self, one: Environment, target: Target) -> bool:
         """True for a file that an image, a script or a job for AMD installs: there it is judged, with what is installed before."""
