@@ -11,7 +11,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Index, Target
+from rocm_doctor.lint.model import Image, Index, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Grade
@@ -112,6 +112,12 @@ def wheel_system(url: str) -> str:
 _TAG = regex(r"-(win|macosx|linux|manylinux|musllinux|any)\w*\.whl(?:$|[#?])")
 _LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
 _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
+
+
+def with_python(target: Target, image: Image | None, matrix: Matrix) -> Target:
+    """The target with the Python of an image, where it names none itself: markers ask for it."""
+    python = image_facts(image.name, matrix).python if image and not target.python else ""
+    return msgspec.structs.replace(target, python=python) if python else target
 
 
 def applies(marker: str, target: Target) -> bool:
@@ -216,6 +222,7 @@ class CudaOnly(msgspec.Struct, frozen=True):
     unless: tuple[str, ...] = ()
     alone: bool = False
     switch: str = ""
+    framework: bool = False
 
 
 class OtherSystem(msgspec.Struct, frozen=True):

@@ -28,8 +28,9 @@ def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: 
         stated_rocm = next((v for v in one.variables if v.name == "ROCM_VERSION" and _NUMBER.fullmatch(v.value)), None)
         if stated_rocm and "rocm.version" not in facts:
             facts["rocm.version"] = Fact(stated_rocm.value, (stated_rocm.place.reading(),))
+        of_image = catalog.with_python(target, one.image, matrix)
         for r in one.requirements:
-            if r.name != "torch" and catalog.applies(r.marker, target):
+            if r.name != "torch" and catalog.applies(r.marker, of_image):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
                 facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
         if one.kind != "training":

@@ -24,6 +24,7 @@ from rocm_doctor.lint.model import (
     Audience,
     Environment,
     Fault,
+    Install,
     Place,
     Policy,
     Problem,
@@ -100,6 +101,8 @@ class _Judging:
         environments: Sequence[Environment],
     ) -> None:  # fmt: skip
         self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
+        installed = {file for one in environments if one.kind in ("image", "script", "job") for file in one.files}
+        environments = [one if one.file in installed else self._with_its_indexes_alone(one) for one in environments]
         self.environments = environments
         root = tree.root.name
         self.meant = {id(one): audience(one, declared, named, matrix, root) for one in environments}
@@ -111,7 +114,7 @@ class _Judging:
             for file in dict.fromkeys(one.files if one.kind in ("image", "script", "job") else ()):
                 self.installers.setdefault(file, []).append(one)
         self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) in ("declared", "amd", "neutral")]
-        self.has_amd = any(one.kind != "training" for one in ours)
+        self.has_amd = any(self._may_have_torch(one) for one in ours if one.kind != "training")
         self.has_main = bool(targets) and (not self.has_amd or is_of_amd(root))
         """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
         plain = [one for one in environments if one.kind in LISTS and self.meant[id(one)].is_plain]
@@ -123,6 +126,19 @@ class _Judging:
     def _audience(self, one: Environment) -> Audience:
         return self.meant[id(one)].audience
 
+    def _may_have_torch(self, one: Environment) -> bool:
+        """True for an environment that leads to a torch, or that installs something unread."""
+        target = self.targets[0] if self.targets else Target("any", "")
+        return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
+
+    def _with_its_indexes_alone(self, one: Environment) -> Environment:
+        """A requirements file that nothing in the repository installs with further indexes, and no document either: it is complete."""
+        of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
+        if not of_rocm or documented_index(self.tree) is not None:
+            return one
+        steps = tuple(msgspec.structs.replace(s, complete=True) if isinstance(s, Install) else s for s in one.steps)
+        return msgspec.structs.replace(one, steps=steps)
+
     def result(self) -> Result:
         """The problems and the table of all environments."""
         problems: list[Problem] = []
@@ -130,7 +146,8 @@ class _Judging:
         left = 0
         for one in self.environments:
             who = self.meant[id(one)]
-            is_main = one.kind == "training" or (self.has_main and one.kind in LISTS and not (self.has_amd and one.label))
+            is_own = one.kind in LISTS and not one.label if self.has_amd else one.kind in (*LISTS, "image")
+            is_main = one.kind == "training" or (self.has_main and is_own)
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):
                 left += 1

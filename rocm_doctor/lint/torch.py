@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Union
 
-import msgspec
-
 from rocm_doctor import versions
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import PYPI, Source
@@ -49,8 +47,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _of_image(one, matrix)
     there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
-    if one.image and not target.python and (python := catalog.image_facts(one.image.name, matrix).python):
-        target = msgspec.structs.replace(target, python=python)
+    target = catalog.with_python(target, one.image, matrix)
     certain = True
     for step in one.steps:
         if isinstance(step, Unread):
@@ -60,7 +57,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         then = _after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
-            certain = certain or then.settled
+            certain = (certain or then.settled) and not step.may_fail
             now = then._replace(literal=certain and then.literal)
         elif then is not now:
             now = then

@@ -16,6 +16,7 @@ from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
 TORCH = ("torch", "torchvision", "torchaudio")
+_FRAMEWORKS = (*TORCH, "jax", "tensorflow")
 
 
 class Project:
@@ -175,7 +176,9 @@ def _with_own_extras(extra: str, extras: dict[str, list[Requirement]], name: str
 
 
 def concerns_gpu(extra: str, asked: Sequence[Requirement], indexes: Sequence[Index]) -> bool:
-    """True for an extra that names a package of PyTorch's, or whose name says hardware."""
+    """True for an extra that names a framework, or whose name says hardware."""
     words = extra.lower().replace("_", "-").split("-")
     named = any(word.startswith(("rocm", "amd", "cuda", "cu1", "gpu", "cpu", "hip", "gfx")) for word in words)
-    return named or any(r.name in TORCH for r in asked) or any("torch" in i.packages for i in indexes if f"[{extra}]" in i.url)
+    return (
+        named or any(r.name in _FRAMEWORKS for r in asked) or any("torch" in i.packages for i in indexes if f"[{extra}]" in i.url)
+    )

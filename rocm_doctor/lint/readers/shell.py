@@ -85,7 +85,7 @@ class _Reader:
                 if either:
                     yield from self._unread(rest, Reason.BRANCH)
                 pending += [(child, may_fail) for child in reversed(rest)] if not either else []
-                pending.append((left, may_fail or either))
+                pending.append((left, may_fail or (either and "exit" not in _text(rest[-1]))))
             elif kind == "pipeline":
                 parts = node.named_children
                 last = next(iter(self._command(parts[-1], may_fail, ())), None) if parts and parts[-1].type == "command" else None

@@ -20,9 +20,10 @@ _PYPI = ("pypi", "none")
 
 def _asked(case: Case) -> Iterator[tuple[Install, Requirement]]:
     """What pip and uv are asked for by name, with markers that hold on the target."""
+    target = catalog.with_python(case.target, case.environment.image, case.matrix)
     for step in case.environment.installs:
         for r in step.requirements if step.tool in ("pip", "uv") else ():
-            if catalog.applies(r.marker, case.target):
+            if catalog.applies(r.marker, target):
                 yield step, r
 
 
@@ -43,7 +44,7 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
         if case.environment.image and r.name in case.environment.image.name:
             continue  # the image has its own build
-        if one is None or r.url or "+" in r.specifier or not _public(step, r.name, case.matrix):
+        if one is None or r.url or "+" in r.specifier or not (one.framework or _public(step, r.name, case.matrix)):
             continue
         if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:
             continue  # beside a torch it is a helper on the CPU
@@ -58,9 +59,14 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         yield Problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing,  # it brings its torch, for CUDA
+            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_gpu_torch(case)),  # what trains is for CUDA
             literal=_is_certain(step, case),
         )  # fmt: skip
+
+
+def _has_gpu_torch(case: Case) -> bool:
+    """True for an environment with a torch that is not one for the CPU: it may train with that."""
+    return case.torch is not None and not (isinstance(case.torch, Torch) and case.torch.vendor == "cpu")
 
 
 def _is_certain(step: Install, case: Case) -> bool:
@@ -68,7 +74,7 @@ def _is_certain(step: Install, case: Case) -> bool:
     one = case.environment
     before = one.steps[: one.steps.index(step)]
     bare = one.image is None or "torch" in one.image.name or catalog.image_facts(one.image.name, case.matrix).torch == "none"
-    return bare and not any(isinstance(other, Unread) for other in before)
+    return bare and not step.may_fail and not any(isinstance(other, Unread) for other in before)
 
 
 def not_for_linux(case: Case) -> Iterator[Problem]:

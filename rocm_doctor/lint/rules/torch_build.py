@@ -53,7 +53,7 @@ def torch_build(case: Case) -> Iterator[Problem]:
 def base_image(case: Case) -> Iterator[Problem]:
     """An image for AMD that starts from one with CUDA."""
     one = case.environment
-    if one.image is None or not case.amd:
+    if one.image is None or not (case.amd or case.audience == "main"):
         return
     facts = catalog.image_facts(one.image.name, case.matrix)
     ends_with_rocm = isinstance(case.torch, Torch) and case.torch.vendor == "rocm"

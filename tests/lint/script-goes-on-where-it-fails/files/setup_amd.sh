@@ -1,0 +1,2 @@
+pip install -q flash-attn --no-build-isolation || echo "not there"
+export GPU_ARCHS=gfx942
