@@ -146,7 +146,11 @@ class _Judging:
         left = 0
         for one in self.environments:
             who = self.meant[id(one)]
-            is_own = one.kind in LISTS and not one.label if self.has_amd else one.kind in (*LISTS, "image")
+            is_own = (
+                one.kind in LISTS and not one.label
+                if self.has_amd
+                else one.kind in LISTS or (one.kind == "image" and "/" not in one.file)
+            )
             is_main = one.kind == "training" or (self.has_main and is_own)
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):

@@ -57,7 +57,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         then = _after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
-            certain = (certain or then.settled) and not step.may_fail
+            certain = certain or then.settled
             now = then._replace(literal=certain and then.literal)
         elif then is not now:
             now = then
@@ -282,6 +282,7 @@ def _required(
             f"{bring.name} requires torch, and the package index has CUDA builds",
             asked=bring,
             step=step,
+            literal=entry is None or entry.grade != "hearsay",
         )
     for r in asked:
         entry = known.get(r.name)

@@ -235,7 +235,6 @@ class Commands:
         step = Install(
             tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"-U", "--upgrade", "--force-reinstall"}),
             apart=bool(flags & {"--target", "--ignore-installed", "-I"}), files=tuple(files), packages="--no-deps" in flags,
-            may_fail=one.may_fail,
         )  # fmt: skip
         if asked or indexes:
             self.steps.append(step)

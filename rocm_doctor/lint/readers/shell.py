@@ -36,13 +36,12 @@ _ESCAPE = regex(r"\\(.)")
 class Command(NamedTuple):
     """One command. `words`: None for one that is not literal; `assigned`: variables that it sets for itself, or for what follows where
     it has no words or is an export; `folder`: where the shell stands, by the literal `cd` before it; None where that is not known;
-    `may_fail`: the script goes on if it fails; `redirected`: files that it writes."""
+    `redirected`: files that it writes."""
 
     words: tuple[str | None, ...]
     assigned: tuple[tuple[str, str | None], ...]
     place: Place
     folder: str | None = ""
-    may_fail: bool = False
     redirected: tuple[str, ...] = ()
 
     @property
@@ -67,34 +66,34 @@ class _Reader:
         self.folder: str | None = ""
 
     def read(self, root: Node) -> Iterator[Command | Unread]:
-        pending: list[tuple[Node, bool]] = [(child, False) for child in reversed(root.named_children)]
+        pending: list[Node] = list(reversed(root.named_children))
         while pending:
-            node, may_fail = pending.pop()
+            node = pending.pop()
             kind = node.type
             if kind in ("command", "declaration_command", "variable_assignment", "variable_assignments"):
-                yield from self._command(node, may_fail, ())
+                yield from self._command(node, ())
             elif kind == "redirected_statement":
                 body, files = node.child_by_field_name("body"), self._redirected(node)
                 if body is not None and body.type == "command":
-                    yield from self._command(body, may_fail, files)
+                    yield from self._command(body, files)
                 elif body is not None:
-                    pending.append((body, may_fail))
+                    pending.append(body)
             elif kind == "list":
                 left, *rest = node.named_children
                 either = any(child.type == "||" for child in node.children)
                 if either:
                     yield from self._unread(rest, Reason.BRANCH)
-                pending += [(child, may_fail) for child in reversed(rest)] if not either else []
-                pending.append((left, may_fail or (either and "exit" not in _text(rest[-1]))))
+                pending += reversed(rest) if not either else []
+                pending.append(left)
             elif kind == "pipeline":
                 parts = node.named_children
-                last = next(iter(self._command(parts[-1], may_fail, ())), None) if parts and parts[-1].type == "command" else None
+                last = next(iter(self._command(parts[-1], ())), None) if parts and parts[-1].type == "command" else None
                 if isinstance(last, Command) and last.program in _SHELLS:
                     yield Unread(self._place(node), Reason.SCRIPT, True)
                 else:
-                    pending += [(part, may_fail) for part in reversed(parts)]
+                    pending += reversed(parts)
             elif kind in ("subshell", "compound_statement"):
-                pending += [(child, may_fail) for child in reversed(node.named_children)]
+                pending += reversed(node.named_children)
             elif kind == "ERROR":
                 yield from self._unread([node], Reason.SYNTAX)
             elif kind != "comment":
@@ -115,7 +114,7 @@ class _Reader:
         targets = (child.child_by_field_name("destination") for child in node.named_children if child.type == "file_redirect")
         return tuple(word for one in targets if one is not None and (word := self._word(one)))
 
-    def _command(self, node: Node, may_fail: bool, files: tuple[str, ...]) -> Iterator[Command]:
+    def _command(self, node: Node, files: tuple[str, ...]) -> Iterator[Command]:
         words: list[str | None] = []
         assigned: list[tuple[str, str | None]] = []
         end = -1
@@ -139,7 +138,7 @@ class _Reader:
             assigned = [self._assigned(node)]
         if node.type == "declaration_command" and not _text(node).startswith(("export", "declare -x", "typeset -x")):
             return
-        one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, may_fail, files)
+        one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, files)
         if one.program == "cd":
             self.folder = _joined(self.folder, one.words[1] if len(one.words) > 1 else None)
         yield one

@@ -59,14 +59,14 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         yield Problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_gpu_torch(case)),  # what trains is for CUDA
+            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_rocm_torch(case)),  # what trains is for CUDA
             literal=_is_certain(step, case),
         )  # fmt: skip
 
 
-def _has_gpu_torch(case: Case) -> bool:
-    """True for an environment with a torch that is not one for the CPU: it may train with that."""
-    return case.torch is not None and not (isinstance(case.torch, Torch) and case.torch.vendor == "cpu")
+def _has_rocm_torch(case: Case) -> bool:
+    """True for an environment that may train with torch instead."""
+    return isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
 
 
 def _is_certain(step: Install, case: Case) -> bool:
@@ -74,7 +74,7 @@ def _is_certain(step: Install, case: Case) -> bool:
     one = case.environment
     before = one.steps[: one.steps.index(step)]
     bare = one.image is None or "torch" in one.image.name or catalog.image_facts(one.image.name, case.matrix).torch == "none"
-    return bare and not step.may_fail and not any(isinstance(other, Unread) for other in before)
+    return bare and not any(isinstance(other, Unread) for other in before)
 
 
 def not_for_linux(case: Case) -> Iterator[Problem]:
