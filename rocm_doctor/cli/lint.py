@@ -88,8 +88,7 @@ def command(
     A file among PATHS is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
     that its files name themselves.
     """
-    from rocm_doctor.lint import edits, judge, report
-    from rocm_doctor.lint.accept import accept
+    from rocm_doctor.lint import report
     from rocm_doctor.lint.model import Target
 
     try:
@@ -106,15 +105,9 @@ def command(
         if resolving and not wanted:
             raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
         if initial:
-            click.echo(_initial(root, judge.lint(root, wanted, matrix, remedies=False)))
+            click.echo(_initial(root, wanted, matrix))
             continue
-        one = accept(
-            judge.lint(root, wanted, matrix, named=files), datetime.datetime.now(datetime.timezone.utc).date(), ignore, select
-        )
-        if fix:
-            changed = edits.write(one.tree, one.problems)
-            click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
-            one = accept(judge.lint(root, wanted, matrix, named=files), datetime.date.today(), ignore, select)
+        one = _judged(root, files, wanted, matrix, ignore, select, fix)
         name, shown = printable(root.name), _shown(root, here)
         made = report.report(one, matrix, name, shown)
         found.append((one, _with_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
@@ -129,6 +122,22 @@ def command(
     else:
         deliver([whole], **show)
     sys.exit(_exit_code(whole, found, fail_on, baseline is not None))
+
+
+def _judged(
+    root: Path, files: tuple[str, ...], wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], select: tuple[str, ...], fix: bool
+) -> Result:  # fmt: skip
+    """What is found in a repository and not accepted; with `fix` after the proven edits are written, which are named on stderr."""
+    from rocm_doctor.lint import edits, judge
+    from rocm_doctor.lint.accept import accept
+
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    one = accept(judge.lint(root, wanted, matrix, named=files), today, ignore, select)
+    if not fix:
+        return one
+    changed = edits.write(one.tree, one.problems)
+    click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
+    return accept(judge.lint(root, wanted, matrix, named=files), today, ignore, select)
 
 
 def _exit_code(whole: Report, found: list[tuple[Result, Report, str, Shown]], fail_on: str, accepting: bool) -> int:
@@ -239,10 +248,12 @@ def _with_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matr
     )
 
 
-def _initial(root: Path, found: Result) -> str:
+def _initial(root: Path, wanted: list[Target], matrix: Matrix) -> str:
     """Write the declaration that the files suggest; InputError where there is one already."""
-    from rocm_doctor.lint import policy
+    from rocm_doctor.cli.common import write_file
+    from rocm_doctor.lint import judge, policy
 
+    found = judge.lint(root, wanted, matrix, remedies=False)
     declared = policy.read(found.tree)
     if declared.targets or declared.environments or (root / "rocm-doctor.yaml").exists():
         raise InputError(f"{root.name} has a declaration already: edit it")
@@ -255,7 +266,5 @@ def _initial(root: Path, found: Result) -> str:
         *(["environments:", *(f'  - "{name}"' for name in ours)] if ours else ["# environments:"]),
         *(f'#  - "{name}"  # for AMD GPUs?' for name in others),
     ]
-    from rocm_doctor.cli.common import write_file
-
     write_file(root / "rocm-doctor.yaml", ("\n".join(dict.fromkeys(lines)) + "\n").encode())
     return f"wrote rocm-doctor.yaml: {len(gpus)} targets, {len(ours)} environments; correct it, then run: rocm-doctor lint"
