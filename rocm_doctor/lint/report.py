@@ -29,6 +29,7 @@ _WHOLE_FILES = (Reason.SYNTAX, Reason.SIZE, Reason.DENIED, Reason.TIME)
 """Why nothing of a file was read: shown without -v, too."""
 _SHOWN = 40
 """Rows of the table that are shown without -v."""
+_SHOWN_FILES = 8
 
 
 def report(found: Result, matrix: Matrix, name: str, shown: Shown = str) -> Report:
@@ -158,7 +159,7 @@ def _unread(found: Result, look: RenderOptions, shown: Shown) -> Iterator[str]:
     yield from _wrapped(
         f"not read: {_count(len(found.unread), 'place')} ({reasons}){'' if look.verbose else '; -v lists them'}", look, "", "  "
     )
-    whole = [u for u in found.unread if u.reason in _WHOLE_FILES][:_SHOWN]
+    whole = [u for u in found.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]
     for one in found.unread if look.verbose else whole:
         yield from _wrapped(
             f"{shown(one.place.file)}:{one.place.line}: {one.reason.value}{one.place.quote and f': {one.place.quote}'}",

@@ -42,8 +42,8 @@ _BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (training.is_training, training.read),
 )
 _TEXTS = regex(r"\.(?:ya?ml|json)$")
-MAX_CONFIG = 2**15
-"""Bytes of a file whose kind its text decides: what a person writes is smaller, and data are larger."""
+MAX_TEXT, MAX_CONFIG = 2**18, 2**15
+"""The size of a text whose first keys decide its kind, and of one that is then read: what a person writes is smaller, and data are larger."""
 _NO_DOCKERFILE = regex(r"\.(?:md|py|png|svg|jpg|dockerignore|j2|html|txt|rst|ya?ml|json|patch)$", re.I)
 
 
@@ -77,5 +77,9 @@ def reader_of(tree: Tree, path: str) -> Read | None:
             return None if reader is dockerfile.read and _NO_DOCKERFILE.search(path) else reader
     if not _TEXTS.search(path):
         return scripts.read if "." not in path.rpartition("/")[2] and scripts.is_script(tree, path) else None
-    text = tree.text(path) if tree.size(path) <= MAX_CONFIG else None
-    return next((reader for fits, reader in _BY_TEXT if text and fits(text)), None)
+    text = (tree.text(path) or "") if tree.size(path) <= MAX_TEXT else ""
+    reader = next((reader for fits, reader in _BY_TEXT if fits(text[:MAX_CONFIG])), None)
+    if reader and len(text) > MAX_CONFIG:
+        tree.unread.append(Unread(Place(path, 1), Reason.SIZE))
+        return None
+    return reader
