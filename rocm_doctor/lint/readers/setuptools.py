@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread, unparsed
 from rocm_doctor.lint.readers import requirements
@@ -10,12 +11,20 @@ from rocm_doctor.lint.readers.pyproject import concerns_gpu
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
+MAX_TEXT = 2**17
+
 
 def read(tree: Tree, path: str) -> list[Environment]:
     """The project, and the project with each extra that concerns the GPU stack; none for a script that calls no `setup`."""
     text = tree.text(path) or ""
+    if "setup" not in text:
+        return []
+    if len(text) > MAX_TEXT:
+        return [unparsed("project", path, 1)]
     try:
-        module = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an escape in the text of another is none of ours
+            module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [unparsed("project", path, 1)]
     call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)
