@@ -78,8 +78,8 @@ def reader_of(tree: Tree, path: str) -> Read | None:
     if not _TEXTS.search(path):
         return scripts.read if "." not in path.rpartition("/")[2] and scripts.is_script(tree, path) else None
     text = (tree.text(path) or "") if tree.size(path) <= MAX_TEXT else ""
-    reader = next((reader for fits, reader in _BY_TEXT if fits(text[:MAX_CONFIG])), None)
-    if reader and len(text) > MAX_CONFIG:
+    found = next((read_it for fits, read_it in _BY_TEXT if fits(text[:MAX_CONFIG])), None)
+    if found is not None and len(text) > MAX_CONFIG:
         tree.unread.append(Unread(Place(path, 1), Reason.SIZE))
         return None
-    return reader
+    return found
