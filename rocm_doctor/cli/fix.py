@@ -88,9 +88,9 @@ def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bo
     """Build the environment of JAX or TensorFlow, or print the commands. What comes as an image is printed alone."""
     if in_place:
         raise InputError(f"--in-place is for torch: {plan.framework} gets an environment beside the others")
-    if plan.works or plan.release is None or plan.release.image:
+    if plan.works or plan.undecided or plan.release is None or plan.release.image:
         click.echo(frameworks.text(plan), nl=False)
-        return 0 if plan.works or plan.release else 1
+        return 0 if plan.works or plan.undecided or plan.release else 1
     new, tool = Path(old.prefix).with_name(plan.folder) if old.prefix != old.base else Path(plan.folder).absolute(), tool_here()
     made = framework_recipe(plan, old, new, tool)
     click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")

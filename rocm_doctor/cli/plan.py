@@ -97,7 +97,7 @@ def _frameworks(request: Request, form: str, tool: str, output: Path | None) -> 
         raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
     torch = request.plan() if request.torch else None
     pages = [text(torch, tool=tool) if form == "text" else FORMATS[form](torch)] if torch else []
-    found = all(one.release or one.works for one in plans)
+    found = all(one.release or one.works or one.undecided for one in plans)
     try:
         for one in plans:
             whole = one.release is not None or form == "json"

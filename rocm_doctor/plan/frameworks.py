@@ -53,7 +53,8 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class FrameworkPlan(msgspec.Struct, frozen=True):
     """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run. `works`: the
-    examined environment has the framework and `check` calls it ready."""
+    examined environment has the framework and `check` calls it ready; `undecided`: it does, and `check` finds nothing and leaves something
+    open. `summary`: what `check` says otherwise."""
 
     framework: str
     machine: Machine
@@ -61,6 +62,8 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     against: tuple[tuple[str, str], ...] = ()
     instead: tuple[str, ...] = ()
     works: bool = False
+    undecided: bool = False
+    summary: str = ""
     steps: tuple[Step, ...] = ()
 
     @property
@@ -82,14 +85,18 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
 def framework_plan(framework: str, machine: Machine, known: Catalog, report: Report | None = None) -> FrameworkPlan:
     """The first release that AMD or a source lists for this GPU, system, Python and driver."""
     releases = [one for one in known.matrix.section("frameworks", FrameworkRelease) if one.framework == framework]
-    works = report is not None and report.verdict == "ready" and framework in [one.key for one in for_amd(report.snapshot)]
+    here = report is not None and framework in [one.key for one in for_amd(report.snapshot)]
+    works, undecided = (here and report is not None and report.verdict == verdict for verdict in ("ready", "undetermined"))
+    summary = report.summary if report and not works else ""
     reasons = [(one, _unfit(one, machine, known)) for one in releases]
     fit = next((one for one, why in reasons if not why), None)
     if fit or works:
         before = tuple(known.steps_for(machine.system, machine.gfx, fit.rocm)) if fit and not machine.probed else ()
-        return FrameworkPlan(framework, machine, fit, works=works, steps=before)
+        return FrameworkPlan(framework, machine, fit, works=works, undecided=undecided, summary=summary, steps=before)
     against = tuple((f"{one.name}: {why}", one.sources[0]) for one, why in reasons)
-    return FrameworkPlan(framework, machine, None, against, tuple(_instead(releases, machine, known)))
+    return FrameworkPlan(
+        framework, machine, None, against, tuple(_instead(releases, machine, known)), undecided=undecided, summary=summary
+    )
 
 
 def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
@@ -162,7 +169,9 @@ def _lines(plan: FrameworkPlan, tool: Tool = "pip") -> list[str]:
 
 def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     """The plan for the terminal."""
-    body = wrap(plan.headline, "", "  ")
+    body = wrap(f"What you have may work: {plan.summary}.", "", "  ") if plan.undecided else []
+    body += wrap(plan.headline, "", "  ")
+    body += wrap(f"check says: {plan.summary}", "  ", "  ") if plan.summary and not plan.undecided else []
     release = plan.release
     if release and not plan.works:
         body += wrap(f"{release.words} ({release.grade}; {release.sources[0]})", "  because ", "          ")
