@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 from rocm_doctor.cli import cli
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
-from rocm_doctor.integrations.triage.event import MARK, User
+from rocm_doctor.integrations.triage.event import MARK, Issue, User
 from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Snapshot
@@ -235,3 +235,32 @@ def test_no_input_or_event_reaches_a_shell_as_text() -> None:
         assert set(re.findall(r"\$\{\{\s*(.*?)\s*\}\}", step["run"])) <= {"github.action_path"}
     assert "github.event" not in text
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(described["inputs"])
+
+
+def opened(title: str, body: str = "") -> Event:
+    return Event("opened", Issue(1, "https://github.com/octo/train/issues/1", title, body, User("octocat")))
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("crashes on my 7900 XTX", ""),
+        ("AMD 7900 XTX", "does not work"),
+        ("9070 XT with OOM", ""),
+        ("My R9700 gives NaN", ""),
+        ("Memory access fault by GPU node-1 (Agent handle: 0x5581) on address 0x7f", ""),
+    ],
+)
+def test_what_check_can_read_of_a_gpu_is_about_an_amd_gpu(title: str, body: str) -> None:
+    found = answered(opened(title, body))
+    assert found.comment, found.why
+    assert "uvx --from git+https://" in found.comment or "Likely cause" in found.comment
+
+
+def test_a_reporter_is_asked_for_one_command_that_needs_nothing_of_ours() -> None:
+    comment = answered(opened("crashes on my 7900 XTX")).comment
+    [asked] = re.findall(r"```sh\n(.*?)\n```", comment, re.S)
+    assert re.fullmatch(r"uvx --from git\+https://\S+ rocm-doctor check .*", asked)
+    for name in EVENTS:
+        commands = "\n".join(re.findall(r"\*\*To find out.*?```sh\n(.*?)\n```", comment_on(name), re.S))
+        assert all(line.startswith("uvx ") for line in commands.splitlines())

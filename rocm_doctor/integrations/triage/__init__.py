@@ -49,7 +49,7 @@ def triage(
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
-    words = written(cleaned(redact_report(report, having_read(artifacts))), matrix, said.address)
+    words = written(cleaned(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
     text = defused(words.text if words.text else again(said.ours))
     labels = fitting(words.lead, bool(words.asked), mapping)
     if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():

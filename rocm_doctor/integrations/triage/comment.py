@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rocm_doctor._version import PROJECT, page_of
+from rocm_doctor._version import PROJECT, SOURCE, page_of
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.differential.model import NONE, load
 from rocm_doctor.integrations.triage.event import MARK, Comment
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Likely, Report, Similar
+from rocm_doctor.model import Command, Finding, Likely, Report, Similar
 from rocm_doctor.reports.markup import block, code, escaped, prose
-from rocm_doctor.reports.places import request, where
+from rocm_doctor.reports.places import where
 
 PROBABLE = 0.5
 """Probability from which a hypothesis is called likely, and `none` means that nothing is to be said."""
@@ -23,6 +23,12 @@ CERTAIN = 0.8
 """The same for `none` where not even the GPU is known: a short report reads like one that nothing is wrong with."""
 WORTH = 0.25
 """Probability below which a hypothesis is left out: only the commands to run remain."""
+_LOOK = Command(f"uvx --from {SOURCE} rocm-doctor check --no-smoke --format markdown", effect="reads")
+"""What a reporter runs: it needs uv alone, and leaves nothing behind."""
+_REQUEST = (
+    "Run this where it fails, with the environment of the run active, and paste what it prints with the whole log of the run. It reads the "
+    "machine, installs nothing there, and takes names and addresses out:"
+)
 _SIMILAR = 3
 _QUOTES = 3
 _WIDTH = 160
@@ -41,25 +47,27 @@ class Words(NamedTuple):
     why: str
 
 
-def written(report: Report, matrix: Matrix, own: str) -> Words:
-    """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself."""
+def written(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> Words:
+    """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself; `first`: no
+    comment of ours is there, so that a GPU alone is enough to ask for the machine."""
     chances = {one.id: one.probability for one in report.differential}
     root = next((f for f in report.findings if f.severity != "note" and not f.follows_from), None)
     chance = chances.get(root.id, 0.0) if root else 0.0
     if root and root.confidence == "low" and (chance < WORTH or chances.get(NONE, 0.0) > chance):
         root = None
-    asked = tuple(q.command.text for q in report.questions)
-    nothing = not report.differential or chances.get(NONE, 0.0) >= (PROBABLE if report.snapshot.gpus else CERTAIN)
+    bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
+    asked = (_LOOK.text,) if report.questions or bare else ()
+    nothing = (not report.differential and not bare) or chances.get(NONE, 0.0) >= (PROBABLE if report.snapshot.gpus else CERTAIN)
     if report.verdict == "ready" or (root is None and (nothing or not asked)):
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
     likely = root.id if root and (root.confidence != "low" or chance >= PROBABLE) else ""
     lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix))]
     lines += _similar(report, own)
     if asked:
-        lines += ["", f"**To find out.** {request(report)}", *block(q.command for q in report.questions)]
+        lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
     lines += ["", _signature(report)]
     share = f", {chance:.0%}" if chance else ""
-    return Words("\n".join(lines) + "\n", likely, asked, f"{root.id}{share}" if root else f"asks for {len(asked)} facts")
+    return Words("\n".join(lines) + "\n", likely, asked, f"{root.id}{share}" if root else "asks for the machine")
 
 
 def again(ours: Comment | None) -> str:

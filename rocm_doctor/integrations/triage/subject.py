@@ -16,7 +16,7 @@ _CUDA_BUILD = regex(r"\bno nvidia (?:driver|gpu)s?\b.*|\bnvidia\.com\b|\bcu1[1-3
 _AMD = regex(
     r"\brocm\w*|\bhip(?!p)(?:error\w*|blas\w*|cc|rtc)?\b|\bgfx(?:9|1[0-2])[0-9a-f]{1,3}\b|\bamdgpu\b|/dev/kfd|\bradeon\b|\bamd instinct\b"
     r"|\bmi ?(?:50|60|100|210|250x?|300[ax]?|325x|350x|355x)\b|\brx ?[5-9]\d{3}(?:m|s|xt|xtx|gre)?\b|\bnavi ?\d\d\b|\bvega ?(?:10|20|56|64)\b"
-    r"|\baiter\b|\btherock\b|\bradv\b|\bzluda\b|\bstrix(?: halo| point)\b|\bryzen ai\b|\bmiopen\w*|\brccl\b|\brocblas\w*|\bhsa_\w+|\bamd (?:gpu|card|graphics)s?\b",
+    r"|\baiter\b|\btherock\b|\bradv\b|\bzluda\b|\bstrix(?: halo| point)\b|\bryzen ai\b|\bmiopen\w*|\bgpu node-\d|\brccl\b|\brocblas\w*|\bhsa_\w+|\bamd (?:gpu|card|graphics)s?\b",
     re.I,
 )
 _OTHER = regex(
@@ -30,13 +30,14 @@ def about_amd(snapshot: Snapshot, text: str) -> bool:
     """True if the text is about training or inference on an AMD GPU."""
     said = _CUDA_BUILD.sub("", _EMPTY.sub("", _visible(text)))
     ours, others = (_said(pattern, said) for pattern in (_AMD, _OTHER))
-    if not ours:
+    named = [gpu for gpu in snapshot.gpus if "gfx" in gpu.facts]
+    if not ours and not named:
         return False
     build = snapshot.get("torch.build").value
     if build == "rocm" or isinstance(snapshot.get("torch.rocm").value, str):
         return True
     foreign = isinstance(snapshot.get("said.nvidia").value, str) or build == "cuda"
-    return sum(ours.values()) > (2 if foreign else 1) * sum(others.values())
+    return sum(ours.values()) + len(named) > (2 if foreign else 1) * sum(others.values())
 
 
 def _visible(text: str) -> str:
