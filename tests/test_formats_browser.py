@@ -11,6 +11,7 @@ import pytest
 
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.reports.html_style import STYLE
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no chromium here")]
@@ -71,14 +72,47 @@ def test_the_page_would_run_a_script_if_one_got_through(tmp_path: Path) -> None:
     assert 'data-ran="yes"' not in browse(tmp_path, page, "--dump-dom")
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-def test_nothing_is_wider_than_the_screen(width: int, tmp_path: Path) -> None:
-    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render("html", hostile(), RenderOptions()))
+def width_of(page: str, width: int, tmp_path: Path) -> int:
+    """How wide a page becomes in a window of that width."""
+    (tmp_path / "inner.html").write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page), "utf-8")
     frame = f"<!doctype html><iframe id=f style='border:0;width:{width}px;height:900px' src='inner.html'></iframe>"
-    (tmp_path / "inner.html").write_text(page, "utf-8")
     script = "<script>onload = () => { const d = document.getElementById('f').contentDocument.documentElement; "
     script += "document.body.dataset.width = d.scrollWidth }</script>"
     dom = browse(tmp_path, frame + script, "--allow-file-access-from-files", "--virtual-time-budget=3000", "--dump-dom")
     found = re.search(r'data-width="(\d+)"', dom)
     assert found, dom[-400:]
-    assert int(found[1]) <= width
+    return int(found[1])
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_is_wider_than_the_screen(width: int, tmp_path: Path) -> None:
+    assert width_of(render("html", hostile(), RenderOptions()), width, tmp_path) <= width
+
+
+def results() -> dict[str, str]:
+    """An HTML page of each command that has one."""
+    from click.testing import CliRunner
+    from test_bench_causes import explained
+
+    from rocm_doctor.bench import html
+    from rocm_doctor.cli import cli
+
+    fixtures = Path(__file__).resolve().parents[1] / "fixtures"
+    commands = {
+        "check": ("check", "--example"),
+        "explain": ("explain", "RX 9070 XT"),
+        "plan": ("plan", "--gpu", "gfx1201", "--os", "linux", "--python", "3.12"),
+        "fit": ("fit", "--model", "qwen2.5-7b", "--gpu", "gfx1100", "--fast"),
+        "diff": ("diff", str(fixtures / "rx7900xtx-ready"), str(fixtures / "mi50-wrong-override")),
+        "matrix": ("matrix", "coverage"),
+    }
+    pages = {name: CliRunner().invoke(cli, [*words, "--format", "html"]).stdout for name, words in commands.items()}
+    return {**pages, "bench": html.page(explained())}
+
+
+def test_all_results_have_one_look_and_fit_a_phone(tmp_path: Path) -> None:
+    for name, page in results().items():
+        assert STYLE in page, name
+        assert page.count("<header ") == page.count("<h1>") == 1, name
+        assert "prefers-color-scheme: dark" in page, name
+        assert width_of(page, 360, tmp_path) <= 360, name

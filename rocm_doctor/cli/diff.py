@@ -20,7 +20,7 @@ from rocm_doctor.reports.json import read as read_report
 @click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
-@page_options("text", "json")
+@page_options("text", "json", "html", "markdown")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
 def command(before: Path, after: Path, form: str, output: Path | None, no_redact: bool, verbose: bool) -> None:
@@ -28,13 +28,20 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
 
     Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
     """
-    from rocm_doctor.reports.diff import as_text, compare
+    from rocm_doctor.reports import RenderOptions
+    from rocm_doctor.reports.diff import as_page, as_text, compare
     from rocm_doctor.reports.neutral import cleaned
+    from rocm_doctor.reports.page import render
 
     matrix = load_matrix(None, ())
     found = cleaned(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
-    as_json = msgspec.json.format(msgspec.json.encode(found), indent=1).decode() if form == "json" else ""
-    print_page(as_json or as_text(found, limit=10**6 if verbose else 15), output)
+    if form == "json":
+        words = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+    elif form == "text":
+        words = as_text(found, limit=10**6 if verbose else 15)
+    else:
+        words = render(form, as_page(found), RenderOptions())
+    print_page(words, output)
     sys.exit(1 if any(f.severity == "error" and not f.follows_from for f in found.new) else 0)
 
 

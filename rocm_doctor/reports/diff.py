@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.tables import Table
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.reports.page import Page, Section
 
 # Parts of the stack by how likely a change explains a failure that no finding names. A family ends in `.`.
 _STACK = (
@@ -156,6 +158,17 @@ def as_text(diff: Diff, limit: int = 40) -> str:
         lines += ["", f"{title}:"] if group else []
         lines += [_line(d) for d in group[:limit]] + ([f"  and {len(group) - limit} more"] if len(group) > limit else [])
     return "\n".join(lines if diff.differences else [*lines, "", "No difference in the facts that both know."]) + "\n"
+
+
+def as_page(diff: Diff) -> Page:
+    """The same as a page."""
+    broken = any(one.severity == "error" and not one.follows_from for one in diff.new)
+    sides = (("new", diff.new), ("gone", diff.gone))
+    sections = [Section(label, [f"{one.severity}: {one.title} ({one.row or one.id})" for one in found]) for label, found in sides]
+    lines = [(d.name, d.before, d.after, ", ".join(d.explains)) for d in sorted(diff.differences, key=lambda d: d.rank)]
+    table = Table("Differences", ("fact", "before", "after", "explains"), lines)
+    title = f"{diff.before} and {diff.after}"
+    return Page(title, tuple(one for one in sections if one.lines), (table,), "Comparison", "problems" if broken else "ready")
 
 
 def _said(label: str, findings: Sequence[Finding]) -> Iterator[str]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.fleet.formats import STATES, shortened
 from rocm_doctor.fleet.formats.parts import parts
 from rocm_doctor.fleet.judge import Judged
-from rocm_doctor.reports.html_style import STYLE
+from rocm_doctor.reports.html import document, escape, header, table
 
 _MAP = """
 .map { display: flex; flex-wrap: wrap; gap: 2px; } .map i { width: .8rem; height: .8rem; border-radius: 2px; background: var(--line); }
 .key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin: 0 .3rem 0 1rem; background: var(--line); }
 i.ready { background: var(--ready) !important; } i.problems { background: var(--error) !important; }
 td, th { min-width: 4.5rem; } td:first-child { min-width: 11rem; }
+i.silent { background: var(--dim) !important; }
 i.slow { background: var(--warning) !important; } i.undetermined { background: var(--note) !important; }
 """
 MOST = 500
@@ -27,24 +27,18 @@ def render(judged: Judged) -> str:
     counts = Counter(row.state for row in judged.rows)
     title = f"{len(judged.rows)} nodes: " + ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     verdict = "problems" if counts["problems"] else "ready" if counts["ready"] == len(judged.rows) else "undetermined"
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_e('rocm-doctor: ' + title)}</title><style>{STYLE}{_MAP}</style>"
-    )
     body = "\n".join(_body(judged, title, verdict))
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    return document(f"rocm-doctor: {title}", body, _MAP)
 
 
 def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
     summary = judged.summary
-    yield f'<header class="{verdict}"><p class="mark">Fleet</p><h1>{_e(title)}</h1>'
-    yield f"<p>rocm-doctor {_e(summary.tool_version)}</p></header><main>"
+    yield header(verdict, "Fleet", title, f"rocm-doctor {summary.tool_version}")
+    yield "<main>"
     key = "".join(f'<i class="{state}"></i>{state}' for state in STATES)
     yield f'<section><h2>Nodes</h2><p class="key dim">{key}</p><div class="map">'
     for row in judged.rows:
-        words = _e("; ".join((f"{row.host}: {row.state}", *row.reasons[:3])))
+        words = escape("; ".join((f"{row.host}: {row.state}", *row.reasons[:3])))
         yield f'<i class="{row.state}" title="{words}" aria-label="{words}"></i>'
     yield "</div></section>"
     yield from _table(
@@ -63,20 +57,10 @@ def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     found = list(rows)
-    if not found:
-        return
-    heads = "".join(f"<th>{_e(one)}</th>" for one in columns)
-    yield f'<section><h2>{_e(title)} ({len(found)})</h2><div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>'
-    for row in found[:MOST]:
-        yield "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
-    yield "</tbody></table></div></section>"
+    yield table(f"{title} ({len(found)})", columns, (list(map(_cell, row)) for row in found[:MOST]))
 
 
 def _cell(text: str) -> str:
     """The text, its rest folded away where it is long: the names of five hundred nodes."""
     short = shortened(text)
-    return _e(text) if short == text else f"<details><summary>{_e(short)}</summary>{_e(text)}</details>"
-
-
-def _e(text: str) -> str:
-    return html.escape(text)
+    return escape(text) if short == text else f"<details><summary>{escape(short)}</summary>{escape(text)}</details>"
