@@ -10,15 +10,16 @@ import msgspec
 
 from rocm_doctor.model import Grade, Report
 from rocm_doctor.plan.catalog import Catalog, Step
-from rocm_doctor.plan.commands import Argv, Tool, joined, verbs
+from rocm_doctor.plan.commands import Argv, Tool, verbs
 from rocm_doctor.plan.formats import DEVICES, UnknownFormat
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.stacks import best
 from rocm_doctor.plan.text import wrap
-from rocm_doctor.reports.html import document, escape, prose, source
+from rocm_doctor.reports.html import document, escape
 from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.frameworks import FRAMEWORKS, for_amd
 
+_RUN = f"docker run --rm -it {DEVICES['linux']} --ipc=host --security-opt seccomp=unconfined"
 NAMES = {one.key: one.name for one in FRAMEWORKS}
 
 
@@ -144,27 +145,22 @@ def _requirements(plan: FrameworkPlan) -> Iterator[str]:
     yield from (name for one in groups for name in _packages(one, plan))
 
 
-def commands(plan: FrameworkPlan, tool: Tool = "pip") -> list[Argv]:
+def _lines(plan: FrameworkPlan, tool: Tool = "pip") -> list[str]:
     """All commands: the new environment, the installation and the checks; of an image its container."""
     assert plan.release is not None
     if plan.release.image:
-        return [("docker", "pull", plan.release.image), ("sh", "-c", _container(plan))]
+        return [f"docker pull {plan.release.image}", f"{_RUN} {plan.release.image}"]
     python = f"{plan.folder}/bin/python"
-    create = (f"python{plan.machine.python or plan.release.pythons[0]}", "-m", "venv", plan.folder)
-    checks = [
-        ("rocm-doctor", "check", "--python", python),
-        ("rocm-doctor", "smoke", "--framework", plan.framework, "--python", python),
+    return [
+        f"python{_python(plan)} -m venv {plan.folder}",
+        *(shlex.join(argv) for argv in installs(plan, tool, python)),
+        f"rocm-doctor check --python {python}",
+        f"rocm-doctor smoke --framework {plan.framework} --python {python}",
     ]
-    return [create, *installs(plan, tool, python), *checks]
 
 
-def _container(plan: FrameworkPlan) -> str:
-    image = plan.release.image if plan.release else ""
-    return f"docker run --rm -it {DEVICES['linux']} --ipc=host --security-opt seccomp=unconfined {image}"
-
-
-def _lines(plan: FrameworkPlan, tool: Tool = "pip") -> list[str]:
-    return [argv[2] if argv[:2] == ("sh", "-c") else joined(argv, "bash") for argv in commands(plan, tool)]
+def _python(plan: FrameworkPlan) -> str:
+    return plan.machine.python or next(iter(plan.release.pythons if plan.release else ()), "3.12")
 
 
 def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
@@ -186,68 +182,51 @@ def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     return "\n".join(body) + "\n"
 
 
-def _heading(plan: FrameworkPlan) -> list[str]:
-    release = _installable(plan)
-    return [
-        f"# {plan.headline}",
-        f"# {release.words} [{release.sources[0]}]",
-        *([f"# needs {release.needs}"] if release.needs else []),
-    ]
-
-
-def _installable(plan: FrameworkPlan) -> FrameworkRelease:
-    assert plan.release is not None
-    return plan.release
-
-
-def _from_index(plan: FrameworkPlan) -> FrameworkRelease:
-    """The release; raises UnknownFormat for one that comes as an image."""
-    release = _installable(plan)
-    if release.image:
+def _heading(plan: FrameworkPlan, *, file: bool = False) -> list[str]:
+    """Lines of comment. Raises UnknownFormat for the `file` of packages of a release that comes as an image."""
+    release = plan.release
+    assert release is not None
+    if file and release.image:
         raise UnknownFormat(f"{release.name} comes as the image {release.image}; take --format dockerfile or shell")
-    return release
+    needs = [f"# needs {release.needs}"] if release.needs else []
+    return [f"# {plan.headline}", f"# {release.words} [{release.sources[0]}]", *needs]
 
 
 def requirements(plan: FrameworkPlan) -> str:
     """requirements.txt."""
-    _from_index(plan)
-    return "".join(f"{line}\n" for line in [*_heading(plan), *_requirements(plan)])
+    return "\n".join([*_heading(plan, file=True), *_requirements(plan), ""])
 
 
 def uv(plan: FrameworkPlan) -> str:
     """pyproject.toml for uv, with ROCm from its own index."""
-    release = _from_index(plan)
-    names = [
-        name if not name.startswith("http") else f"tensorflow-rocm @ {name}" for name in _requirements(plan) if name[0] != "-"
+    head = [
+        *_heading(plan, file=True),
+        "[project]",
+        'name = "training"',
+        'version = "0"',
+        f'requires-python = "=={_python(plan)}.*"',
     ]
-    index = next((one.index for one in release.installs if one.index), "")
-    extra = ["", "[[tool.uv.index]]", 'name = "rocm"', f'url = "{index}"'] if index else []
-    listed = "".join(f'    "{name}",\n' for name in names)
-    python = f'requires-python = "=={plan.machine.python or release.pythons[0]}.*"'
-    return "\n".join(
-        [*_heading(plan), "[project]", 'name = "training"', 'version = "0"', python, f"dependencies = [\n{listed}]", *extra, ""]
-    )
+    lines = list(_requirements(plan))
+    named = [line if not line.startswith("http") else f"tensorflow-rocm @ {line}" for line in lines if line[0] != "-"]
+    indexes = [line.rpartition(" ")[2] for line in lines if line[0] == "-"]
+    extra = [line for url in indexes for line in ("", "[[tool.uv.index]]", 'name = "rocm"', f'url = "{url}"')]
+    return "\n".join([*head, "dependencies = [", *(f'    "{name}",' for name in named), "]", *extra, ""])
 
 
 def conda(plan: FrameworkPlan) -> str:
     """environment.yml: Python from conda, the rest from pip."""
-    release = _from_index(plan)
-    head = ["name: training", "dependencies:", f"  - python={plan.machine.python or release.pythons[0]}", "  - pip", "  - pip:"]
-    return "\n".join([*_heading(plan), *head, *(f'      - "{line}"' for line in _requirements(plan)), ""])
+    head = ["name: training", "dependencies:", f"  - python={_python(plan)}", "  - pip", "  - pip:"]
+    return "\n".join([*_heading(plan, file=True), *head, *(f'      - "{line}"' for line in _requirements(plan)), ""])
 
 
 def dockerfile(plan: FrameworkPlan) -> str:
     """A Dockerfile on AMD's image, or on a plain Python image where the packages bring their ROCm."""
-    release = _installable(plan)
+    heading, release = _heading(plan), plan.release
+    assert release is not None
     if release.needs:
         raise UnknownFormat(f"{release.name} needs {release.needs}")
-    base = release.image or f"python:{plan.machine.python or release.pythons[0]}-slim"
-    run = (
-        f"# {_container(plan).rpartition(' ')[0]} IMAGE"
-        if release.image
-        else f"# docker run --rm -it {DEVICES['linux']} --ipc=host IMAGE"
-    )
-    return "\n".join([*_heading(plan), run, f"FROM {base}", *(f"RUN {shlex.join(argv)}" for argv in installs(plan)), ""])
+    base = release.image or f"python:{_python(plan)}-slim"
+    return "\n".join([*heading, f"# {_RUN} IMAGE", f"FROM {base}", *(f"RUN {shlex.join(argv)}" for argv in installs(plan)), ""])
 
 
 def shell(plan: FrameworkPlan) -> str:
@@ -257,30 +236,17 @@ def shell(plan: FrameworkPlan) -> str:
 
 def as_json(plan: FrameworkPlan) -> str:
     """The plan for programs."""
-    document_ = {
-        "schema_version": 1,
-        "framework": plan.framework,
-        "machine": {n: getattr(plan.machine, n) for n in ("gfx", "python", "system", "driver", "kernel", "glibc")},
-        "release": plan.release,
-        "commands": _lines(plan) if plan.release else [],
-        "against": [{"why": why, "source": cited} for why, cited in plan.against],
-        "instead": plan.instead,
-        "works": plan.works,
-    }
-    return msgspec.json.format(msgspec.json.encode(document_), indent=2).decode() + "\n"
+    names = ("framework", "release", "instead", "works", "undecided")
+    body = {"schema_version": 1, **{name: getattr(plan, name) for name in names}}
+    body["machine"] = {name: getattr(plan.machine, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")}
+    body["commands"] = _lines(plan) if plan.release else []
+    body["against"] = [{"why": why, "source": cited} for why, cited in plan.against]
+    return msgspec.json.format(msgspec.json.encode(body), indent=2).decode() + "\n"
 
 
 def page(plan: FrameworkPlan) -> str:
     """The plan as a page."""
-    reasons = plan.against or ([(plan.release.words, plan.release.sources[0])] if plan.release else [])
-    because = "".join(f"<li>{prose(why)} ({source(cited)})</li>" for why, cited in reasons)
-    install = f"<section><h2>Install</h2><pre>{escape(chr(10).join(_lines(plan)))}</pre></section>" if plan.release else ""
-    instead = "".join(f"<li>{prose(one)}</li>" for one in plan.instead)
-    kind = "ready" if plan.release or plan.works else "problems"
-    head = f'<header class="{kind}"><p class="mark">Plan</p><h1>{prose(plan.headline)}</h1></header>'
-    return document(
-        f"rocm-doctor plan: {plan.headline}", f"{head}{install}<section><h2>Because</h2><ul>{because}{instead}</ul></section>"
-    )
+    return document(f"rocm-doctor plan: {plan.headline}", f"<h1>{escape(plan.headline)}</h1><pre>{escape(text(plan))}</pre>")
 
 
 FORMATS: dict[str, Callable[[FrameworkPlan], str]] = {
