@@ -42,6 +42,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """A program that a command may begin with: what brings it, and what it does.
 
     `forms` are words among its arguments that mean another effect (`install: environment`). `distributions`: families that have it.
+    `runs`: words among its arguments behind which another program or code follows; an empty one: always.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     forms: dict[str, Effect] = {}
     system: Literal["", "linux", "windows"] = ""
     distributions: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 # What a slot of a template accepts. Everything is quoted besides; the list keeps out what a shell would never mean.

@@ -31,6 +31,7 @@ Verdict = Literal["ready", "problems", "undetermined"]
 ReportKind = Literal["machine", "capture", "smoke", "repository", "environment"]
 SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "file"]
 ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
+Proof = Literal["proven", "corrected", "word", "withheld"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
 
 
@@ -441,6 +442,59 @@ class Check(msgspec.Struct, frozen=True):
     """What was found; empty where nothing was read."""
 
 
+class Proposal(msgspec.Struct, frozen=True):
+    """A command that somebody proposes, and what is known of it."""
+
+    proof: Proof
+    """proven: all that it names exists and serves the machine; corrected: ours stand in its place; word: nothing speaks for it;
+    withheld: it is not shown."""
+    because: str
+    """What was checked, corrected or withheld, and why."""
+    said: str = ""
+    """The command as it was proposed; empty where it is withheld."""
+    commands: tuple[Command, ...] = ()
+    """What to paste; empty unless proven or corrected."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step of a cure that a language model proposes."""
+
+    words: str
+    """What to do, in the model's words, with a mark on each version that is not known; empty where they are withheld."""
+    proposals: tuple[Proposal, ...] = ()
+    """Its commands."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """One cause that a language model names."""
+
+    id: str
+    """A diagnosis, `none` (nothing is wrong with the GPU's environment), or `other`."""
+    words: str
+    """Why, in the model's words."""
+    evidence: tuple[Reading, ...] = ()
+    """Its quotes that stand in the text, each where it stands."""
+    misquoted: int = 0
+    """Quotes that stand nowhere in the text, which are left out."""
+    steps: tuple[Step, ...] = ()
+    """The cure."""
+    against: str = ""
+    """Title of a finding that evidence decides and that says otherwise."""
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """What a language model said of the report when it was asked for (`--reader`), and what was proven of it. It changes nothing else."""
+
+    model: str
+    """Name of the model."""
+    server: str
+    """Host that was asked."""
+    causes: tuple[Cause, ...] = ()
+    """The likeliest first."""
+    failure: str = ""
+    """Why there is no opinion."""
+
+
 class Likely(msgspec.Struct, frozen=True):
     """One diagnosis (or `none`: nothing is wrong with the GPU's environment) with how probable words, facts and findings make it."""
 
@@ -484,6 +538,8 @@ class Report(Shown, msgspec.Struct, frozen=True):
     """Name of the machine; its pseudonym (`host-` and a stable number, or `<host-1>`) after redaction; empty: not known."""
     questions: tuple[Question, ...] = ()
     """What to ask for the facts that are missing, best first; empty when the verdict is certain."""
+    opinion: Union[Opinion, None] = None
+    """What a language model said of it; only with --reader."""
     checks: tuple[Check, ...] = ()
     """Each part of the machine that was checked; a part with an error or a warning is left to its findings."""
     reply: Union[Reply, None] = None

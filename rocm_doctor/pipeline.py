@@ -16,7 +16,7 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting, in_one_voice
 from rocm_doctor.cures.choose import attach_cures, reply, symptom_cure
 from rocm_doctor.cures.solved import with_solved
-from rocm_doctor.cures.values import templates_of
+from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts import run
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
@@ -27,12 +27,10 @@ from rocm_doctor.model import (
     STATED,
     Artifact,
     Command,
-    Diagnosis,
     Finding,
     Reading,
     Report,
     ReportKind,
-    Row,
     Similar,
     Snapshot,
     Verdict,
@@ -256,10 +254,9 @@ def _held(artifacts: Sequence[Artifact]) -> list[Report]:
 
 def _ours(report: Report, matrix: Matrix) -> Report:
     """The report with such commands only as our data has: a report is a file that a stranger may have written."""
-    known, templates = matrix.once(_stated), matrix.once(templates_of)
 
     def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
-        return tuple(c for c in commands if c.text in known or any(one.fullmatch(c.text) for one in templates))
+        return tuple(c for c in commands if is_ours(c.text, matrix))
 
     def named(one: Finding) -> str:
         row = matrix.row(one.row) if one.row else None
@@ -276,15 +273,6 @@ def _ours(report: Report, matrix: Matrix) -> Report:
         for f in report.findings
     )
     return msgspec.structs.replace(report, findings=findings, questions=tuple(q for q in report.questions if kept([q.command])))
-
-
-def _stated(matrix: Matrix) -> frozenset[str]:
-    """The text of every command that rows, diagnoses, cures and questions state."""
-    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
-    stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
-    stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
-    stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
-    return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:

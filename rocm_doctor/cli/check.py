@@ -27,6 +27,7 @@ from rocm_doctor.cli.common import (
     say_when_old,
 )
 from rocm_doctor.cli.gate import declares_targets, judge, target_options, targets
+from rocm_doctor.cli.reader import asking, dry_run_option, reader_options
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report, ReportKind
 from rocm_doctor.probes.read.scan import canonical
@@ -35,7 +36,7 @@ from rocm_doctor.sources.declared import Target
 
 @click.command(
     epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -;  "
-    "rocm-doctor check --gpu gfx1100 --python .venv"
+    "rocm-doctor check --gpu gfx1100 --python .venv;  rocm-doctor check train.log --reader http://localhost:11434/v1 --reader-model qwen3:8b"
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
@@ -63,6 +64,8 @@ from rocm_doctor.sources.declared import Target
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
 )
+@reader_options
+@dry_run_option
 @target_options
 @report_options
 def command(
@@ -82,6 +85,10 @@ def command(
     each: Path | None,
     example: bool,
     sysroot: Path | None,
+    reader_url: str,
+    reader_model: str,
+    reader_seconds: float,
+    dry_run: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -96,12 +103,13 @@ def command(
     """
     matrix = load_matrix(matrix_path, overlays)
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
+    second = asking(reader_url, reader_model, reader_seconds, matrix)
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
         if paths or logs or ask or same_machine or each or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
         with said_when_slow("still reading the environment's libraries"):
             reports, artifacts = judge(wanted, python, root, matrix, ignore, named)
-        reports = [baselined(report, baseline) for report in reports]
+        reports = [second(baselined(report, baseline), artifacts) for report in reports]
         deliver(reports, artifacts=artifacts, **show)
         say_when_old(matrix)
         finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
@@ -121,10 +129,18 @@ def command(
     kind: ReportKind = "capture" if paths or example else "machine"
     judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=ignore) for name, artifacts in found]
     reports = [baselined(report, baseline) for report in judged]
+    if dry_run:
+        from rocm_doctor.reader import question
+
+        for report, (_, artifacts) in zip(judged, found):
+            click.echo(question(report, artifacts, reader_model, matrix))
+        return
     if ask:
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
         click.echo("\n".join(commands) or "no questions", err=not commands)
         return
+    with said_when_slow("still waiting for the language model of --reader"):
+        reports = [second(report, artifacts) for report, (_, artifacts) in zip(reports, found)]
     deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
     if (

@@ -26,7 +26,7 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
     symptom = symptom_cure(snapshot, logs, matrix)
     if symptom:
-        values = Values(snapshot, _first_gpu(snapshot), logs, matrix, kind)
+        values = Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
         made = [_apply(symptom, one, values) if one.origin == GUESS and not one.id.startswith(_SYSTEM) else one for one in made]
     elif snapshot.get("said.program").known:
         made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
@@ -79,7 +79,7 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
     sure = any(one.confidence != "low" for one in serious)
     if sure or logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):
         return None
-    gpu, values = _first_gpu(snapshot), Values(snapshot, _first_gpu(snapshot), logs, matrix, kind)
+    gpu, values = first_gpu(snapshot), Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
     for at in filter(None, (asked.readings[0] if short and isinstance(asked.value, str) else None, slow)):
         sentence = Logs([Artifact("question", "paste", at.quote)], failure_lines(matrix))
         fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
@@ -91,7 +91,7 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
 
 def symptom_cure(snapshot: Snapshot, logs: Logs, matrix: Matrix) -> Cure | None:
     """What helps most often against the symptom of the text in its program; None where neither is known."""
-    fitting = [cure for cure in matrix.once(by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, _first_gpu(snapshot), logs)]
+    fitting = [cure for cure in matrix.once(by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, first_gpu(snapshot), logs)]
     return max(fitting, key=_rank, default=None)
 
 
@@ -155,7 +155,7 @@ def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs:
 def _gpu_of(one: Finding, snapshot: Snapshot) -> Gpu | None:
     """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
     named = next((gpu for n, gpu in enumerate(snapshot.gpus) if subject_of(gpu, n).name == one.subject), None)
-    return named or _first_gpu(snapshot)
+    return named or first_gpu(snapshot)
 
 
 def _target(one: Finding, snapshot: Snapshot) -> str:
@@ -163,7 +163,7 @@ def _target(one: Finding, snapshot: Snapshot) -> str:
     return str(gpu.get("gfx").value) if gpu else ""
 
 
-def _first_gpu(snapshot: Snapshot) -> Gpu | None:
+def first_gpu(snapshot: Snapshot) -> Gpu | None:
     return min(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True, default=None)
 
 

@@ -13,7 +13,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import accepted, filled, pattern_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Application
-from rocm_doctor.model import Command, Gpu, ReportKind, Snapshot
+from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
 
@@ -83,6 +83,20 @@ class Values:
         return value if isinstance(value, str) else ""
 
 
+def is_ours(text: str, matrix: Matrix) -> bool:
+    """True for a command that the matrix states, or that a template of it makes."""
+    return text in matrix.once(stated_commands) or any(one.fullmatch(text) for one in matrix.once(templates_of))
+
+
+def stated_commands(matrix: Matrix) -> frozenset[str]:
+    """The text of every command that rows, diagnoses, cures and questions state."""
+    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
+    stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
+    stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
+    stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
+    return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
+
+
 def templates_of(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
     """What each command of a cure that takes values looks like with them: a command of another shape is not ours."""
     stated = [c for cure in matrix.cures for c in (*cure.commands, *cure.verify) if _SLOT.search(c.text)]
@@ -101,17 +115,14 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     gfx = gpu.get("gfx").value if gpu else None
     if kind in ("machine", "smoke") or gfx not in matrix.gfx:
         return ()
-    from rocm_doctor.plan.catalog import System, known
+    from rocm_doctor.plan.catalog import known
     from rocm_doctor.plan.commands import install
-    from rocm_doctor.plan.machine import declared
+    from rocm_doctor.plan.machine import declared, system_of
     from rocm_doctor.plan.stacks import best
 
-    system: System = (
-        "windows" if snapshot.get("platform").value == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
-    )
     python = snapshot.get("python.version").value
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
-    machine = declared(str(gfx), minor, matrix, system)
+    machine = declared(str(gfx), minor, matrix, system_of(snapshot))
     stack = best(machine, known(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
 

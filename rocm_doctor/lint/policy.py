@@ -7,6 +7,8 @@ ignores:
   - {id: lib.bitsandbytes, reason: "only used on the CUDA box", until: 2027-01-31}
 fail-on: warning
 exclude: ["third_party/*"]
+reader: http://localhost:11434/v1     # asked by `--reader declared` only
+reader-model: qwen3:8b
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from rocm_doctor.lint.readers.compose import Node, load
 from rocm_doctor.lint.tree import Tree
 
 FILES = ("rocm-doctor.yaml", "rocm-doctor.yml", "pyproject.toml")
-_KEYS = ("targets", "environments", "ignores", "fail-on", "exclude")
+_KEYS = ("targets", "environments", "ignores", "fail-on", "exclude", "reader", "reader-model")
 _FIELDS = ("gpu", "rocm", "driver", "python", "os")
 _FAIL_ON = ("error", "warning", "note", "never")
 
@@ -80,6 +82,7 @@ def _policy(root: Node, file: str) -> Policy:
         fail_on.text if fail_on and fail_on.text in _FAIL_ON else "",
         tuple(n.text for n in listed["exclude"].list()) if listed["exclude"] else (),
         tuple(faults),
+        *(found.text if (found := root.get(key)) else "" for key in ("reader", "reader-model")),
     )
 
 

@@ -89,18 +89,20 @@ def _say(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
     facts[name] = Fact(value, (DECLARED,))
 
 
+def system_of(snapshot: Snapshot) -> System:
+    """The system of a snapshot; Linux where it is not known."""
+    return "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
+
+
 def probed(snapshot: Snapshot) -> Machine | None:
     """The machine of a snapshot, for the first GPU to train on; None when no target is known."""
     cards = [gpu for gpu in to_choose(snapshot) if isinstance(gpu.get("gfx").value, str)]
     if not cards:
         return None
-    system: System = (
-        "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
-    )
     return Machine(
         str(cards[0].get("gfx").value),
         ".".join(_text(snapshot, "python.version").split(".")[:2]),
-        system,
+        system_of(snapshot),
         _text(snapshot, "driver.version"),
         _text(snapshot, "kernel"),
         _text(snapshot, "glibc"),

@@ -35,6 +35,7 @@ _KEEP_FIELDS = frozenset(
         "subject_kind",
         "sources",
         "similar",
+        "opinion",
     }
 )
 _WHOLE_FILE = regex(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.places import answer, because, line_of, name_of, where
 
@@ -35,6 +36,11 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _finding(finding)
     for one in told.possible:
         yield f"also possible {name_of(one)}: {one.title}, {because(one)}"
+    if report.opinion:
+        yield f"opinion: {opinions.heading(report.opinion)}"
+        for line in opinions.lines(report.opinion):
+            yield f"  {line.label}: {line.words}"
+            yield from _commands("run", line.commands)
     notes = [f for f in report.findings if f.severity == "note" and f.status not in NO_FAULT and not f.follows_from]
     yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
     for question in report.questions:

@@ -15,6 +15,7 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, shown
 from rocm_doctor.reports.neutral import cleaned
@@ -115,6 +116,12 @@ def _body(report: Report, folded: bool = False) -> Iterator[str]:
         yield f"<section><h2>Findings ({len(roots)})</h2>"
         for finding in roots:
             yield from _finding(finding, followers(report, finding))
+        yield "</section>"
+    if report.opinion:
+        yield f"<section><h2>{escape(opinions.heading(report.opinion))}</h2>"
+        for line in opinions.lines(report.opinion):
+            yield f'<p><span class="dim">{line.label}</span> {prose(line.words)}</p>'
+            yield from map(command, line.commands)
         yield "</section>"
     if report.questions:
         yield f"<section><h2>To ask</h2><p>{request(report)}</p>{block(q.command.text for q in report.questions)}</section>"

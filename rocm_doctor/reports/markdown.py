@@ -8,6 +8,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.markup import block, code, escaped, folded, prose, reading
 from rocm_doctor.reports.packed import packed
@@ -35,6 +36,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _finding(finding, followers(report, finding))
     for one in told.possible:
         yield f"\nAlso possible: {prose(one.title + where(one))} ({code(name_of(one))}), {escaped(because(one))}"
+    yield from opinion(report)
     solved = [s for finding in told.whole for s in finding.solved]
     yield from folded(
         "Solved reports like this one", (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for s in solved)
@@ -48,6 +50,15 @@ def _lines(report: Report) -> Iterator[str]:
     yield from folded("Disputed", (f"- {escaped(d)}" for d in report.disputes))
     data = packed(report)
     yield from ("", data) if data else ()
+
+
+def opinion(report: Report) -> Iterator[str]:
+    """What a language model said, where one was asked."""
+    if report.opinion:
+        yield f"\n### {escaped(opinions.heading(report.opinion))}"
+    for line in opinions.lines(report.opinion) if report.opinion else ():
+        yield f"\n*{line.label}*: {prose(line.words)}"
+        yield from block(line.commands)
 
 
 def _machine(report: Report) -> Iterator[str]:

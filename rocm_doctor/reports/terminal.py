@@ -10,6 +10,7 @@ import click
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import GUESS, NO_FAULT, STATED, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
 from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
 
@@ -40,6 +41,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if not look.verbose:
         yield from _notes(notes, look)
     yield from _possible(report, told, look)
+    yield from _opinion(report, look)
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
@@ -80,6 +82,16 @@ def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str
         yield from _wrap(words, look, "", "  ")
     if told.more:
         yield click.style(f"  {told.more} more; --format json lists them", dim=True)
+
+
+def _opinion(report: Report, look: RenderOptions) -> Iterator[str]:
+    """What a language model said, where one was asked."""
+    if report.opinion:
+        yield ""
+        yield from _wrap(opinions.heading(report.opinion), look, "", "  ", "cyan")
+        for line in opinions.lines(report.opinion):
+            yield from _labelled(line.label, [line.words], look)
+            yield from command_lines("", line.commands, look.width)
 
 
 def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:

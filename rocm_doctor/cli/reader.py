@@ -1,0 +1,82 @@
+"""--reader: which language model is asked for a second opinion, by option, environment variable, or the file of a repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from rocm_doctor.cli.common import InputError
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Report
+
+F = TypeVar("F", bound=Callable[..., Any])
+KEY = "ROCM_DOCTOR_READER_KEY"
+DECLARED = "declared"
+_OPTIONS: tuple[Callable[[F], F], ...] = (
+    click.option(
+        "--reader",
+        "reader_url",
+        metavar="URL",
+        default="",
+        envvar="ROCM_DOCTOR_READER",
+        help="Send the redacted text and facts to this OpenAI-compatible server (http://localhost:11434/v1) for a second opinion, and "
+        f"check what comes back; `{DECLARED}`: the one of [tool.rocm-doctor] here. A key comes from {KEY}.",
+    ),
+    click.option("--reader-model", metavar="NAME", default="", envvar="ROCM_DOCTOR_READER_MODEL", help="The model to ask."),
+    click.option(
+        "--reader-seconds",
+        type=click.FloatRange(1, 3600),
+        default=120,
+        show_default=True,
+        envvar="ROCM_DOCTOR_READER_SECONDS",
+        help="Limit of one question.",
+    ),
+)
+dry_run_option = click.option(
+    "--reader-dry-run", "dry_run", is_flag=True, help="Print exactly what --reader would send, and stop."
+)
+
+
+def reader_options(command: F) -> F:
+    """--reader, --reader-model, --reader-seconds."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def asking(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Report, Sequence[Artifact]], Report]:
+    """What adds the opinion of that reader to a report that is not `ready`. Without a URL nothing of the reader is imported.
+
+    Raises InputError for an address or a model that cannot be asked.
+    """
+    if not url:
+        return lambda report, artifacts: report
+    from rocm_doctor.reader import with_opinion
+    from rocm_doctor.reader.server import Reader, wrong
+
+    key = os.environ.get(KEY, "")
+    if url == DECLARED:
+        # The file is that of whoever wrote the repository: the key is not for an address that it names.
+        url, model, key = *_declared(Path(), model), ""
+        click.echo(f"--reader {DECLARED}: {url}, model {model}", err=True)
+    reader = Reader(url, model, key, seconds)
+    if message := wrong(reader):
+        raise InputError(message)
+    return lambda report, artifacts: report if report.verdict == "ready" else with_opinion(report, artifacts, reader, matrix)
+
+
+def _declared(folder: Path, model: str) -> tuple[str, str]:
+    """Address and model of `reader` and `reader-model` in rocm-doctor.yaml or [tool.rocm-doctor] of a folder."""
+    from rocm_doctor.lint import policy
+    from rocm_doctor.lint.tree import Tree
+
+    found = policy.read(Tree(folder))
+    if not found.reader:
+        raise InputError(
+            f"--reader {DECLARED}: no `reader` in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
+        )
+    return found.reader, model or found.reader_model

@@ -1,0 +1,311 @@
+"""Whether a stranger's commands and versions exist and serve a machine, by the catalog alone: nothing is run and nothing is asked for."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from rocm_doctor.binaries.processors import MACH
+from rocm_doctor.binaries.targets import covers, parse_target
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.commands import Program, program_of, settings, typed, words
+from rocm_doctor.cures.choose import first_gpu
+from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Override, TorchBuild
+from rocm_doctor.model import Command, Proof, ReportKind, Snapshot
+from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.machine import TORCH
+from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.offers import PLAN
+from rocm_doctor.rules.override import NAME as OVERRIDE
+
+PROOFS: tuple[Proof, ...] = ("proven", "corrected", "word", "withheld")
+"""Of several parts of a command the last in this list counts."""
+_URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"'<>`)\]]+", re.I)
+_GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
+_NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
+_ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
+_WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix", "--platform")
+_INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
+_UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
+_HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
+"""A redirection that writes nothing."""
+_OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
+
+
+class Judged(NamedTuple):
+    """What became of one command: `commands` to paste (none unless proven or corrected), and why."""
+
+    proof: Proof
+    because: str
+    commands: tuple[Command, ...] = ()
+
+
+class Known:
+    """What exists for one machine. `text`: what the person wrote; a version or a target that stands there needs no other proof."""
+
+    def __init__(self, snapshot: Snapshot, kind: ReportKind, matrix: Matrix, text: str = "") -> None:
+        self.snapshot, self.kind, self.matrix = snapshot, kind, matrix
+        self.gpu = first_gpu(snapshot)
+        self.values = Values(snapshot, self.gpu, Logs(()), matrix, kind)
+        self.said = frozenset(_NUMBER.findall(text)) | frozenset(one.lower() for one in _GFX.findall(text))
+        self.catalog = known(matrix)
+
+    @property
+    def gfx(self) -> str:
+        """The target of the GPU to train on; empty where it is not known."""
+        return self.values.gfx()
+
+    def strange(self, text: str) -> list[str]:
+        """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
+        releases, named = self.matrix.once(_releases), self.matrix.once(_mention)
+        found = [m[0] for m in named.finditer(text) if not self._exists(releases[m[1].casefold()], m[2].rstrip("."))]
+        found += [one for one in _GFX.findall(text) if not self._is_target(one.lower())]
+        found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self._override(m[1]) is None]
+        return [*found, *(one for one in _addresses(text) if not self._serves(one))]
+
+    def marked(self, text: str) -> str:
+        """The text with a mark behind each version and target that is not known, and without addresses that are not."""
+        for one in dict.fromkeys(self.strange(text)):
+            text = text.replace(one, "[an address that is not known]" if _URL.match(one) else f"{one} [not known to exist]")
+        return text
+
+    def destroys(self, sentence: str) -> bool:
+        """True if a sentence names a command that deletes files."""
+        names = "|".join(re.escape(name) for name, one in self.matrix.programs.items() if one.effect == "destructive")
+        return re.search(rf"(?<![\w-])(?:{names})(?:\.\w+)?\s+(?:-\w|[/~.*]|\w+=)", sentence) is not None
+
+    def judge(self, text: str) -> Judged:
+        """What is known of one command line."""
+        text = text.strip().removeprefix("$ ")
+        found, (command,) = self._line(text), self.matrix.typed((text,))
+        # A template with a value in it is ours only where the value can do no harm: installs and variables are judged by what they name.
+        of_system = command.effect in ("system", "login", "reboot")
+        stated = _spelled(text) in self.matrix.once(_stated) or (of_system and is_ours(text, self.matrix))
+        if stated and found.proof in ("word", "withheld") and command.effect != "destructive" and not settings(command):
+            return Judged("proven", "a command of the matrix", (command,))
+        return found._replace(commands=(command,)) if found.proof == "proven" else found
+
+    def _line(self, text: str) -> Judged:
+        plain = _HARMLESS.sub(" ", text)
+        try:
+            parts, signs = words(plain), set(shlex.shlex(plain, posix=True, punctuation_chars="<>"))
+        except ValueError:
+            return Judged("withheld", "it does not parse")
+        if _UNSEEN.search(text) or signs & {">", ">|", "<>"}:
+            return Judged("withheld", "it runs or overwrites what cannot be checked")
+        found = [self._part(argv) for argv in parts] or [Judged("withheld", "it is empty")]
+        found += [Judged("word", "it writes into a file")] if ">>" in signs else []
+        worst = _worst(found)
+        because = "; ".join(dict.fromkeys(one.because for one in found if one.because and one.proof == worst.proof))
+        return worst._replace(because=because)
+
+    def _part(self, argv: Sequence[str]) -> Judged:
+        """What is known of one simple command."""
+        if any(not self._serves(one) for one in _addresses(" ".join(argv))):
+            return Judged("withheld", "it goes to an address that rocm-doctor does not know")
+        name, arguments = program_of(argv)
+        program = self.matrix.programs.get(name)
+        if name and program is None:
+            return Judged("withheld", f"`{name[:40]}` is not a program that rocm-doctor knows")
+        if program and _runs(program, arguments):
+            return Judged("withheld", f"what `{name}` would run cannot be checked")
+        assigned = itertools.takewhile(lambda one: one, map(_ASSIGNED.fullmatch, arguments if name == "export" else argv))
+        found = [self._setting(one[1], one[2]) for one in assigned if one]
+        asked = _of_pip(name, arguments)
+        effect = typed(shlex.join([name, *arguments]), self.matrix.programs).effect if program else ""
+        if effect == "destructive":
+            found.append(Judged("withheld", f"`{name}` deletes files"))
+        elif asked is not None:
+            found.append(self._install(asked))
+        elif effect == "reads":
+            strange = self.strange(" ".join(arguments))
+            found.append(
+                Judged("word", f"{strange[0]} is not known to exist")
+                if strange
+                else Judged("proven", f"`{name}` changes nothing")
+            )
+        elif name and not (name == "export" and found):
+            of = "environment" if effect == "environment" else "system"
+            found.append(Judged("word", f"it changes the {of}, and the matrix does not state it"))
+        return _worst(found)
+
+    def _override(self, value: str) -> Override | None:
+        """What the catalog says of a value of HSA_OVERRIDE_GFX_VERSION, for the GPU or, without a known one, for any."""
+        targets = [self.matrix.gfx[self.gfx]] if self.gfx in self.matrix.gfx else self.matrix.gfx.values()
+        return next((one for target in targets for one in target.overrides if one.value == value), None)
+
+    def _setting(self, name: str, value: str) -> Judged:
+        """What is known of a variable and its value."""
+        if name == OVERRIDE:
+            one = self._override(value)
+            if one and one.verdict != "harmful":
+                return Judged("proven", f"{name}={value}: {one.verdict} on {self.gfx or 'some targets'}")
+            why = f"{name}={value} is {'harmful' if one else 'not known to work'} on {self.gfx or 'any target'}"
+            ours = self.values.value("version_override")
+            return Judged("corrected", why, self.matrix.typed((f"export {name}={ours}",))) if ours else Judged("withheld", why)
+        reader = self.matrix.env.get(name)
+        if reader is None:
+            return Judged("word", f"rocm-doctor does not know the variable {name}")
+        return (
+            Judged("word", f"nothing reads {name}")
+            if reader.exists == "no"
+            else Judged("proven", f"{name} is read by {reader.reader}")
+        )
+
+    def _install(self, asked: Sequence[str]) -> Judged:
+        """What is known of the arguments of `pip install`."""
+        wanted, indexes, other = _requirements(asked)
+        if other:
+            return Judged("withheld", f"what `{other[0][:60]}` would install cannot be checked")
+        found = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
+        for name in wanted.keys() - set(TORCH):
+            package, one = self.catalog.packages.get(name), wanted[name]
+            if package is None:
+                found.append(Judged("word", f"{name} is not a package of the catalog"))
+            elif any(one.specifier.contains(release.version, prereleases=True) for release in package.releases):
+                found.append(Judged("proven", f"{one} is known"))
+            else:
+                found.append(Judged("word", f"{one} is not known to exist"))
+        return _worst(found)
+
+    def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Judged:
+        """A torch that this index serves and that has code for this GPU; else the one of `plan`."""
+        if not indexes:
+            why = "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
+        else:
+            served = [
+                (one, at) for one in self.matrix.torch if (at := self.catalog.index_of(one)) and at.url.rstrip("/") in indexes
+            ]
+            fitting = [(one, at) for one, at in served if _fits(one, wanted)]
+            good = next((one for one, at in fitting if not self.gfx or covers(one.gfx or at.devices, self.gfx) is True), None)
+            asked = " ".join(map(str, wanted.values()))
+            if good:
+                return Judged(
+                    "proven",
+                    f"torch {good.local or good.torch} is in this index" + f" and has code for {self.gfx}" * bool(self.gfx),
+                )
+            why = (
+                f"{asked} of this index has no code for {self.gfx}" if fitting else f"{asked} is not known to exist in this index"
+            )
+        ours = install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,)
+        return Judged("corrected", why, self.matrix.typed(ours))
+
+    def _exists(self, releases: frozenset[str], version: str) -> bool:
+        return version in self.said or any(one == version or one.startswith((version + ".", version + "+")) for one in releases)
+
+    def _is_target(self, name: str) -> bool:
+        return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
+
+    def _serves(self, address: str) -> bool:
+        return address.rstrip("/.,;") in self.matrix.once(_served)
+
+
+def _addresses(text: str) -> list[str]:
+    return [one.rstrip(".,;") for one in _URL.findall(text)]
+
+
+def _runs(program: Program, arguments: Sequence[str]) -> bool:
+    """True if another program or code follows among the arguments. A short option may stand in a group: `-Ic`."""
+    for word in program.runs:
+        short = len(word) == 2 and word[0] == "-"
+        if word == "" or any(
+            one == word or (short and one[:1] == "-" and one[1:2] != "-" and word[1] in one) for one in arguments
+        ):
+            return True
+    return False
+
+
+def _of_pip(name: str, arguments: Sequence[str]) -> Sequence[str] | None:
+    """The arguments of `pip install`, `python -m pip install` and `uv pip install`; None for another command."""
+    argv = [name, *arguments]
+    argv = argv[1:] if argv[:2] == ["uv", "pip"] else argv[2:] if argv[1:3] == ["-m", "pip"] else argv
+    return argv[2:] if argv[0] in ("pip", "pip3") and argv[1:2] == ["install"] else None
+
+
+def _fits(build: TorchBuild, wanted: Mapping[str, Requirement]) -> bool:
+    """True if the build is what the requirements ask for, as far as it is known what comes with it."""
+    versions = {"torch": build.local or build.torch, "torchvision": build.torchvision, "torchaudio": build.torchaudio}
+    return all(
+        wanted[name].specifier.contains(version, prereleases=True)
+        for name, version in versions.items()
+        if name in wanted and version
+    )
+
+
+def _worst(found: Sequence[Judged]) -> Judged:
+    return max(found, key=lambda one: PROOFS.index(one.proof), default=Judged("proven", ""))
+
+
+def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[str], list[str]]:
+    """What `pip install` is asked for: requirements by name, addresses of indexes, and what is neither."""
+    wanted: dict[str, Requirement] = {}
+    indexes: list[str] = []
+    other: list[str] = []
+    left = iter(asked)
+    for word in left:
+        option, sign, value = word.partition("=")
+        if option in _INDEX:
+            indexes.append((value if sign else next(left, "")).rstrip("/"))
+        elif option in _WITH_VALUE:
+            value = value if sign else next(left, "")
+        elif word == "-e" or "://" in word:
+            other.append(word)
+        elif not word.startswith("-"):
+            try:
+                one = Requirement(word)
+                wanted[canonicalize_name(one.name)] = one
+            except InvalidRequirement:
+                other.append(word)
+    return wanted, indexes, other
+
+
+def _spelled(text: str) -> str:
+    """A command without quotes, and with one of the two names of the person's login."""
+    try:
+        return " ".join(shlex.split(text)).replace("$USER", "$LOGNAME")
+    except ValueError:
+        return text
+
+
+def _stated(matrix: Matrix) -> frozenset[str]:
+    return frozenset(map(_spelled, stated_commands(matrix)))
+
+
+def _served(matrix: Matrix) -> frozenset[str]:
+    """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
+    catalog = known(matrix)
+    found = [index.url for index in catalog.indexes.values()]
+    found += [at.url for one in matrix.torch if (at := catalog.index_of(one))]
+    texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
+    return frozenset(one.rstrip("/") for one in [*found, *(url for text in texts for url in _addresses(text))])
+
+
+def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
+    """The releases of what the catalog lists, by name in small letters."""
+    of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
+    found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
+    beside: dict[str, set[str]] = {
+        name: {str(getattr(one, name)) for one in matrix.torch} for name in ("torchvision", "torchaudio")
+    }
+    found |= {name: frozenset(versions - {""}) for name, versions in beside.items()}
+    packages = known(matrix).packages.values()
+    return {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases} | found
+
+
+def _mention(matrix: Matrix) -> re.Pattern[str]:
+    """A name of `_releases` with a version behind it."""
+    names = "|".join(map(re.escape, sorted(matrix.once(_releases), key=len, reverse=True)))
+    return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The lines of a text that say something."""
+    yield from (line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))

@@ -1,0 +1,139 @@
+"""One exchange with an OpenAI-compatible server: the only place of rocm-doctor that opens a connection, and only for `--reader`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+LONGEST = 1 << 20
+"""Bytes of a response that are read."""
+SECONDS = 120.0
+"""Limit of one exchange, from the connection to the last byte. A small model on a processor writes a few words a second."""
+_TOKENS = 3_000
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Reader(NamedTuple):
+    """The server to ask. `key`: from the environment; it goes to loopback or over TLS only."""
+
+    url: str
+    model: str
+    key: str = ""
+    seconds: float = SECONDS
+
+    @property
+    def host(self) -> str:
+        """Host and port of the server."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+class Silent(Exception):
+    """The server gave no answer; the text says why, in one line."""
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+
+
+class _Response(msgspec.Struct):
+    choices: list[_Choice]
+
+
+def wrong(reader: Reader) -> str:
+    """What is wrong with the address or the name of the model; empty if nothing is."""
+    try:
+        at = urlsplit(reader.url)
+        good = at.scheme in ("http", "https") and bool(at.hostname) and (at.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good:
+        return f"--reader {reader.url}: not an address like http://localhost:11434/v1"
+    if not reader.model:
+        return "--reader needs the name of a model: --reader-model qwen3:8b"
+    if reader.key and at.scheme == "http" and at.hostname not in _LOOPBACK:
+        return f"--reader {reader.url}: the key in the environment is sent over https only, or to this machine"
+    return ""
+
+
+def body(model: str, messages: Sequence[dict[str, str]], form: Any) -> dict[str, Any]:
+    """The body of a question: model and messages, and what shapes the answer."""
+    schema = {"type": "json_schema", "json_schema": {"name": "opinion", "strict": True, "schema": form}}
+    return {"model": model, "messages": messages, "response_format": schema, "temperature": 0, "max_tokens": _TOKENS}
+
+
+def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
+    """The text that the model answers. Raises Silent.
+
+    A server that refuses what shapes the answer (HTTP 400, 422) is asked once more without it.
+    """
+    import time
+
+    shaped = body(reader.model, messages, form)
+    plain = {name: shaped[name] for name in ("model", "messages")}
+    end = time.monotonic() + reader.seconds
+    status, data = _posted(reader, shaped, end)
+    if status in (400, 422):
+        status, data = _posted(reader, plain, end)
+    if status != 200:
+        raise Silent(f"it answered with HTTP {status}")
+    try:
+        message = msgspec.json.decode(data, type=_Response).choices[0].message
+    except (msgspec.MsgspecError, IndexError, UnicodeError, RecursionError):
+        raise Silent("its response is not that of an OpenAI-compatible server") from None
+    if message.refusal or not message.content:
+        raise Silent("the model refused" if message.refusal else "the model said nothing")
+    return message.content
+
+
+def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
+    """Status and body of one POST. Redirects are not followed: the text goes to the named server or nowhere."""
+    import http.client
+    import threading
+    import time
+
+    at = urlsplit(reader.url)
+    late, left = f"no answer within {reader.seconds:.0f} s", max(0.1, end - time.monotonic())
+    kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
+    connection = kind(at.hostname or "", at.port, timeout=left)
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {reader.key}"} if reader.key else {})
+    over = None
+    try:
+        connection.connect()
+        # The limit of a socket begins anew with every byte: a server that drips is cut off here.
+        over = threading.Timer(end - time.monotonic(), _cut, [connection.sock])
+        over.daemon = True
+        over.start()
+        connection.request("POST", f"{at.path.rstrip('/')}/chat/completions", msgspec.json.encode(content), headers)
+        response = connection.getresponse()
+        data = response.read(LONGEST + 1)
+    except (OSError, http.client.HTTPException, ValueError) as exc:
+        raise Silent(late if time.monotonic() >= end else _words(exc)) from exc
+    finally:
+        if over:
+            over.cancel()
+        connection.close()
+    if time.monotonic() >= end:
+        raise Silent(late)
+    if len(data) > LONGEST:
+        raise Silent(f"its response is longer than {LONGEST >> 20} MiB")
+    return response.status, data
+
+
+def _cut(sock: Any) -> None:
+    import contextlib
+    import socket
+
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def _words(exc: BaseException) -> str:
+    return (getattr(exc, "strerror", None) or str(exc) or type(exc).__name__).splitlines()[0][:120]
