@@ -115,7 +115,7 @@ def tuned(
             click.echo(text.progress(found, best, choice), err=True)
             return found
 
-        hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 15)
+        hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 20)
         complete = searched(hunt)
     found = hunt.outcome(complete)
     diff, _, left = rewritten(request, changes(found.baseline.choice, found.best.choice), matrix)

@@ -138,9 +138,11 @@ class Search:
         self._explain()
 
     def _like(self, shaped: Sequence[Choice], numerics: Mapping[str, Any]) -> list[Choice]:
-        """Configurations of other numerics with the micro-batches that were fastest, and the largest one that fits."""
+        """Configurations of other numerics: the micro-batches that were fastest, the largest, and the largest without checkpointing,
+        which other numerics may have the memory for."""
         able = list(shapes(self.base, self.card, numerics))
-        return [one for one in able if one.batch in {able[0].batch, *(s.batch for s in shaped)}]
+        whole = next((one.batch for one in able if not one.checkpointing), 0)
+        return [one for one in able if one.batch in {able[0].batch, whole, *(s.batch for s in shaped)}]
 
     def _polish(self) -> None:
         """Factors that hardly depend on the rest, each on the best run of the own numerics and on the best of all."""

@@ -97,15 +97,15 @@ def answered(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
 class Watch:
     """Reads the sensors in a thread while something runs."""
 
-    def __init__(self, sensors: Sensors) -> None:
-        self.sensors = sensors
+    def __init__(self, sensors: Sensors, period: float = PERIOD) -> None:
+        self.sensors, self.period = sensors, period
         self.readings: list[dict[str, Any]] = []
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.follow, daemon=True)
 
     def follow(self) -> None:
         """Read until the end. The first reading waits: the clocks of an idle GPU are of no interest."""
-        while not self.over.wait(PERIOD) and self.look():
+        while not self.over.wait(self.period) and self.look():
             pass
 
     def look(self) -> bool:

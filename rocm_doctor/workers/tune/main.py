@@ -21,6 +21,8 @@ from typing import Any
 
 WHOLE = 3
 """From so many steps on every micro-batch is run: shorter runs compare, longer ones give the figure."""
+SELDOM = 0.5
+"""Seconds between looks at the sensors: a run whose kernels are small is bound by the thread that starts them."""
 POLL = 0.02
 """Seconds between looks for a new job."""
 
@@ -179,7 +181,7 @@ class watching:
             from ..smoke.hip import is_hip
 
             read = sensors.Sensors(*hip.sensors(torch, 0)) if is_hip(torch) else sensors.nvml(torch, 0)
-            self.watch = sensors.Watch(read)
+            self.watch = sensors.Watch(read, SELDOM)
 
     def __enter__(self) -> Any:
         return self.watch.__enter__() if self.watch else None
