@@ -18,7 +18,9 @@ from rocm_doctor.sources.bundle import read
 
 MATRIX = load()
 FIXTURES = sorted(
-    path.name for path in (Path(__file__).parents[1] / "fixtures").iterdir() if path.is_dir() and path.name != "reports"
+    path.name
+    for path in (Path(__file__).parents[1] / "fixtures").iterdir()
+    if path.is_dir() and path.name not in ("repos", "reports")
 )
 
 
