@@ -15,6 +15,7 @@ import contextlib
 import functools
 import gzip
 import io
+import json
 import multiprocessing
 import random
 import resource
@@ -30,11 +31,14 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from click.testing import CliRunner
+
 from rocm_doctor import pipeline
 from rocm_doctor.binaries.inspect import inspect
 from rocm_doctor.binaries.view import Slice, View
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable, jsons, tomls, yamls
+from rocm_doctor.cli import cli
 from rocm_doctor.lint import readers
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix, load
@@ -295,6 +299,36 @@ def inspected(data: bytes) -> str:
     return ""
 
 
+COMMANDS = (
+    ("check", "{}", "--format", "json"), ("check", "{}", "--verbose"), ("check", "--log", "{}", "{}"), ("probe", "{}"), ("bundle", "{}", "-o", "{}.zip"), ("diff", "{}", "{}"),
+    ("audit", "{}"), ("lint", "{}.d", "--gpu", "gfx1100"), ("triage", "{}"), ("fit", "--gpu", "gfx1100", "--config", "{}"), ("fleet", "judge", "{}"),
+)  # fmt: skip
+"""What a person runs on a file that a stranger sent; `{}` is the file, `{}.d` a folder that holds it."""
+
+
+def command(rng: random.Random) -> tuple[tuple[str, ...], bytes]:
+    words = rng.choice(COMMANDS)
+    if rng.random() < 0.2:
+        return words, mutated_bytes(rng, [*ZIPS, *TARS, *GZIPS])
+    text = syntax(rng) if rng.random() < 0.3 else mutated(rng, texts())[: rng.choice((2_000, 20_000, 100_000))]
+    if words[0] == "triage" and rng.random() < 0.9:
+        text = json.dumps({"action": "opened", "issue": {"number": 1, "title": text[:80], "body": text, "user": {"login": "x"}}})
+    return words, text.encode("utf-8", "replace")
+
+
+def commanded(given: tuple[tuple[str, ...], bytes]) -> str:
+    """The whole command on a file, and what it ended with if that is no documented exit code."""
+    words, data = given
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-fuzz-") as folder:
+        path = Path(folder, "x.txt")
+        for place in (path, Path(f"{path}.d", "requirements.txt"), Path(f"{path}.d", "run.sh")):
+            place.parent.mkdir(exist_ok=True)
+            place.write_bytes(data)
+        done = CliRunner().invoke(cli, [word.replace("{}", str(path)) for word in words])
+    ended = done.exception is None or isinstance(done.exception, SystemExit)
+    return "" if ended and done.exit_code in (0, 1, 2, 3) else f"{' '.join(words)}: {done.exit_code}, {done.exception!r}"
+
+
 def quietly(run: Callable[[Any], Any]) -> Callable[[Any], str]:
     def running(given: Any) -> str:
         run(given)
@@ -320,13 +354,14 @@ READERS: dict[str, Reader] = {
     "binary": Reader(_bytes_of(binaries()), inspected, (), 150),
     "yaml": Reader(syntax, quietly(yamls.values), (Unreadable,), 100),
     "toml": Reader(syntax, quietly(tomls.values), (Unreadable,), 80),
-    "json": Reader(syntax, quietly(lambda text: str(jsons.loads(text)).encode()), (Unreadable,), 80),
+    "json": Reader(syntax, quietly(lambda text: str(jsons.loads(text)).encode()), (Unreadable,), 75),
     "loose-json": Reader(syntax, quietly(roots), (), 60),
     "bytes": Reader(_bytes_of([t.encode(c, "replace") for t in SYNTAX for c in ("utf-8", "utf-16", "latin-1")]), quietly(decode), (), 20),
     "lint": Reader(_named(REPOSITORY, syntax), in_repository, (), 15),
     "redaction": Reader(lambda rng: mutated(rng, texts()), redacted, (), 8),
     "artifact": Reader(_named(NAMES, lambda rng: mutated(rng, texts())[:4000]), probed, (), 10),
     "report": Reader(lambda rng: mutated(rng, texts()), lambda text: judged(cut(text, "fuzz")), (), 7),
+    "command": Reader(command, commanded, (), 5),
 }  # fmt: skip
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
+import random
 import re
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -252,14 +255,69 @@ def test_a_name_and_version_are_searched_by_the_rules_alone() -> None:
     assert len(list(find.by_structure("package123 1.123"))) == 1
 
 
+PRINTED = (
+    "*******\nAgent 2\n*******\n  Name:                    gfx1100\n  Marketing Name:          Radeon RX 7900 XTX\nPyTorch version: 2.8.0+rocm6.4\n"
+    "[ 12.345678] amdgpu 0000:03:00.0: amdgpu: ring gfx timeout\nHIP error: invalid device function\n"
+)
+CHARACTERS = [*map(chr, range(32, 127)), "\t", *"─═│█▌"]
+PAIRS = [a + b for a in CHARACTERS for b in CHARACTERS if a != b]
+
+
+def _judged(text: str) -> None:
+    pipeline.judge(cut(text, "paste"), load(), kind="capture")
+
+
+def _redacted(text: str) -> None:
+    redact_artifacts([Artifact("log/x", "paste", text)])
+
+
+def _seconds(work: Callable[[str], None], text: str) -> float:
+    start = time.process_time()
+    work(text)
+    return time.process_time() - start
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [50_000])
-def test_a_banner_of_any_character_is_read_in_linear_time(size: int) -> None:
-    """Banners of `#`, `=` or box characters are in every log: 50 KB take a tenth of a second, quadratic patterns took minutes."""
-    matrix = load()
-    for character in [*map(chr, range(32, 127)), "\t", *"─═│█▌"]:
-        text = f"Training fails on an RX 7900 XTX\n{character * size}\nHIP error: invalid device function\n"
-        start = time.process_time()
-        pipeline.judge(cut(text, "paste"), matrix, kind="capture")
-        redact_artifacts([Artifact("log/x", "paste", text)])
-        assert time.process_time() - start < 5, character
+@pytest.mark.timed
+@pytest.mark.parametrize("work", [_judged, _redacted])
+@pytest.mark.parametrize("before", ["", PRINTED])
+@pytest.mark.parametrize("behind", ["", "\n" + PRINTED])
+def test_a_banner_of_any_character_is_read_in_linear_time(work: Callable[[str], None], before: str, behind: str) -> None:
+    """Banners of `#`, `=` or box characters are in every log: 50 KB take a third of a second, quadratic patterns took minutes."""
+    for character in CHARACTERS:
+        for text in (character * 50_000, f"{character * 25}\n" * 2_000):
+            assert _seconds(work, before + text + behind) < 1.5, character
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+@pytest.mark.parametrize("work", [_judged, _redacted])
+def test_pairs_of_characters_are_read_in_linear_time(work: Callable[[str], None]) -> None:
+    """Every pair is tried by its turn: each run takes a 20th of the 10,000."""
+    for pair in PAIRS[random.randrange(20) :: 20]:
+        assert _seconds(work, pair * 6_000) < 1, pair
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+@pytest.mark.parametrize("unit", ["#", "=", "- ", "* ", "─", "::", "a/", "\\n", "<>", "{}", "[[", "``", "(("])
+def test_every_command_reads_a_banner_in_linear_time(unit: str, tmp_path: Path) -> None:
+    """Four times the text takes at most six times as long."""
+
+    def seconds(size: int) -> dict[str, float]:
+        text = PRINTED + unit * (size // len(unit)) + "\n" + PRINTED
+        (tmp_path / "x.txt").write_text(text)
+        issue = {"number": 1, "title": "x", "body": text, "user": {"login": "x"}}
+        (tmp_path / "event.json").write_text(json.dumps({"action": "opened", "issue": issue}))
+        took = {}
+        for words in ("check x.txt", "probe x.txt", "bundle x.txt -o x.zip", "diff x.txt x.txt", "triage event.json"):
+            argv = [str(tmp_path / word) if "." in word else word for word in words.split()]
+            start = time.process_time()
+            done = CliRunner().invoke(cli, argv)
+            took[words] = time.process_time() - start
+            assert done.exit_code in (0, 1), done.output
+        return took
+
+    seconds(1_000)
+    short, long = seconds(50_000), seconds(200_000)
+    assert not {words: (short[words], long[words]) for words in long if long[words] > 6 * short[words] + 0.2}

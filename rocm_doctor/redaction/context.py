@@ -139,7 +139,7 @@ def _is_package(here: Context) -> bool:
     return _ALONE.match(here.before) is not None and _SHORT_VERSION.match(here.after) is not None
 
 
-_FILE = regex(r"(?:^|\W)[\w.+-]+\.(?:so|dll|ko|hsaco|sys|pyd|dylib|deb|rpm|whl|hpp|cuh|hip|inc)\b|[_/][\w-]*\.h\b", re.I)
+_FILE_AFTER = regex(r"[\w.+-]*\.(?:so|dll|ko|hsaco|sys|pyd|dylib|deb|rpm|whl|h|hpp|cuh|hip|inc)\b", re.I)
 _ROOTS = regex(
     r"(?:/(?:site|dist)-packages/|^[^/]*/(?:opt/(?:rocm|amdgpu|conda|intel|ompi|ucx)|usr|var/lib/(?:flatpak|snapd|dkms|apt)|lib|lib64|sys|proc|dev|etc|boot|nix/store|bin|sbin)(?=[/-])"
     r"|/lib/python|\\site-packages\\|/_deps/|/third_party/|/csrc/|/aten/|/kernels/|\\Windows\\|\\Program Files)",
@@ -153,7 +153,7 @@ _OWNER = regex(r"(?:^|[=:]|\.(?:co|com|io|org|ai)/(?:datasets/|spaces/)?)([\w.-]
 
 def _is_public_file(here: Context) -> bool:
     """A library, a file of the system or of an environment, a page of documentation, a project of an owner whom everybody knows."""
-    if _FILE.search(here.chunk) or _PAGE.search(here.begin) or ("@" not in here.begin and _ROOTS.search(here.begin)):
+    if _FILE_AFTER.match(here.after) or _PAGE.search(here.begin) or ("@" not in here.begin and _ROOTS.search(here.begin)):
         return True
     owner = _OWNER.search(here.begin)
     return owner is not None and owner[1].casefold() in known().public_owners

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import compress
 
@@ -14,8 +13,6 @@ _PIECE = 1 << 16
 """Characters whose places are put in order at a time."""
 _MARGIN = 64
 """Characters by which a hint may begin before the letters that it is known by, and more."""
-_FEW = 40
-"""Hints that are searched for one by one: more are faster found word by word."""
 _LONG_RUN = 8
 """Times that a sign is repeated in a line that is drawn, or in a flood: within it, nothing begins."""
 _RUN = regex(r"(?s)(.)\1*")
@@ -27,19 +24,18 @@ class Hints:
     """Lower-case hints, ready to search. Most are known by three letters, few by nothing but their signs."""
 
     def __init__(self, hints: Iterable[str]) -> None:
-        self._by_letters: dict[tuple[str, ...], list[tuple[int, str, str]]] = {}
+        self._by_letters: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         self._others: list[str] = []
         self._of_other_scripts: list[str] = []
         self._words: set[str] = set()
-        self._of_word: dict[str, list[tuple[int, str]]] = {}
+        self._of_word: dict[str, list[str]] = {}
         for hint in sorted(hints, key=len):
             run = max(_LETTERS.finditer(hint), key=lambda r: len(r[0]), default=None) if hint.isascii() else None
             alone = f"{' ' * (run.start() > 0)}{run[0]}{' ' * (run.end() < len(hint))}" if run else ""
             if run is None or len(alone) < 3:
                 (self._others if hint.isascii() else self._of_other_scripts).append(hint)
             else:
-                before = run.start() - alone.startswith(" ")
-                self._by_letters.setdefault(tuple(alone[:3]), []).append((before, alone, hint))
+                self._by_letters.setdefault(tuple(alone[:3]), []).append((alone, hint))
 
     def places(self, low: str) -> Iterator[tuple[int, str]]:
         """Each place of a hint in `low`, in order, with the longest one there. A run of backslashes is one place.
@@ -57,10 +53,7 @@ class Hints:
             if new := words - self._words:
                 self._look_at(new)
             words &= self._of_word.keys()
-            hints = {hint for word in words for _, hint in self._of_word[word]}
-            if len(hints) > _FEW:
-                self._by_words(low, begin, end, found)
-                hints = set()
+            hints = {hint for word in words for hint in self._of_word[word]}
             self._one_by_one((*others, *hints), low, begin, end, found)
             ordered = sorted(found.items())
             found = {}
@@ -87,20 +80,8 @@ class Hints:
                     at = max(at, _RUN.match(low, at, stop).end() - len(hint) - 1)  # type: ignore[union-attr]
                 at = low.find(hint, at + 1, stop)
 
-    def _by_words(self, low: str, begin: int, end: int, found: dict[int, str]) -> None:
-        known: dict[str, list[tuple[int, str]]] = {}
-        for word in _LETTERS.finditer(low, begin, end):
-            if word[0] in self._of_word:
-                around = low[max(0, word.start() - 1) : word.end() + 1]
-                if around not in known:
-                    known[around] = [one for one in self._of_word[word[0]] if _fits(*one, low, word)]
-                for before, hint in known[around]:
-                    at = word.start() + before
-                    if len(hint) > len(found.get(at, "")) and low.startswith(hint, at):
-                        found[at] = hint
-
     def _look_at(self, words: set[str]) -> None:
-        """Remember which hints may stand at these words, and where they would begin, counted from a word's start."""
+        """Remember which hints may stand at these words."""
         if len(self._words) > _REMEMBERED:
             self._words.clear()
             self._of_word.clear()
@@ -112,17 +93,6 @@ class Hints:
                 start = joined.rfind(" ", end, at + 1) + 1
                 end = joined.index(" ", start)
                 word = joined[start:end]
-            for before, run, hint in self._by_letters[tuple(joined[at : at + 3])]:
+            for run, hint in self._by_letters[tuple(joined[at : at + 3])]:
                 if joined.startswith(run, at):
-                    self._of_word.setdefault(word, []).append((at - start - before, hint))
-
-
-def _fits(before: int, hint: str, low: str, word: re.Match[str]) -> bool:
-    """Whether a hint may stand there, by the letter before the word and by the one behind it."""
-    start, end = word.span()
-    at = start + before
-    return (
-        at >= 0
-        and (at >= start or low[start - 1] == hint[start - 1 - at])
-        and (at + len(hint) <= end or low[end : end + 1] == hint[end - at])
-    )
+                    self._of_word.setdefault(word, []).append(hint)

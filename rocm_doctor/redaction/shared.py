@@ -14,40 +14,15 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, WITHHELD, Redactor, of_this_machine
 from rocm_doctor.redaction.secret_names import SECRET_NAME
+from rocm_doctor.redaction.vocabulary import wordset
 
-_KEEP_FIELDS = frozenset(
-    {
-        "id",
-        "row",
-        "fingerprint",
-        "follows_from",
-        "alternative",
-        "severity",
-        "confidence",
-        "status",
-        "grade",
-        "why",
-        "origin",
-        "tool_version",
-        "matrix_version",
-        "verdict",
-        "kind",
-        "subject_kind",
-        "sources",
-        "similar",
-        "opinion",
-    }
+_KEEP_FIELDS = wordset(
+    "id row fingerprint follows_from alternative severity confidence status grade why origin tool_version matrix_version verdict kind subject_kind sources similar opinion"
 )
 _WHOLE_FILE = regex(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
 _SECRET_FACTS = {
-    "uuid": "uuid",
-    "unique_id": "uuid",
-    "serial": "serial",
-    "asic_serial": "serial",
-    "product_serial": "serial",
-    "machine_id": "serial",
-    "hostname": "host",
-}
+    "uuid": "uuid", "unique_id": "uuid", "hostname": "host", **dict.fromkeys(("serial", "asic_serial", "product_serial", "machine_id"), "serial"),
+}  # fmt: skip
 
 _LARGE = 1 << 16
 """Characters of a text that is learnt from last: what tools print has its names replaced, whatever a log is full of."""

@@ -124,7 +124,9 @@ _NO_MACHINES = wordset(
     " node-n node-problem-detector one-node per-node re-login single-node two-node total-vm border-box box-sizing self-hosted-runner"
 )
 """Words that hyphens join, with a word for a machine in them, that name none."""
-_CASE = regex(r"(?!CVE|GHSA|ISO|PEP|RFC|ROCM|SWDEV|UTF)[A-Z]{2,5}\d?(?:-[A-Z]{2,5})?-(?:\d{4}-)?\d{4,8}(?:-\w{1,4})?")
+_CASE = regex(
+    r"(?!CVE|GHSA|ISO|PEP|RFC|ROCM|SWDEV|UTF)[A-Z]{2,5}\d?(?:-[A-Z]{2,5})?-(?:\d{4}-)?\d{4,8}(?:-\w{1,4})?|\d{4,8}(?:-[A-Z]{2,12}){1,3}"
+)
 _PADDED = regex(r"[A-Za-z][A-Za-z0-9-]*-0\d")
 
 
@@ -148,7 +150,7 @@ def _names_one(compound: str) -> bool:
 
 
 _WHERE = regex(
-    r"(?<![\w-])(on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
+    r"(?<![\w-])(on|from|by|via|at|as|is|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
     r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
     re.M,
 )
@@ -162,7 +164,7 @@ def _in_sentences(text: str) -> Iterator[Place]:
 def _may_name(name: str, preposition: str) -> bool:
     if name.endswith(("ing", "ed")) or not distinctive(name) or anonymous("host", name):
         return False
-    return known_to(name) < (SPOKEN if preposition in ("by", "at", "from", "via") else FIELD)
+    return known_to(name) < (SPOKEN if preposition in ("as", "at", "by", "from", "is", "via") else FIELD)
 
 
 _FOLDER = regex(r"(?:[/\\]|(?<!>)_)((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])\w{2,60})(?=[/\\.]|\s|[\"'`:;,)]|$)", re.M)

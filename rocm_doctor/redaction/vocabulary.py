@@ -132,7 +132,7 @@ def is_foreign_sentence(line: str) -> bool:
     """Whether a line is a sentence of another language than English, by its small words."""
     said = [word.casefold() for word in _WORD.findall(line)]
     foreign = sum(word in FUNCTION_WORDS for word in said)
-    return len(said) > 3 and foreign > 1 and foreign > sum(word in _ENGLISH for word in said)
+    return len(said) > 2 and foreign > 1 and foreign > sum(word in _ENGLISH for word in said)
 
 
 @lru_cache(100)
