@@ -26,6 +26,7 @@ from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.several import render_several
 from rocm_doctor.sources.paste import cut
+from rocm_doctor.training.literals import of_yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
@@ -321,3 +322,34 @@ def test_every_command_reads_a_banner_in_linear_time(unit: str, tmp_path: Path) 
     seconds(1_000)
     short, long = seconds(50_000), seconds(200_000)
     assert not {words: (short[words], long[words]) for words in long if long[words] > 6 * short[words] + 0.2}
+
+
+REPOSITORIES = {
+    "arms of a case": ("run.sh", lambda n: 'case "$1" in\n' + "".join(f"a{k}) pip install torch==2.{k % 9}.0;;\n" for k in range(n)) + "esac\n"),
+    "variables that double": ("Makefile", lambda n: "".join(f"A{k}=$(A{k + 1})$(A{k + 1})\n" for k in range(n)) + "all:\n\tpip install $(A0)\n"),
+    "one long line": ("run.sh", lambda n: "pip install " + " ".join(f"p{k}==1.0" for k in range(10 * n)) + "\n"),
+    "a long banner": ("run.sh", lambda n: "#" * 500 * n + "\npip install torch\n"),
+    "blocks in blocks": ("run.sh", lambda n: "if true; then\n" * n + "pip install torch\n" + "fi\n" * n),
+    "loops in loops": ("run.sh", lambda n: f"for a in {' '.join(map(str, range(n)))}; do " * 3 + "pip install torch==$a; " + "done; " * 3 + "\n"),
+    "arguments that double": ("Dockerfile", lambda n: "FROM rocm/pytorch\n" + "".join(f"ARG A{k}=$A{k - 1}$A{k - 1}\n" for k in range(n))),
+    "quotes without end": ("run.sh", lambda n: "\"'`$(" * 10 * n),
+    "lists that take themselves": ("requirements.txt", lambda n: "-r requirements.txt\n" * n),
+}  # fmt: skip
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("kind", REPOSITORIES)
+def test_lint_reads_any_kind_of_repetition_in_bounded_time(kind: str, tmp_path: Path) -> None:
+    name, made = REPOSITORIES[kind]
+    (tmp_path / name).write_text(made(200))
+    start = time.process_time()
+    done = CliRunner().invoke(cli, ["lint", str(tmp_path), "--gpu", "gfx1100"])
+    assert time.process_time() - start < 3
+    assert done.exit_code in (0, 1, 3), done.output
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
+def test_a_value_of_a_configuration_is_found_behind_any_end_of_a_line(end: str) -> None:
+    text = f"a: é{end}b: two{end}"
+    leaf = of_yaml(text)["b"]
+    assert text[leaf.start : leaf.end] == "two"

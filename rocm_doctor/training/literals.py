@@ -40,22 +40,19 @@ def of_yaml(text: str) -> dict[str, Leaf]:
     values, roots = yamls.values(text), yamls.documents(text)
     if not isinstance(values, dict) or len(roots) != 1:
         raise Unreadable("expected keys and values at the top", 1)
-    starts = _line_starts(text)
-    return {leaf.key: leaf for leaf in _of_node("", values, roots[0], starts)}
+    return {leaf.key: leaf for leaf in _of_node("", values, roots[0])}
 
 
-def _of_node(prefix: str, values: Mapping[Any, Any], node: Any, starts: list[int]) -> Iterator[Leaf]:
+def _of_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Leaf]:
     spelled = {name: value for key, value in values.items() for name in (_plain(key), str(key))}
     for key_node, value_node in node.value:
         key = str(key_node.value)
         value = spelled.get(key)
         if isinstance(value, dict) and isinstance(value_node.value, list):
-            yield from _of_node(f"{prefix}{key}.", value, value_node, starts)
+            yield from _of_node(f"{prefix}{key}.", value, value_node)
         first, last = value_node.start_mark, value_node.end_mark
         why = "an expression" if isinstance(value, str) and ("${" in value or "{{" in value) else ""
-        start, end = starts[first.line] + first.column, starts[last.line] + last.column
-        key_at = starts[key_node.start_mark.line] + key_node.start_mark.column
-        yield Leaf(prefix + key, value, first.line + 1, start, end, key_at, why)
+        yield Leaf(prefix + key, value, first.line + 1, first.index, last.index, key_node.start_mark.index, why)
 
 
 def _plain(key: Any) -> str:
