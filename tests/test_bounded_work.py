@@ -324,7 +324,7 @@ def test_every_command_reads_a_banner_in_linear_time(unit: str, tmp_path: Path) 
     assert not {words: (short[words], long[words]) for words in long if long[words] > 6 * short[words] + 0.2}
 
 
-REPOSITORIES = {
+REPOSITORIES: dict[str, tuple[str, Callable[[int], str]]] = {
     "arms of a case": ("run.sh", lambda n: 'case "$1" in\n' + "".join(f"a{k}) pip install torch==2.{k % 9}.0;;\n" for k in range(n)) + "esac\n"),
     "variables that double": ("Makefile", lambda n: "".join(f"A{k}=$(A{k + 1})$(A{k + 1})\n" for k in range(n)) + "all:\n\tpip install $(A0)\n"),
     "one long line": ("run.sh", lambda n: "pip install " + " ".join(f"p{k}==1.0" for k in range(10 * n)) + "\n"),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import known
-from rocm_doctor.redaction.vocabulary import FIELD, is_foreign_sentence, known_to
+from rocm_doctor.redaction.vocabulary import FIELD, known_to
 
 _REACH = 240
 """Characters on both sides of a word that are looked at, up to the ends of its line."""
@@ -226,12 +226,4 @@ def _is_product(here: Context) -> bool:
     return here.word[0].isupper() and _MAKER_BEFORE.search(here.before) is not None
 
 
-def _is_foreign(here: Context) -> bool:
-    """A word of a sentence in another language than English, which the lists hold in part only; with a capital, only between words."""
-    if not here.word.isalpha() or not is_foreign_sentence(here.line):
-        return False
-    apart = here.before[-1:] in " \t(\"'\u201e\u00ab\u00bf\u00a1" and here.after[:1] in " \t.,;:!?)\"'\u201c\u00bb"
-    return apart and here.word.islower()
-
-
-_TESTS = (_is_named_by_a_program, _is_package, _is_code, _is_public_file, _is_of_the_kernel, _is_hash, _is_product, _is_foreign)
+_TESTS = (_is_named_by_a_program, _is_package, _is_code, _is_public_file, _is_of_the_kernel, _is_hash, _is_product)

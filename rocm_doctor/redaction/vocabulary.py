@@ -128,14 +128,6 @@ FUNCTION_WORDS = wordset(
 
 
 @lru_cache(100)
-def is_foreign_sentence(line: str) -> bool:
-    """Whether a line is a sentence of another language than English, by its small words."""
-    said = [word.casefold() for word in _WORD.findall(line)]
-    foreign = sum(word in FUNCTION_WORDS for word in said)
-    return len(said) > 2 and foreign > 1 and foreign > sum(word in _ENGLISH for word in said)
-
-
-@lru_cache(100)
 def is_sentence(line: str) -> bool:
     """Whether a line is a sentence of any language that the small words tell."""
     said = {word.casefold() for word in _WORD.findall(line)}
