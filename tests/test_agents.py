@@ -68,10 +68,21 @@ def test_the_client_lists_tools_and_calls_one(root: Path) -> None:
 
     async def talk(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["bundle"]
+        assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["smoke", "bundle"]
         assert all(tool.description and tool.output_schema["required"] == ["text"] for tool in tools.values())
         assert "arch.not-in-build" in text(await client.call_tool("check", {"paths": ["train.log"]}))
         assert (await client.call_tool("check", {"paths": ["../train.log"]})).is_error
+        lines = ["pip install torch==2.99 --index-url https://download.pytorch.org/whl/rocm6.4", "rm -rf /", "ROCm 9.9"]
+        judged = text(await client.call_tool("verify", {"lines": lines, "gpu": "gfx1100", "python": "3.12", "os": "linux"}))
+        assert [line.partition(":")[0] for line in judged.splitlines() if line[0] != " "] == [
+            "corrected",
+            "withheld",
+            "not known",
+        ]
+        assert "run: pip install torch==" in judged
+        assert "gfx1100" in text(await client.call_tool("facts", {"paths": ["train.log"]}))
+        assert "likeness" in text(await client.call_tool("similar", {"text": LOG}))
+        assert "HSA_OVERRIDE" in text(await client.call_tool("env", {"gpu": "gfx1031", "os": "linux"}))
         for name, arguments, words in (
             ("check", {"path": "train.log"}, "no argument `path`: did you mean `paths`?"),
             ("check", {"log": LOG}, "no argument `log`"),
@@ -105,7 +116,7 @@ def test_the_client_lists_and_calls_every_tool(root: Path) -> None:
     async def talk(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {*calls, "more"}
-        assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["bundle"]
+        assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["smoke", "bundle"]
         for name, (arguments, expected) in calls.items():
             assert tools[name].input_schema["properties"].keys() >= arguments.keys()
             assert tools[name].output_schema["required"] == ["text"]
@@ -262,7 +273,7 @@ def test_without_the_sdk_the_message_names_the_extra(monkeypatch: pytest.MonkeyP
 
 
 def test_the_skill_names_commands_that_exist() -> None:
-    skill = CliRunner().invoke(cli, ["mcp", "--skill"]).output
+    skill = CliRunner().invoke(cli, ["agents", "--print", "skill"]).output
     assert skill.startswith("---\nname: rocm-doctor\ndescription: ")
     for command in {line.split("`rocm-doctor ")[1].split("`")[0] for line in skill.splitlines() if "`rocm-doctor " in line}:
         assert CliRunner().invoke(cli, [command.split()[0], "--help"]).exit_code == 0, command

@@ -49,7 +49,9 @@ GROUPS = {
         "bundle": "Pack redacted artifacts and the report for a bug report.",
         "diff": "Compare two reports or bundles, likely causes first.",
         "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
+        "verify": "Judge somebody's commands and versions for this machine, without running them.",
         "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",
+        "agents": "Print what tells a coding agent when to call what, for AGENTS.md or as a skill.",
     },
     "The doctor": {
         "matrix": "Check, compare, extend and update the compatibility matrix.",

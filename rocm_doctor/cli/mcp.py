@@ -8,11 +8,9 @@ from pathlib import Path
 import click
 
 from rocm_doctor._version import SOURCE
-from rocm_doctor.bounded import files
 from rocm_doctor.cli.common import InputError, interpreter, python_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
 
 
 @click.command(epilog='Example:  {"mcpServers": {"rocm-doctor": {"command": "rocm-doctor", "args": ["mcp"]}}}')
@@ -21,15 +19,11 @@ _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
 )
 @click.option("--write", is_flag=True, help="Let the tool `bundle` write new files below the roots.")
 @python_option
-@click.option("--skill", is_flag=True, help="Print the skill file, which tells an agent when to call what, and stop.")
-def command(roots: tuple[Path, ...], write: bool, python: str | None, skill: bool) -> None:
-    """Serve check, explain, search, plan, fit, lint, audit and bundle to a coding agent, over standard input and output.
+def command(roots: tuple[Path, ...], write: bool, python: str | None) -> None:
+    """Serve the doctor's commands as tools to a coding agent, over standard input and output.
 
     Needs the extra `mcp`. It reads only, and only this machine and files below the roots.
     """
-    if skill:
-        click.echo(files.text(_SKILL).rstrip("\n"))
-        return
     if importlib.util.find_spec("mcp") is None:
         raise InputError(f'the package mcp is not installed; install it with: pip install "rocm-doctor[mcp] @ {SOURCE}"')
     from rocm_doctor.integrations.agents.command import Roots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -81,6 +81,14 @@ class Known:
         """True if a sentence names a command that deletes files."""
         names = "|".join(re.escape(name) for name, one in self.matrix.programs.items() if one.effect == "destructive")
         return re.search(rf"(?<![\w-])(?:{names})(?:\.\w+)?\s+(?:-\w|[/~.*]|\w+=)", sentence) is not None
+
+    def is_command(self, text: str) -> bool:
+        """True if the first word of a line is a program of the catalog, or sets a variable."""
+        try:
+            name, _ = program_of(shlex.split(text.removeprefix("$ ")))
+        except ValueError:
+            return True
+        return name == "" or name in self.matrix.programs
 
     def judge(self, text: str) -> Judged:
         """What is known of one command line."""
@@ -304,8 +312,3 @@ def _mention(matrix: Matrix) -> re.Pattern[str]:
     """A name of `_releases` with a version behind it."""
     names = "|".join(map(re.escape, sorted(matrix.once(_releases), key=len, reverse=True)))
     return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)
-
-
-def pieces(text: str) -> Iterator[str]:
-    """The lines of a text that say something."""
-    yield from (line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))

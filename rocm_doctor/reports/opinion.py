@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Command, Opinion, Proof, Proposal
 
-_LABELS: dict[Proof, str] = {"proven": "checked", "corrected": "corrected", "word": "its word", "withheld": "withheld"}
+LABELS: dict[Proof, str] = {"proven": "checked", "corrected": "corrected", "word": "its word", "withheld": "withheld"}
 
 
 class Line(NamedTuple):
@@ -42,5 +42,5 @@ def lines(opinion: Opinion) -> Iterator[Line]:
 
 def _proposal(one: Proposal) -> Line:
     if one.proof == "corrected":
-        return Line(_LABELS[one.proof], f"{one.because}; in place of `{one.said}`:", one.commands)
-    return Line(_LABELS[one.proof], f"`{one.said}`: {one.because}" if one.proof == "word" else one.because, one.commands)
+        return Line(LABELS[one.proof], f"{one.because}; in place of `{one.said}`:", one.commands)
+    return Line(LABELS[one.proof], f"`{one.said}`: {one.because}" if one.proof == "word" else one.because, one.commands)

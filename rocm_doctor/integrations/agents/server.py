@@ -1,14 +1,14 @@
 """`rocm-doctor mcp`: tools and resources of the Model Context Protocol over standard input and output.
 
 Every tool is a command of the command line. It reads this machine, texts that it is given, and files below the roots; only `bundle` writes,
-and only with --write. Answers are redacted, as every shared format is.
+and only with --write; only `smoke` computes. Answers are redacted, as every shared format is.
 """
 
 from __future__ import annotations
 
 import difflib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -60,10 +60,7 @@ class Tools:
         if text is None:
             where = [] if paths else self.examined
             return self._run("check", "--no-smoke", *where, f"--format={format}", "--", *map(self._inside, paths))
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "text.md")
-            file.write_text(text, "utf-8", errors="replace")
-            return self._run("check", f"--format={format}", "--", str(file), *map(self._inside, paths))
+        return self._with_file(text, "check", f"--format={format}", "--", after=map(self._inside, paths))
 
     def explain(
         self,
@@ -103,6 +100,47 @@ class Tools:
             "driver": driver,
         }
         return self._run("plan", f"--format={format}", *_options(asked))
+
+    def env(
+        self,
+        gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
+        rocm: Word | None = None,
+        os: Literal["linux", "windows", "wsl"] | None = None,
+    ) -> Answer:
+        """The environment variables that a stack needs, each with its reason; nothing if none is needed."""
+        return self._run("env", *_options({"gpu": gpu, "rocm": rocm, "os": os}))
+
+    def smoke(
+        self,
+        stages: Annotated[list[Word], Field(max_length=10, description="Only these: matmul, bf16, lora")] = [],  # noqa: B006
+    ) -> Answer:
+        """Compute on this machine's GPUs, from a copy to a LoRA step, in child processes that may crash or hang; half a minute."""
+        return self._run("smoke", "--stage-limit=20", *self.examined, *(f"--stage={one}" for one in stages), "--format=agent")
+
+    def facts(
+        self,
+        paths: Annotated[list[FilePath], Field(max_length=50, description="Logs, bundles, captured files or folders")] = [],  # noqa: B006
+    ) -> Answer:
+        """What was read of this machine (or of paths), not judged: each value with the file and line."""
+        where = [] if paths else self.examined
+        return self._run("probe", *where, "--", *map(self._inside, paths), redact=True)
+
+    def similar(self, text: Annotated[str, Field(max_length=400_000, description="A log or a bug report")]) -> Answer:
+        """Solved reports that read like a text: address, cause and fix."""
+        return self._with_file(text, "explain", "--like")
+
+    def verify(
+        self,
+        lines: Annotated[
+            list[Word], Field(max_length=50, description="pip install torch==2.9.1 --index-url ..., or: torch 2.9 on ROCm 6.4")
+        ],
+        gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
+        os: Literal["linux", "windows", "wsl"] | None = None,
+        python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$", description="With gpu")] = None,
+    ) -> Answer:
+        """Are these commands and versions right for the GPU? checked, corrected (run ours), not known, or withheld. Nothing is run."""
+        examined = [] if gpu else self.examined
+        return self._run("verify", *examined, *_options({"gpu": gpu, "os": os, "python": python if gpu else None}), "--", *lines)
 
     def fit(
         self,
@@ -186,6 +224,13 @@ class Tools:
         except Failed as exc:
             raise ToolError(str(exc)) from exc
 
+    def _with_file(self, text: str, *arguments: str, after: Iterable[str] = ()) -> CallToolResult:
+        """What the command prints of a text, which it gets as a file behind its arguments."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "text.md")
+            file.write_text(text, "utf-8", errors="replace")
+            return self._run(*arguments, str(file), *after)
+
     def _inside(self, path: str) -> str:
         try:
             return self.roots.inside(path)
@@ -228,7 +273,7 @@ class Strict(MCPServer[Any]):
 
 INSTRUCTIONS = (
     "rocm-doctor knows which software works on which AMD GPU, with sources. Call `check` with the text of a failing run before you "
-    "guess at a cause, `plan` before you install torch, `lint` after you changed what a repository installs, `fit` before a long run. "
+    "guess at a cause, `plan` before you install torch, `verify` before you type what you remember, `lint` after you changed what a repository installs, `fit` before a long run. "
     "Tell the user the commands; do not run those that change the system unasked."
 )
 
@@ -238,10 +283,11 @@ def server(roots: Roots, python: str | None, write: bool) -> MCPServer[Any]:
     made: MCPServer[Any] = Strict("rocm-doctor", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     tools = Tools(roots, python, write)
     reading: tuple[Callable[..., Any], ...] = (
-        tools.check, tools.explain, tools.search, tools.plan, tools.fit, tools.lint, tools.audit, tools.more,
+        tools.check, tools.facts, tools.plan, tools.env, tools.audit, tools.fit, tools.lint, tools.explain, tools.search, tools.similar,
+        tools.verify, tools.more,
     )  # fmt: skip
-    for tool in (*reading, tools.bundle):
-        made.tool(annotations=WRITES if tool == tools.bundle else READS)(tool)
+    for tool in (*reading, tools.smoke, tools.bundle):
+        made.tool(annotations=READS if tool in reading else WRITES)(tool)
     matrix = load()
 
     def explained(name: str, known: Any) -> str:

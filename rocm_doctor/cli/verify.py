@@ -1,0 +1,84 @@
+"""`rocm-doctor verify`: are these commands and versions right for this machine?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from rocm_doctor.cli.check import examined
+from rocm_doctor.cli.common import interpreter, load_matrix, named_gpu, page_options, print_page, system_option, this_system
+from rocm_doctor.commands import remarks
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Proposal
+from rocm_doctor.plan.catalog import System
+from rocm_doctor.reader.known import Known
+from rocm_doctor.reports.opinion import LABELS
+
+LONGEST = 20_000
+"""Characters that are judged."""
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor verify --gpu gfx1100 'pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4';  "
+    "rocm-doctor verify 'torch 2.9.1 with ROCm 6.4';  rocm-doctor verify - < advice.txt"
+)
+@click.argument("lines", nargs=-1, required=True, metavar="LINE...")
+@click.option("--gpu", default="", help="For this GPU (gfx1100, 'RX 7900 XTX'). [default: this machine's]")
+@click.option("--python", default="", help="With --gpu: a version of Python, 3.12. Else the interpreter to examine.")
+@system_option
+@page_options("text", "json")
+def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None, form: str, output: Path | None) -> None:
+    """Judge commands, and versions in sentences, by what exists and serves the GPU. `-` reads lines from standard input.
+
+    Nothing is run. A line is checked; corrected, with our commands behind it; its author's word, for which nothing speaks; or withheld: it
+    destroys or hides what it runs, or goes to an unknown address. Exit code 1 unless all are checked.
+    """
+    matrix = load_matrix(None, ())
+    text = sys.stdin.read(LONGEST) if lines == ("-",) else "\n".join(lines)[:LONGEST]
+    known = _known(gpu, python, system, matrix)
+    found = [(line, _judged(line, known)) for line in map(str.strip, text.splitlines()) if line]
+    if form == "json":
+        print_page(
+            msgspec.json.format(
+                msgspec.json.encode([{"line": line, **msgspec.to_builtins(one)} for line, one in found]), indent=1
+            ).decode(),
+            output,
+        )
+    else:
+        print_page("\n".join(part for line, one in found for part in _shown(line, one)), output)
+    sys.exit(int(any(one.proof != "proven" for _, one in found)))
+
+
+def _known(gpu: str, python: str, system: System | None, matrix: Matrix) -> Known:
+    """What exists for the declared machine, or for this one."""
+    if gpu:
+        from rocm_doctor.plan.machine import declared
+
+        return Known(declared(named_gpu(gpu, matrix), python, matrix, system or this_system()).base, "capture", matrix)
+    return Known(examined(interpreter(python or None), matrix).snapshot, "machine", matrix)
+
+
+def _judged(line: str, known: Known) -> Proposal:
+    """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
+    if known.is_command(line):
+        one = known.judge(line)
+        return Proposal(one.proof, one.because, "", one.commands)
+    strange = known.strange(line)
+    if known.destroys(line):
+        return Proposal("withheld", "it tells to run what deletes files")
+    return (
+        Proposal("word", f"not known to exist: {', '.join(strange)}")
+        if strange
+        else Proposal("proven", "all that it names exists")
+    )
+
+
+def _shown(line: str, one: Proposal) -> Iterator[str]:
+    yield f"{'not known' if one.proof == 'word' else LABELS[one.proof]}: {line}"
+    yield f"  {one.because}"
+    if one.proof == "corrected":
+        yield from (f"  run: {command.text}" + (f" ({said})" if (said := remarks(command)) else "") for command in one.commands)
