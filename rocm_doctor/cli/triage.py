@@ -10,6 +10,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, load_matrix, write_file
+from rocm_doctor.cli.reader import asking, reader_options
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
 
 T = TypeVar("T")
@@ -26,22 +27,32 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Write the bodies of the calls to this folder."
 )
+@reader_options
 @click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
 def command(
-    event: Path, comments: Path | None, mapping: Path | None, author: str, output: Path | None, matrix_path: Path | None
+    event: Path,
+    comments: Path | None,
+    mapping: Path | None,
+    author: str,
+    output: Path | None,
+    reader_url: str,
+    reader_model: str,
+    reader_seconds: float,
+    matrix_path: Path | None,
 ) -> None:
     """Answer an issue about an AMD GPU: print the comment to post, or say on standard error why there is none.
 
     With -o, the folder gets comment.md, comment.json (the body of the call to GitHub), comment-id (the comment to replace) and
-    labels.json, each only if there is something to post. Nothing is sent.
+    labels.json, each only if there is something to post. Nothing is sent, but to the language model of --reader, and the comment says so.
     """
     matrix = load_matrix(matrix_path, ())
     try:
         wanted = labels.read(mapping, matrix.diagnoses) if mapping else {}
     except (OSError, Unreadable, ValueError) as exc:
         raise InputError(f"{mapping}: {exc}") from exc
+    second = asking(reader_url, reader_model, reader_seconds, matrix)
     said = _read(comments, list[Comment]) if comments else []
-    found = triage(_read(event, Event), said, author, wanted, matrix)
+    found = triage(_read(event, Event), said, author, wanted, matrix, second)
     if output:
         _write(output, found)
     elif found.comment:

@@ -43,6 +43,14 @@ class _Choice(msgspec.Struct):
     message: _Message
 
 
+class _Error(msgspec.Struct):
+    message: str
+
+
+class _Failure(msgspec.Struct):
+    error: _Error
+
+
 class _Response(msgspec.Struct):
     choices: list[_Choice]
 
@@ -83,7 +91,7 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
     if status in (400, 422):
         status, data = _posted(reader, plain, end)
     if status != 200:
-        raise Silent(f"it answered with HTTP {status}")
+        raise Silent(f"it answered with HTTP {status}{_reason(data)}")
     try:
         message = msgspec.json.decode(data, type=_Response).choices[0].message
     except (msgspec.MsgspecError, IndexError, UnicodeError, RecursionError):
@@ -91,6 +99,15 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
     if message.refusal or not message.content:
         raise Silent("the model refused" if message.refusal else "the model said nothing")
     return message.content
+
+
+def _reason(data: bytes) -> str:
+    """What the body of an error says, in a few words."""
+    try:
+        said = msgspec.json.decode(data, type=_Failure).error.message
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ""
+    return f": {' '.join(said.split())[:120]}"
 
 
 def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:

@@ -6,7 +6,7 @@ comment. Nothing is sent from here: .github/actions/triage posts the files that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from rocm_doctor.integrations.triage.event import Comment, Event, Silence, heard
 from rocm_doctor.integrations.triage.labels import fitting
 from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact
+from rocm_doctor.model import Artifact, Report
 from rocm_doctor.redaction.shared import having_read, redact_report
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.reports.neutral import cleaned, defused
@@ -37,9 +37,15 @@ class Triage(NamedTuple):
 
 
 def triage(
-    event: Event, comments: Sequence[Comment], author: str, mapping: Mapping[str, tuple[str, ...]], matrix: Matrix
+    event: Event,
+    comments: Sequence[Comment],
+    author: str,
+    mapping: Mapping[str, tuple[str, ...]],
+    matrix: Matrix,
+    second: Callable[[Report, Sequence[Artifact]], Report] = lambda report, artifacts: report,
 ) -> Triage:
-    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels."""
+    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels; `second`:
+    adds the opinion of a language model, where the owner of the repository set one up."""
     try:
         said = heard(event, comments, author)
         artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
@@ -49,6 +55,7 @@ def triage(
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
+    report = second(report, artifacts)
     words = written(cleaned(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
     text = defused(words.text if words.text else again(said.ours))
     labels = fitting(words.lead, bool(words.asked), mapping)

@@ -58,10 +58,12 @@ def written(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> 
     bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
     asked = (_LOOK.text,) if report.questions or bare else ()
     nothing = (not report.differential and not bare) or chances.get(NONE, 0.0) >= (PROBABLE if report.snapshot.gpus else CERTAIN)
-    if report.verdict == "ready" or (root is None and (nothing or not asked)):
+    told = list(_opinion(report))
+    if report.verdict == "ready" or (root is None and not told and (nothing or not asked)):
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
     likely = root.id if root and (root.confidence != "low" or chance >= PROBABLE) else ""
-    lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix))]
+    asked = () if root is None and nothing else asked
+    lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix)), *told]
     lines += _similar(report, own)
     if asked:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
@@ -96,6 +98,19 @@ def _cause(root: Finding, chance: float, report: Report, matrix: Matrix) -> Iter
     others = [one for one in report.differential if one.id not in (root.id, NONE) and one.probability >= 0.1]
     if others:
         yield from ("", f"If it is not that: {'; '.join(_other(one, matrix) for one in others[:2])}.")
+
+
+def _opinion(report: Report) -> Iterator[str]:
+    """The likeliest cause that a language model names, if a quote of it stands in the report: its words, and the commands that were checked."""
+    said = report.opinion
+    cause = next(iter(said.causes), None) if said else None
+    if said and cause and cause.evidence and cause.id != NONE and not cause.against:
+        yield f"\n**What a language model ({code(said.model)}) says**, checked by rocm-doctor for its quotes, commands and versions alone:"
+        yield from ("", prose(_short(cause.words, _SENTENCES)))
+        yield from ("", f"Read in the report: {', '.join(code(_short(r.quote)) for r in cause.evidence[:_QUOTES])}")
+        for step in cause.steps:
+            yield from ("", f"- {prose(_short(step.words, _SENTENCES))}") if step.words else ()
+            yield from block(command for one in step.proposals for command in one.commands)
 
 
 def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
@@ -143,5 +158,15 @@ def _short(text: str, most: int = _WIDTH) -> str:
 def _signature(report: Report) -> str:
     return (
         f"<sub>Written by [rocm-doctor]({PROJECT}) {escaped(report.tool_version)} (matrix {escaped(report.matrix_version)}) from the text "
-        "of this issue, without running anything. It can be wrong. An edit or an answer by the reporter updates it.</sub>"
+        f"of this issue, without running anything.{_sent(report)} It can be wrong. An edit or an answer by the reporter updates it.</sub>"
+    )
+
+
+def _sent(report: Report) -> str:
+    """Where the text was sent, if it was."""
+    said = report.opinion
+    return (
+        f" Its text, redacted, was sent to {code(said.model)} at {code(said.server)}, which this repository set up."
+        if said
+        else ""
     )
