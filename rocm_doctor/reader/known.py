@@ -32,7 +32,18 @@ _URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"
 _GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
 _NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
 _ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
-_WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix", "--platform")
+_FLAGS = (
+    "--pre",
+    "-U",
+    "--upgrade",
+    "--no-deps",
+    "--force-reinstall",
+    "--no-cache-dir",
+    "--user",
+    "--no-build-isolation",
+    "--system",
+)
+_WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
 _HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
@@ -134,12 +145,8 @@ class Known:
         elif asked is not None:
             found.append(self._install(asked))
         elif effect == "reads":
-            strange = self.strange(" ".join(arguments))
-            found.append(
-                Judged("word", f"{strange[0]} is not known to exist")
-                if strange
-                else Judged("proven", f"`{name}` changes nothing")
-            )
+            unknown = [Judged("word", f"{one} is not known to exist") for one in self.strange(" ".join(arguments))]
+            found += unknown or [Judged("proven", f"`{name}` is known")]
         elif name and not (name == "export" and found):
             of = "environment" if effect == "environment" else "system"
             found.append(Judged("word", f"it changes the {of}, and the matrix does not state it"))
@@ -162,16 +169,14 @@ class Known:
         reader = self.matrix.env.get(name)
         if reader is None:
             return Judged("word", f"rocm-doctor does not know the variable {name}")
-        return (
-            Judged("word", f"nothing reads {name}")
-            if reader.exists == "no"
-            else Judged("proven", f"{name} is read by {reader.reader}")
-        )
+        if reader.exists == "no":
+            return Judged("word", f"nothing reads {name}")
+        return Judged("proven", f"{name} is read by {reader.reader}")
 
     def _install(self, asked: Sequence[str]) -> Judged:
         """What is known of the arguments of `pip install`."""
         wanted, indexes, other = _requirements(asked)
-        if other:
+        if other := [*other, *(one for one in indexes if not self._serves(one))]:
             return Judged("withheld", f"what `{other[0][:60]}` would install cannot be checked")
         found = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
         for name in wanted.keys() - set(TORCH):
@@ -186,23 +191,17 @@ class Known:
 
     def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Judged:
         """A torch that this index serves and that has code for this GPU; else the one of `plan`."""
-        if not indexes:
-            why = "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
-        else:
-            served = [
-                (one, at) for one in self.matrix.torch if (at := self.catalog.index_of(one)) and at.url.rstrip("/") in indexes
-            ]
-            fitting = [(one, at) for one, at in served if _fits(one, wanted)]
-            good = next((one for one, at in fitting if not self.gfx or covers(one.gfx or at.devices, self.gfx) is True), None)
-            asked = " ".join(map(str, wanted.values()))
-            if good:
-                return Judged(
-                    "proven",
-                    f"torch {good.local or good.torch} is in this index" + f" and has code for {self.gfx}" * bool(self.gfx),
-                )
-            why = (
-                f"{asked} of this index has no code for {self.gfx}" if fitting else f"{asked} is not known to exist in this index"
-            )
+        at = {one.key: index for one in self.matrix.torch if (index := self.catalog.index_of(one))}
+        served = [
+            one for one in self.matrix.torch if one.key in at and at[one.key].url.rstrip("/") in indexes and _fits(one, wanted)
+        ]
+        good = [one for one in served if not self.gfx or covers(one.gfx or at[one.key].devices, self.gfx) is True]
+        if good:
+            code = f" and has code for {self.gfx}" if self.gfx else ""
+            return Judged("proven", f"torch {good[0].local or good[0].torch} is in this index{code}")
+        asked = " ".join(map(str, wanted.values()))
+        why = f"{asked} of this index has no code for {self.gfx}" if served else f"{asked} is not known to exist in this index"
+        why = why if indexes else "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
         ours = install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,)
         return Judged("corrected", why, self.matrix.typed(ours))
 
@@ -222,13 +221,8 @@ def _addresses(text: str) -> list[str]:
 
 def _runs(program: Program, arguments: Sequence[str]) -> bool:
     """True if another program or code follows among the arguments. A short option may stand in a group: `-Ic`."""
-    for word in program.runs:
-        short = len(word) == 2 and word[0] == "-"
-        if word == "" or any(
-            one == word or (short and one[:1] == "-" and one[1:2] != "-" and word[1] in one) for one in arguments
-        ):
-            return True
-    return False
+    grouped = {letter for one in arguments if one[:1] == "-" and one[1:2] != "-" for letter in one[1:]}
+    return any(one in ("", *arguments) or (len(one) == 2 and one[1] in grouped) for one in program.runs)
 
 
 def _of_pip(name: str, arguments: Sequence[str]) -> Sequence[str] | None:
@@ -264,12 +258,9 @@ def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[st
             indexes.append((value if sign else next(left, "")).rstrip("/"))
         elif option in _WITH_VALUE:
             value = value if sign else next(left, "")
-        elif word == "-e" or "://" in word:
-            other.append(word)
-        elif not word.startswith("-"):
+        elif word not in _FLAGS:
             try:
-                one = Requirement(word)
-                wanted[canonicalize_name(one.name)] = one
+                wanted[canonicalize_name(Requirement(word).name)] = Requirement(word)
             except InvalidRequirement:
                 other.append(word)
     return wanted, indexes, other
@@ -300,10 +291,7 @@ def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
     """The releases of what the catalog lists, by name in small letters."""
     of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
     found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
-    beside: dict[str, set[str]] = {
-        name: {str(getattr(one, name)) for one in matrix.torch} for name in ("torchvision", "torchaudio")
-    }
-    found |= {name: frozenset(versions - {""}) for name, versions in beside.items()}
+    found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
     packages = known(matrix).packages.values()
     return {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases} | found
 

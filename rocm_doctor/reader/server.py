@@ -34,27 +34,6 @@ class Silent(Exception):
     """The server gave no answer; the text says why, in one line."""
 
 
-class _Message(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-
-
-class _Error(msgspec.Struct):
-    message: str
-
-
-class _Failure(msgspec.Struct):
-    error: _Error
-
-
-class _Response(msgspec.Struct):
-    choices: list[_Choice]
-
-
 def wrong(reader: Reader) -> str:
     """What is wrong with the address or the name of the model; empty if nothing is."""
     try:
@@ -90,24 +69,18 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
     status, data = _posted(reader, shaped, end)
     if status in (400, 422):
         status, data = _posted(reader, plain, end)
-    if status != 200:
-        raise Silent(f"it answered with HTTP {status}{_reason(data)}")
     try:
-        message = msgspec.json.decode(data, type=_Response).choices[0].message
-    except (msgspec.MsgspecError, IndexError, UnicodeError, RecursionError):
-        raise Silent("its response is not that of an OpenAI-compatible server") from None
-    if message.refusal or not message.content:
-        raise Silent("the model refused" if message.refusal else "the model said nothing")
-    return message.content
-
-
-def _reason(data: bytes) -> str:
-    """What the body of an error says, in a few words."""
-    try:
-        said = msgspec.json.decode(data, type=_Failure).error.message
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return ""
-    return f": {' '.join(said.split())[:120]}"
+        said = msgspec.json.decode(data)
+        if status != 200:
+            raise Silent(f"HTTP {status}: {' '.join(str(said['error']['message']).split())[:120]}")
+        message = said["choices"][0]["message"]
+        content = message["content"]
+    except (msgspec.MsgspecError, LookupError, TypeError, UnicodeError, RecursionError):
+        why = "its response is not that of an OpenAI-compatible server"
+        raise Silent(f"HTTP {status}" if status != 200 else why) from None
+    if message.get("refusal") or not isinstance(content, str) or not content:
+        raise Silent("the model refused" if message.get("refusal") else "the model said nothing")
+    return content
 
 
 def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
