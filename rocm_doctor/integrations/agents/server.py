@@ -286,8 +286,10 @@ def server(roots: Roots, python: str | None, write: bool) -> MCPServer[Any]:
         tools.check, tools.facts, tools.plan, tools.env, tools.audit, tools.fit, tools.lint, tools.explain, tools.search, tools.similar,
         tools.verify, tools.more,
     )  # fmt: skip
-    for tool in (*reading, tools.smoke, tools.bundle):
-        made.tool(annotations=READS if tool in reading else WRITES)(tool)
+    for tool in reading:
+        made.tool(annotations=READS)(tool)
+    made.tool(annotations=WRITES)(tools.smoke)
+    made.tool(annotations=WRITES)(tools.bundle)
     matrix = load()
 
     def explained(name: str, known: Any) -> str:
