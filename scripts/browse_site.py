@@ -28,7 +28,7 @@ PAGES = (
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "has_touch": True, "is_mobile": True},
+    "phone": {"viewport": {"width": 360, "height": 780}, "color_scheme": "light", "has_touch": True},
 }
 WEIGHTY = ("serious", "critical")
 
@@ -55,7 +55,7 @@ def look(browser: Browser, address: str, name: str, settings: dict[str, Any], sh
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address, wait_until="networkidle")
     found = Axe().run(page).response["violations"]
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    wide = page.evaluate("width => document.documentElement.scrollWidth > width", settings["viewport"]["width"])
     weight = page.evaluate("performance.getEntries().reduce((sum, e) => sum + (e.transferSize || 0), 0)")
     if shot:
         page.screenshot(path=shot)

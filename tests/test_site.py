@@ -17,7 +17,10 @@ from website.links import broken
 from website.sources import address, source
 from website.text import FORM, REPOSITORY, Page, block, esc, heading, slug, written, wrong
 
+from rocm_doctor.explain import explain
 from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.model import Command
+from rocm_doctor.plan.short import answers, installing, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -273,3 +276,23 @@ def test_a_small_site_is_built_and_whole(built: Path) -> None:
 def test_texts_of_rows_stay_texts_in_the_built_site(built: Path) -> None:
     for path in built.rglob("*.html"):
         _harmless(str(path), path.read_text(encoding="utf-8"))
+
+
+def test_a_product_begins_with_the_answer_and_the_command(matrix: Matrix, pages: dict[str, Page]) -> None:
+    """The same answer as `explain` and the same commands as `plan`."""
+    page, plans = pages["gpu/rx-7900-xtx"], answers("gfx1100", matrix)
+    assert page.body.startswith(f'<p class="answer ready"><strong>{verdict(plans)}.</strong>')
+    first = page.body.index("<pre>")
+    assert first < min(page.body.index("<table"), page.body.index("Known problems"))
+    explained = explain("RX 7900 XTX", matrix)
+    assert explained
+    assert explained.mark == verdict(plans)
+    assert all(esc(one.text) in page.body for one in installing(plans) if isinstance(one, Command))
+
+
+def test_cells_carry_the_names_of_their_columns() -> None:
+    text = (
+        '<table class="claims"><thead><tr><th scope="col">GPU</th><th scope="col">Linux</th></tr></thead>'
+        '<tbody><tr><th scope="row">x</th><td>torch</td></tr></tbody></table>'
+    )
+    assert '<td data-name="Linux">torch</td>' in build_site.labelled(text)

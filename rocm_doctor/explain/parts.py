@@ -28,10 +28,15 @@ def section(label: str, *lines: str | Command, many: bool = False) -> Section:
 
 
 def known(rows: Iterable[Row]) -> Section:
-    """What is known to go wrong: the worst first, of equals the newest."""
-    bad = [row for row in rows if row.status not in NO_FAULT]
-    bad.sort(key=lambda row: (_WORST.index(row.status), -as_of(row).toordinal()))
+    """What is known to go wrong."""
+    bad = worst_first(rows)
     return section("known", *(f"{row.title} [{row.key}] ({row.status}, {row.grade})" for row in bad), many=True)
+
+
+def worst_first(rows: Iterable[Row]) -> list[Row]:
+    """The rows that name a fault: the worst first, of equals the newest."""
+    bad = [row for row in rows if row.status not in NO_FAULT]
+    return sorted(bad, key=lambda row: (_WORST.index(row.status), -as_of(row).toordinal()))
 
 
 def source(*groups: Iterable[_Sourced]) -> Section:

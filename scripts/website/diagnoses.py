@@ -61,16 +61,19 @@ def _page(matrix: Matrix, known: Diagnosis, rows: Sequence[Row]) -> Page:
         lines.append(heading(2, "Known cases") + "\n")
         lines += [part for row in rows for part in entry(row)]
     return Page(
-        f"diagnosis/{known.id}", title, f"{known.criterion} {known.advice}", "\n".join(lines), CRUMBS, found_by=_lines(rows)
+        f"diagnosis/{known.id}",
+        title,
+        f"{known.criterion} {known.advice}",
+        "\n".join(lines),
+        CRUMBS,
+        found_by=tuple(dict.fromkeys(line for row in rows for line in failing(row))),
     )
 
 
-def _lines(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Lines that lead to a diagnosis, as its rows ask for them."""
-    asked = (
-        condition for row in rows for name, condition in row.when.items() if name in ("log", "log.2") and "!" not in condition
-    )
-    lines = (line.replace("*", " ").strip() for condition in asked for line in condition.split("|"))
+def failing(row: Row) -> tuple[str, ...]:
+    """Lines that lead to a row, as it asks for them and as its example has them."""
+    asked = (condition for name, condition in row.when.items() if name in ("log", "log.2") and "!" not in condition)
+    lines = [line.replace("*", " ").strip() for condition in asked for line in condition.split("|")] + row.example.splitlines()
     return tuple(dict.fromkeys(line for line in lines if len(line) >= SHORTEST and "{" not in line))
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rocm_doctor.explain.parts import worst_first
 from rocm_doctor.matrix import Matrix, Support, Target
+from rocm_doctor.matrix.show_target import listed as listed_by_amd
 from rocm_doctor.matrix.show_target import rows_about, with_code
 from rocm_doctor.matrix.tables import since, until
 from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
+from rocm_doctor.plan.short import STATES, SYSTEMS, Plans, short, verdict
 from website import claims
-from website.claims import Claim, at_home, cell, evidence, line, listed, state, system
-from website.plans import SYSTEMS, more, plans, section, short
+from website.claims import Claim, at_home, cell, evidence, line, listed, row_home, state, system
+from website.plans import more, plans, section, tabs
+from website.sources import source
 from website.text import Page, esc, heading, items, link, prose, slug, table, wrong
 
-Plans = dict[System, Plan]
+BySystem = dict[System, Plan]
+RISKS = 8
 CRUMBS = (("", "Home"), ("gpu", "GPUs"))
 _SUPPORT = ("ROCm", "System", "State", "Statement", "Source")
 _BRANDS = ("Radeon RX ", "Radeon AI ", "Radeon PRO ", "Instinct ")
@@ -50,7 +55,7 @@ def home(name: str) -> str:
     return f"gpu/{slug(typed(name))}"
 
 
-def _table(matrix: Matrix, found: dict[str, Plans]) -> Page:
+def _table(matrix: Matrix, found: dict[str, BySystem]) -> Page:
     newest = list(reversed(matrix.gfx.values()))
     rows = (_listed(name, target, found[target.gfx]) for target in newest for name in target.names or ("",))
     columns = ("GPU", "Target", *(f"PyTorch on {system(name)}" for name in SYSTEMS))
@@ -59,13 +64,13 @@ def _table(matrix: Matrix, found: dict[str, Plans]) -> Page:
     return Page("gpu", "AMD GPUs: PyTorch and ROCm support", about, f"{about}\n\n{body}", CRUMBS[:1])
 
 
-def _listed(name: str, target: Target, of_target: Plans) -> str:
+def _listed(name: str, target: Target, of_target: BySystem) -> str:
     product = link(home(name), esc(name)) if name else "no product"
     stacks = "".join(f"<td>{esc(short(plan))}</td>" for plan in of_target.values())
     return f'<tr><th scope="row">{product}</th><td>{link(f"gpu/{target.gfx}", target.gfx)}</td>{stacks}</tr>'
 
 
-def _target(matrix: Matrix, target: Target, of_target: Plans) -> Page:
+def _target(matrix: Matrix, target: Target, of_target: BySystem) -> Page:
     names = ", ".join(target.names[:3])
     title = f"{target.gfx} PyTorch ROCm" + (f": {names}" if names else "")
     body = "\n".join(
@@ -84,18 +89,25 @@ def _target(matrix: Matrix, target: Target, of_target: Plans) -> Page:
     return Page(f"gpu/{target.gfx}", title, _about(title, [target], of_target), body, CRUMBS, "lead", _names([target]))
 
 
-def _product(matrix: Matrix, name: str, targets: Sequence[Target], found: dict[str, Plans]) -> Page:
+def _product(matrix: Matrix, name: str, targets: Sequence[Target], found: dict[str, BySystem]) -> Page:
     title = f"{typed(name)} PyTorch ROCm"
     lead = [f"<p>{'<br>'.join(_card(name, target) for target in targets)}</p>\n"]
     if len(targets) > 1:
         lead.append("<p>This name is sold with more than one chip: <code>rocminfo</code> names yours.</p>\n")
-    lines = [*_in_short(matrix, targets)]
-    lines.append(heading(2, "What to install") + "\n")
+    lines = []
     for target in targets:
-        lines += [*section(target, found[target.gfx], newer=False), more(target.gfx) + "\n", *_overrides(target)]
+        of_target = found[target.gfx]
+        answer = verdict(Plans(of_target))
+        where = "; ".join(f"{system(name)}: {short(plan)}" for name, plan in of_target.items())
+        chip = f" ({target.gfx})" if len(targets) > 1 else ""
+        lines.append(f'<p class="answer {STATES[answer]}"><strong>{answer}{chip}.</strong> {esc(where)}</p>\n')
+        lines += [*tabs(target, of_target), more(target.gfx) + "\n"]
+    for target in targets:
+        lines += [*_risks(matrix, target), *_overrides(target)]
+    lines += [*_in_short(matrix, targets)]
     lines.append(heading(2, "More about this chip", "more") + "\n")
     lines.append(items(_further(matrix, target) for target in targets) + "\n")
-    body = "\n".join([*lead, *lines])
+    body = "\n".join([*lines[:1], *lead, *lines[1:]])
     return Page(home(name), title, _about(title, targets, found[targets[0].gfx]), body, CRUMBS, "lead", (name, *_names(targets)))
 
 
@@ -111,7 +123,7 @@ def _further(matrix: Matrix, target: Target) -> str:
     return f"{link(f'gpu/{target.gfx}', target.gfx)}: {problems} known problems, {wheels} torch builds with its code, component by component"
 
 
-def _about(title: str, targets: Sequence[Target], of_target: Plans) -> str:
+def _about(title: str, targets: Sequence[Target], of_target: BySystem) -> str:
     """One line for search results."""
     stacks = "; ".join(f"{system(name)}: {short(plan)}" for name, plan in of_target.items())
     return f"{title} ({', '.join(t.gfx for t in targets)}). {stacks}. With sources and dates."
@@ -154,18 +166,24 @@ def _newest(one: Support) -> tuple[object, ...]:
     return one.os == "linux", until(one), since(one)
 
 
+def _risks(matrix: Matrix, target: Target) -> Iterator[str]:
+    """What is known to go wrong, as `explain` lists it: the worst first."""
+    rows = {row.key: row for row, _ in rows_about(matrix, target)}
+    worst = worst_first(rows.values())[:RISKS]
+    yield heading(2, f"Known problems of {target.gfx}", f"{target.gfx}-risks") + "\n"
+    yield (
+        items(f"{link(row_home(row), prose(row.title))} ({state(row.status)}, {row.grade})" for row in worst) or "None is known."
+    ) + "\n"
+
+
 def _in_short(matrix: Matrix, targets: Sequence[Target]) -> Iterator[str]:
-    """For each system the first and the last ROCm that AMD lists the GPU for; else the newest statement."""
+    """For each system the first and the last ROCm that AMD lists the GPU for, as `explain` says it."""
     yield heading(2, "Supported since when, until when", "since") + "\n"
     for target in targets:
-        rows = [row for name in SYSTEMS for row in _ends([s for s in matrix.support if target.gfx in s.gfx and s.os == name])]
-        yield (table(_SUPPORT, rows, f"Support of {target.gfx} in short") or "No source read speaks of it.") + "\n"
-
-
-def _ends(found: Sequence[Support]) -> Iterator[str]:
-    listed = [one for one in found if one.state == "supported" and one.grade == "official"]
-    ends = [min(listed, key=since), max(listed, key=until)] if listed else [max(found, key=until)] if found else []
-    yield from map(_support, dict.fromkeys(ends))
+        columns = ("System", "ROCm that AMD lists it for", "Source")
+        rows = (f'<tr data-claim="{target.gfx}"><th scope="row">{system(name)}</th><td>{esc(first)} to {esc(last)}</td><td>{source(said)}</td></tr>'
+                for name, first, last, said in listed_by_amd(matrix, target))  # fmt: skip
+        yield (table(columns, rows, f"Support of {target.gfx} in short") or "AMD lists it for no release that was read.") + "\n"
 
 
 def _support(one: Support) -> str:

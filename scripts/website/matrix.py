@@ -10,7 +10,7 @@ from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.model import Row
 from website.claims import AREAS, conditions, of_row, row_home, state
 from website.sources import source
-from website.text import Page, esc, heading, link, prose, table, wrong
+from website.text import Page, esc, heading, link, outside, prose, table, wrong
 
 CRUMBS = (("", "Home"), ("matrix", "Matrix"))
 COLUMNS = ("Statement", "State", "Layer", "Grade", "When", "Source")
@@ -26,6 +26,8 @@ def pages(matrix: Matrix) -> Iterator[Page]:
         *(f"- {link(f'matrix/{area}', esc(AREAS.get(area, area)))}: {len(rows)} rows" for area, rows in areas.items()),
     ]
     lines += [
+        f"- {outside('https://rocm-doctor.github.io/rocm-doctor/matrix.json', 'matrix.json')}: all of it as JSON, to download; "
+        f"{outside('https://rocm-doctor.github.io/rocm-doctor/row.schema.json', 'the schema of a row')}",
         f"- {link('support', 'support by ROCm release')}: {len(matrix.support)} statements",
         f"- {link('torch', 'torch wheels')}: {len(matrix.torch)}",
         f"- {link('variable', 'environment variables')}: {len(matrix.env)}",

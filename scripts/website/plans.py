@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix, Target
-from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.catalog import System
+from rocm_doctor.plan.short import PYTHON, answers
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.text import commands
 from website.claims import system
 from website.sources import source
 from website.text import block, esc, heading, outside, prose, wrong
 
-PYTHON = "3.12"
-SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
 REASONS = 2
 
 
 def plans(matrix: Matrix) -> dict[str, dict[System, Plan]]:
     """The plan of every target on every system."""
-    catalog = known(matrix)
-    return {gfx: {name: answer(declared(gfx, PYTHON, matrix, name), catalog) for name in SYSTEMS} for gfx in matrix.gfx}
+    return {gfx: answers(gfx, matrix).of for gfx in matrix.gfx}
 
 
 def cited(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
@@ -38,29 +35,48 @@ def cited(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
             yield from ((one, f"gpu/{gfx}/#{gfx}-{name}", f"plan {gfx} {name}") for one in found if one)
 
 
-def short(plan: Plan) -> str:
-    """The first stack in a few words; `nothing known`."""
-    return f"{plan.best.name} ({plan.best.grade})" if plan.best else "nothing known"
+def tabs(target: Target, of_target: dict[System, Plan]) -> Iterator[str]:
+    """The commands of each system in a tab of its own, without a script; the system on which something works is open."""
+    opened = next((name for name, plan in of_target.items() if plan.best), "linux")
+    yield '<div class="tabs">'
+    for name in of_target:
+        one, state = f"tab-{target.gfx}-{name}", " checked" if name == opened else ""
+        yield f'<input type="radio" name="tab-{target.gfx}" id="{one}"{state}><label for="{one}">{system(name)}</label>'
+    for plan in of_target.values():
+        yield f'<div class="tab">{"".join(_tab(plan, plan.best) if plan.best else _nothing(plan))}</div>'
+    yield "</div>\n"
 
 
-def section(target: Target, of_target: dict[System, Plan], *, newer: bool = True) -> Iterator[str]:
-    """The plans of a target, one heading for each system. `newer`: with what speaks against the next newer build."""
-    for name, plan in of_target.items():
-        yield heading(3, f"Install PyTorch on {system(name)} ({target.gfx})", f"{target.gfx}-{name}") + "\n"
-        yield "\n".join(_found(plan, plan.best, newer) if plan.best else _nothing(plan)) + "\n"
-
-
-def _found(plan: Plan, stack: Stack, newer: bool) -> Iterator[str]:
+def _tab(plan: Plan, stack: Stack) -> Iterator[str]:
+    yield block("\n".join(commands(plan, stack, "pip")))
     yield f"<p><strong>{esc(stack.name)}</strong> ({esc(stack.grade)}), Python {PYTHON}. {wrong(_entry(plan))}</p>"
+    yield from _steps(plan)
     yield _reasons("Because:", [(one.words, one.source, one.grade) for one in stack.candidate.said[:REASONS]])
     yield _reasons("Note:", [(one.title, next(iter(one.sources), ""), one.grade) for one in stack.notes])
+
+
+def _steps(plan: Plan) -> Iterator[str]:
     for number, step in enumerate(plan.steps):
         yield _reasons("" if number else "First, on the system:", [(step.words, step.sources[0], step.grade)])
         if step.commands:
             yield block("\n".join(step.commands))
+
+
+def section(target: Target, of_target: dict[System, Plan]) -> Iterator[str]:
+    """The plans of a target, one heading for each system, with what speaks against the next newer build."""
+    for name, plan in of_target.items():
+        yield heading(3, f"Install PyTorch on {system(name)} ({target.gfx})", f"{target.gfx}-{name}") + "\n"
+        yield "\n".join(_found(plan, plan.best) if plan.best else _nothing(plan)) + "\n"
+
+
+def _found(plan: Plan, stack: Stack) -> Iterator[str]:
+    yield f"<p><strong>{esc(stack.name)}</strong> ({esc(stack.grade)}), Python {PYTHON}. {wrong(_entry(plan))}</p>"
+    yield _reasons("Because:", [(one.words, one.source, one.grade) for one in stack.candidate.said[:REASONS]])
+    yield _reasons("Note:", [(one.title, next(iter(one.sources), ""), one.grade) for one in stack.notes])
+    yield from _steps(plan)
     yield "<p>Type:</p>"
     yield block("\n".join(commands(plan, stack, "pip")))
-    if newer and plan.newer:
+    if plan.newer:
         reasons = [(words, said, "") for words, said in plan.newer.reasons]
         yield _reasons(f"Not the newer {plan.newer.build.key}:", reasons)
 
