@@ -11,14 +11,15 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent / "compat_matrix"
-CATALOG = ("attention", "cuda_only", "driver", "env", "facts", "gfx", "indexes", "packages", "rocm", "sonames", "steps", "support", "torch",
-           "xformers")  # fmt: skip
+UNSTATED = ("models", "training", "programs", "applications", "complaints", "slots", "questions", "sets")
+"""Sections of the catalog that state nothing that a source could say."""
 NAMES = ("key", "gfx", "name", "module", "version")
 UNREAD = ("verified", "example", "not", "verify")
 """Fields of a row that state nothing that a source could say."""
@@ -30,10 +31,10 @@ def statements() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _statements() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path in [*(ROOT / "rows").rglob("*.yaml"), *(ROOT / "catalog" / f"{name}.yaml" for name in CATALOG)]:
+    for path in [*(ROOT / "rows").rglob("*.yaml"), *(ROOT / "catalog").rglob("*.yaml")]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        entries = [one for several in data.values() for one in several] if isinstance(data, dict) else data
-        for entry in entries:
+        sections = data if isinstance(data, dict) else {path.stem: data}
+        for entry in chain.from_iterable(several for name, several in sections.items() if {name, path.stem}.isdisjoint(UNSTATED)):
             yield (
                 path.relative_to(ROOT).as_posix(),
                 str(next((entry[n] for n in NAMES if n in entry), next(iter(entry.values())))),

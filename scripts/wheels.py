@@ -1,14 +1,15 @@
-"""Write compat_matrix/catalog/wheels.yaml anew: from which release on a package has a wheel for a Python, by the package index.
+"""Write the `wheels` of compat_matrix/catalog/packages anew: from which release on a package has a wheel for a Python, by the package index.
 
     python scripts/wheels.py [--index https://pypi.org/simple]
 
-One request for each package that the file names already. Names, `fails` (what was tried by hand) and the entries `through` another package stay as they are.
+One request for each package that has them already. Names, `fails` (what was tried by hand) and the entries `through` another package stay as they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from itertools import groupby
@@ -21,7 +22,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-FILE = Path(__file__).parent.parent / "compat_matrix" / "catalog" / "wheels.yaml"
+FOLDER = Path(__file__).parent.parent / "compat_matrix" / "catalog" / "packages"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in range(40, 4, -1)]
 PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64"]
@@ -110,11 +111,12 @@ def main() -> None:
     parser.add_argument("--index", default="https://pypi.org/simple")
     parser.add_argument("--today", required=True, help="the day that the file names, as 2026-11-22")
     given = parser.parse_args()
-    text = FILE.read_text("utf-8")
-    head, tail = text[: text.index("- name:")], text[text.index("# Its releases") :]
-    own = [old for old in yaml.safe_load(text) if not old.get("through")]
-    lines = [line for old in own for line in entry(old, releases(given.index, old["name"]), given.today)]
-    FILE.write_text(head + "\n".join(lines) + "\n" + tail, "utf-8")
+    for path in sorted(FOLDER.glob("*.yaml")):
+        text = path.read_text("utf-8")
+        old = yaml.safe_load(text).get("wheels", [{"through": ""}])
+        if "through" not in old[0]:
+            lines = "\n".join(entry(old[0], releases(given.index, old[0]["name"]), given.today))
+            path.write_text(re.sub(r"(?<=^wheels:\n)(?:[-# ].*\n)+", lambda _: lines + "\n", text, flags=re.MULTILINE), "utf-8")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
 
 
 BOUNDS: tuple[tuple[str, Bounds], ...] = (
-    # Parts of the peak that others reached (catalog/field.yaml). fp32: 0.38 and 0.46 on an RX 7900 XTX, 0.24 where users and AMD call it
+    # Parts of the peak that others reached (catalog/speed.yaml). fp32: 0.38 and 0.46 on an RX 7900 XTX, 0.24 where users and AMD call it
     # a defect. 16 bits: 0.50 to 0.80; 0.36 on an RX 9070 XT is called low, and 0.09 on a Radeon 8060S is rocBLAS without hipBLASLt.
     ("matmul-fp32", Bounds(0.28, 0.36)),
     ("matmul-bf16-training", Bounds(0.25, 0.40)),

@@ -195,7 +195,7 @@ def _is(pattern: str, repository: str) -> bool:
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A library of catalog/libraries.yaml that is built for named GPUs: the variable that lists them, and the GPUs that it serves."""
+    """A library of the catalog's `libraries` that is built for named GPUs: the variable that lists them, and the GPUs that it serves."""
 
     name: str
     packages: frozenset[str]
@@ -210,7 +210,7 @@ class Library(msgspec.Struct, frozen=True):
 
 
 class CudaOnly(msgspec.Struct, frozen=True):
-    """A package of catalog/cuda_only.yaml, whose wheels on the package index hold CUDA code. `way`: how to have it on ROCm."""
+    """A package of the catalog's `cuda_only`, whose wheels on the package index hold CUDA code. `way`: how to have it on ROCm."""
 
     name: str
     sources: tuple[str, ...]
@@ -226,7 +226,7 @@ class CudaOnly(msgspec.Struct, frozen=True):
 
 
 class OtherSystem(msgspec.Struct, frozen=True):
-    """A name of catalog/other_systems.yaml that pip cannot install on Linux. `systems`: those that have wheels; none: no such project.
+    """A name of the catalog's `other_systems` that pip cannot install on Linux. `systems`: those that have wheels; none: no such project.
     `other`: the project of that name is another one than the one that is meant here; `way`: what to ask for."""
 
     name: str
@@ -240,7 +240,7 @@ class OtherSystem(msgspec.Struct, frozen=True):
 
 
 class RequiresTorch(msgspec.Struct, frozen=True):
-    """An entry of catalog/requires_torch.yaml: packages that bring torch with them. `newest`: the torch that the newest release requires;
+    """An entry of the catalog's `requires_torch`: packages that bring torch with them. `newest`: the torch that the newest release requires;
     `pins`: the one that a release requires; `through`: what they require without an upper bound."""
 
     name: str

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rocm_doctor.matrix.checks import check_rows
-from rocm_doctor.matrix.source import Problem, entries
+from rocm_doctor.matrix.source import Problem, Shorts, entries
 from rocm_doctor.model import Row
 
 _ORDER = tuple(field for field in Row.__struct_fields__ if field != "origin")
@@ -39,12 +39,12 @@ def _scalar(text: str) -> str:
     )
 
 
-def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], shorts: Mapping[str, str]) -> list[Problem]:
+def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], shorts: Shorts) -> list[Problem]:
     """Problems of the text of one row, checked as an overlay and against the matrix that it joins."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "row.yaml"
         path.write_text(text, encoding="utf-8")
-        rows, problems = entries(path, Row, dict(shorts), "row")
+        rows, problems = entries(path, Row, shorts, "row")
         problems += check_rows(rows, path, "row")
     ids, keys = set(known_ids), set(known_keys)
     for row in rows:

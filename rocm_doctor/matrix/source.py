@@ -6,9 +6,10 @@
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
     rows/**/*.yaml             model.Row
     cures/*.yaml               types.Cure
-    catalog/<section>.yaml     the types of types.py; of a file of another name only the sources are read
+    catalog/**/*.yaml          a list of the section that the file is named for, or lists by the names of their sections (packages/<name>.yaml);
+                               the types are those of SECTIONS, and of a section without one only sources and targets are read
 
-A wheel never needs PyYAML for its own data.
+`gfx: {set: NAME}` in any entry stands for the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from rocm_doctor.matrix.types import (
     Application,
     Complaint,
     Cure,
-    Driver,
+    DriverModule,
+    DriverRange,
     EnvVar,
     Extension,
     Fact,
@@ -58,7 +60,8 @@ SECTIONS: dict[str, Any] = {
     "gfx": Target,
     "rocm": RocmRelease,
     "torch": TorchBuild,
-    "driver": Driver,
+    "modules": DriverModule,
+    "windows": DriverRange,
     "support": Support,
     "env": EnvVar,
     "facts": Fact,
@@ -74,6 +77,10 @@ SECTIONS: dict[str, Any] = {
     "processors": Processor,
     "extensions": Extension,
 }
+_TARGETS = {"gfx", "blas"}
+"""Fields that list targets."""
+_MAPPINGS = {"models"}
+"""Files that are one mapping in a form of their own."""
 _SHORT = regex(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
@@ -110,35 +117,55 @@ def compile_json(root: Path) -> bytes:
     parts["diagnoses"] = list(_entries([root / "diagnoses.yaml"], root, Diagnosis, shorts, problems))
     parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
     parts["cures"] = list(_entries(cure_files(root), root, Cure, shorts, problems))
-    for path in sorted((root / "catalog").glob("*.yaml")):
-        kind = SECTIONS.get(path.stem)
-        if kind is None:
-            parts[path.stem] = _untyped(path, root, shorts, problems)
-        elif kind is Driver:
-            parts[path.stem] = _driver(path, root, shorts, problems)
-        else:
-            parts[path.stem] = list(_entries([path], root, kind, shorts, problems))
+    for part in catalog_parts(root):
+        if not isinstance(part.items, list):
+            if part.section in _MAPPINGS:
+                parts[part.section] = part.items
+            elif part.items is not None:
+                problems.append(Problem(part.file(root), line_of(part.path, part.at), part.section, "expected a list of entries"))
+            continue
+        parts.setdefault(part.section, []).extend(part_entries(part, root, shorts, problems))
+    parts["driver"] = {name: parts.pop(name, []) for name in ("modules", "windows")}
     if problems:
         raise MatrixError(problems)
     return msgspec.json.encode(parts)
 
 
-def _untyped(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
-    """The plain values of a section without a type, with the short names of its entries' sources written out."""
-    data = read_yaml(path)
-    made = []
-    for number, item in enumerate(data if isinstance(data, list) else ()):
-        try:
-            made.append(_sourced_entry(item, shorts))
-        except KeyError as exc:
-            problems.append(_no_short(path.relative_to(root).as_posix(), line_of(path, (number, "sources")), exc))
-    return made if isinstance(data, list) else data
+class Part(NamedTuple):
+    """What one file of the catalog holds of one section, and the steps from the top of the file down to it."""
+
+    section: str
+    path: Path
+    at: tuple[str, ...]
+    items: Any
+
+    def file(self, root: Path) -> str:
+        """The file as messages name it."""
+        return self.path.relative_to(root).as_posix()
 
 
-def _sourced_entry(item: Any, shorts: dict[str, str]) -> Any:
-    if not isinstance(item, dict) or not isinstance(item.get("sources"), list):
-        return item
-    return {**item, "sources": [_cited(source, shorts) for source in item["sources"]]}
+def catalog_files(root: Path) -> list[Path]:
+    """The files of the catalog, sorted."""
+    return sorted((root / "catalog").rglob("*.yaml"))
+
+
+def catalog_parts(root: Path) -> Iterator[Part]:
+    """The parts of all files of the catalog. Raises MatrixError for a file that is no YAML."""
+    for path in catalog_files(root):
+        data = read_yaml(path, path.relative_to(root).as_posix())
+        if isinstance(data, dict) and path.stem not in _MAPPINGS:
+            yield from (Part(name, path, (name,), items) for name, items in data.items() if name != "sets")
+        else:
+            yield Part(path.stem, path, (), data)
+
+
+def part_entries(part: Part, root: Path, shorts: Shorts, problems: list[Problem]) -> Iterator[Any]:
+    """The entries of a list that can be read: as their type, or plain where the section has none. What is wrong with the others is noted."""
+    kind = SECTIONS.get(part.section)
+    for number, item in enumerate(part.items):
+        made = _convert(item, kind, shorts, part.path, part.file(root), (*part.at, number), problems)
+        if made is not None:
+            yield made
 
 
 def row_files(root: Path) -> list[Path]:
@@ -165,10 +192,20 @@ def read_version(root: Path) -> tuple[str, int]:
     return lines[0].strip(), int(found[1])
 
 
-def read_shorts(root: Path) -> dict[str, str]:
-    """Short names of sources and what each abbreviates."""
-    path = root / "sources.yaml"
-    return read_typed(path, dict[str, str] | None) or {} if path.is_file() else {}
+class Shorts(NamedTuple):
+    """What entries name in short: citations by the names of sources.yaml, targets by those of `sets` in gfx.yaml."""
+
+    sources: dict[str, str]
+    sets: dict[str, list[str]]
+
+
+def read_shorts(root: Path) -> Shorts:
+    """The short names of a compat_matrix folder."""
+    path, gfx = root / "sources.yaml", root / "catalog" / "gfx.yaml"
+    sources = read_typed(path, dict[str, str] | None) or {} if path.is_file() else {}
+    targets = read_yaml(gfx) if gfx.is_file() else None
+    sets = targets.get("sets") if isinstance(targets, dict) else None
+    return Shorts(sources, sets if isinstance(sets, dict) else {})
 
 
 def read_retired(root: Path) -> dict[str, str]:
@@ -201,14 +238,14 @@ def _parsed(text: str) -> Any:
     return yamls.values(text, MAX_NODES)
 
 
-def entries(path: Path, kind: Any, shorts: dict[str, str], name: str = "") -> tuple[list[Any], list[Problem]]:
+def entries(path: Path, kind: Any, shorts: Shorts, name: str = "") -> tuple[list[Any], list[Problem]]:
     """The entries of one file that can be read, and what is wrong with the others."""
     problems: list[Problem] = []
     return list(_entries([path], path.parent, kind, shorts, problems, name)), problems
 
 
 def _entries(
-    paths: Iterable[Path], root: Path, kind: Any, shorts: dict[str, str], problems: list[Problem], name: str = ""
+    paths: Iterable[Path], root: Path, kind: Any, shorts: Shorts, problems: list[Problem], name: str = ""
 ) -> Iterator[Any]:
     for path in paths:
         label = name or path.relative_to(root).as_posix()
@@ -225,10 +262,12 @@ def _entries(
 
 
 def _convert(
-    item: Any, kind: Any, shorts: dict[str, str], path: Path, label: str, at: tuple[int | str, ...], problems: list[Problem]
+    item: Any, kind: Any, shorts: Shorts, path: Path, label: str, at: tuple[int | str, ...], problems: list[Problem]
 ) -> Any:
     """One entry as its type; None, and the problem noted, when it is not one."""
     try:
+        if kind is None:
+            return spelled(item, shorts) if isinstance(item, dict) else item
         made = msgspec.convert(expanded(item, shorts), kind)
         if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
             raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
@@ -236,7 +275,9 @@ def _convert(
     except msgspec.ValidationError as exc:
         problems.append(_misfit(exc, path, label, at))
     except KeyError as exc:
-        problems.append(_no_short(label, line_of(path, (*at, "sources")), exc))
+        field, name = exc.args
+        home = "a set of catalog/gfx.yaml" if field in _TARGETS else "a short name of sources.yaml"
+        problems.append(Problem(label, line_of(path, (*at, field)), field, f"`{name}` is not {home}"))
     return None
 
 
@@ -247,16 +288,13 @@ def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[in
     return Problem(label, line_of(path, at + tuple(_numbers(steps))), ".".join(s for s in steps if s != "..."), words)
 
 
-def _no_short(label: str, line: int, missing: KeyError) -> Problem:
-    return Problem(label, line, "sources", f"`{missing.args[0]}` is not a short name of sources.yaml")
-
-
 def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
     yield from (int(s) if s.isdigit() else s for s in steps)
 
 
-def expanded(item: Any, shorts: dict[str, str]) -> Any:
-    """The entry with the short names of its sources (and of its overrides' sources) and its plain commands written out."""
+def expanded(item: Any, shorts: Shorts) -> Any:
+    """The entry with the short names of its sources, its sets of targets and its plain commands written out. Raises KeyError as
+    `spelled` does."""
     if not isinstance(item, dict):
         return item
     made = dict(item)
@@ -264,7 +302,7 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
     made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
-    made = _sourced_entry(made, shorts)
+    made = spelled(made, shorts)
     if isinstance(made.get("affected"), dict):
         made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}
     if isinstance(made.get("stated"), list):
@@ -274,17 +312,35 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
     return made
 
 
-def _sourced(one: Any, shorts: dict[str, str]) -> Any:
+def spelled(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
+    """The entry with the short names of its sources and its sets of targets written out. Raises KeyError with the field and the name of what
+    does not exist."""
+    made = dict(item)
+    if isinstance(made.get("sources"), list):
+        made["sources"] = [_cited(source, shorts) for source in made["sources"]]
+    for name in _TARGETS & made.keys():
+        if isinstance(made[name], dict):
+            wanted = str(made[name].get("set"))
+            if wanted not in shorts.sets:
+                raise KeyError(name, wanted)
+            made[name] = shorts.sets[wanted]
+    return made
+
+
+def _sourced(one: Any, shorts: Shorts) -> Any:
     """A part of an entry (a range, a statement) with the short name of its source written out."""
     return {**one, "source": _cited(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
 
 
-def _cited(source: Any, shorts: dict[str, str]) -> Any:
-    """A source with the short name that it may begin with written out, and its address. Raises KeyError for a name that does not exist."""
+def _cited(source: Any, shorts: Shorts) -> Any:
+    """A source with the short name that it may begin with written out, and its address. Raises KeyError for a name
+    that does not exist."""
     if not isinstance(source, str):
         return source
     found = _SHORT.match(source)
-    return addressed(shorts[found[1]] + source[found.end() :] if found else source)
+    if found and found[1] not in shorts.sources:
+        raise KeyError("sources", found[1])
+    return addressed(shorts.sources[found[1]] + source[found.end() :] if found else source)
 
 
 def _list(value: Any) -> list[Any]:
@@ -295,22 +351,6 @@ def _list(value: Any) -> list[Any]:
 def _command(one: Any) -> Any:
     """A command of the YAML, where a plain string is one for `sh`."""
     return {"run": one} if isinstance(one, str) else one
-
-
-def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
-    label = path.relative_to(root).as_posix()
-    data = read_typed(path, dict[str, list[Any]], label)
-    lists: dict[str, list[Any]] = {name: [] for name in data}
-    for name, number, item in ((name, n, item) for name, items in data.items() for n, item in enumerate(items)):
-        try:
-            lists[name].append(expanded(item, shorts))
-        except KeyError as exc:
-            problems.append(_no_short(label, line_of(path, (name, number, "sources")), exc))
-    try:
-        return msgspec.convert(lists, Driver)
-    except msgspec.ValidationError as exc:
-        problems.append(_misfit(exc, path, label))
-        return None
 
 
 def line_of(path: Path, steps: tuple[int | str, ...]) -> int:

@@ -313,12 +313,8 @@ def _stale() -> bool:
     if not _COMPILED.is_file():
         return True
     made = _COMPILED.stat().st_mtime_ns
-    rows = [folder for folder, _, _ in os.walk(_SOURCE / "rows")]
     folders = [
-        _SOURCE,
-        _SOURCE / "catalog",
-        _SOURCE / "cures",
-        *map(Path, rows),
+        *(Path(folder) for folder, _, _ in os.walk(_SOURCE)),
         Path(__file__).parent,
         _PACKAGE / "model.py",
         _PACKAGE / "commands.py",

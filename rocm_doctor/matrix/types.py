@@ -254,7 +254,7 @@ class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """What repairs a diagnosis, or the problem of a row, under these conditions.
 
     Of all cures of a finding whose conditions hold, the one with the most conditions is shown; of equals the first. `{slot}` in `do`
-    and in commands is a value of the report (catalog/slots.yaml).
+    and in commands is a value of the report (catalog/reports.yaml).
     """
 
     key: str

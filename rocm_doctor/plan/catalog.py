@@ -1,6 +1,6 @@
 """Package indexes, and packages with their releases. The torch builds are in the matrix.
 
-catalog/indexes.yaml and catalog/packages.yaml describe each field.
+catalog/indexes.yaml and catalog/packages/README.md describe each field.
 """
 
 from __future__ import annotations

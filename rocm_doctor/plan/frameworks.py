@@ -1,4 +1,4 @@
-"""JAX or TensorFlow for a GPU: an environment or a container of its own beside torch's, from catalog/frameworks.yaml, in every format."""
+"""JAX or TensorFlow for a GPU: an environment or a container of its own beside torch's, from catalog/packages, in every format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Install(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A release of a framework for a release of ROCm; catalog/frameworks.yaml describes the fields."""
+    """A release of a framework for a release of ROCm; catalog/packages/README.md describes the fields."""
 
     framework: str
     version: str

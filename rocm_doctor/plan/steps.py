@@ -14,7 +14,7 @@ _SHOWN = 3
 
 
 def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]:
-    """The steps for a build on a machine, those of steps.yaml first."""
+    """The steps for a build on a machine, those of systems.yaml first."""
     yield from known.steps_for(machine.system, machine.gfx, build.rocm)
     named = [w for w in known.matrix.driver.windows if _is_about(w, build.rocm)]
     if machine.system == "linux":

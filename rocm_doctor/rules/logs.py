@@ -1,7 +1,7 @@
 """Failure lines in logs: the words of a condition are found in one line of a text, in linear time.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint of catalog/complaints.yaml). The set of words of a text is checked first (probes/read/words.py).
+in one line; `{crash}`: a complaint of catalog/reports.yaml). The set of words of a text is checked first (probes/read/words.py).
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
 
 
 class Wheels(msgspec.Struct, frozen=True):
-    """A package of wheels.yaml: the first release that has a wheel for each Python; `none` where no release has one."""
+    """A package of the catalog's `wheels`: the first release that has a wheel for each Python; `none` where no release has one."""
 
     name: str
     sources: tuple[str, ...]

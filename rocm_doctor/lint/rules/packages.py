@@ -28,7 +28,7 @@ def _asked(case: Case) -> Iterator[tuple[Install, Requirement]]:
 
 
 def _public(step: Install, name: str, matrix: Matrix) -> bool:
-    """True if a package comes from the package index: PyTorch's own indexes hold the packages of catalog/held.yaml alone."""
+    """True if a package comes from the package index: PyTorch's own indexes hold the packages of catalog/indexes.yaml alone."""
     asked = [i for i in step.indexes if not i.packages or name in i.packages]
     held = matrix.named("held", _Held).get("download.pytorch.org/whl")
     others = {i.url for i in asked if held and name not in held.holds and "://download.pytorch.org/whl" in i.url}
@@ -128,7 +128,7 @@ _TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatib
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """An index of catalog/held.yaml: the names that it holds."""
+    """An index of `held` in catalog/indexes.yaml: the names that it holds."""
 
     name: str
     holds: frozenset[str]
@@ -166,7 +166,7 @@ def not_on_index(case: Case) -> Iterator[Problem]:
 
 
 class _Wheels(msgspec.Struct, frozen=True):
-    """A package of catalog/wheels.yaml: the first and last release with a wheel for each Python."""
+    """A package of the catalog's `wheels`: the first and last release with a wheel for each Python."""
 
     name: str
     sources: tuple[str, ...]

@@ -23,18 +23,20 @@ from rocm_doctor.matrix.source import (
     SECTIONS,
     MatrixError,
     Problem,
+    catalog_files,
+    catalog_parts,
     compile_json,
     cure_files,
     expanded,
     line_of,
+    part_entries,
     read_retired,
     read_shorts,
     read_typed,
-    read_yaml,
     row_files,
 )
 from rocm_doctor.matrix.source import entries as read_entries
-from rocm_doctor.matrix.types import Cure, Driver, Slot
+from rocm_doctor.matrix.types import Cure, Slot
 from rocm_doctor.model import Diagnosis, Row
 
 _EXCEPTIONS = "lint_exceptions.yaml"
@@ -93,7 +95,7 @@ def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
 
 def _files(root: Path) -> list[Path]:
     top = [root / name for name in ("diagnoses.yaml", "retired.yaml", "sources.yaml", _EXCEPTIONS)]
-    return [*(p for p in top if p.is_file()), *row_files(root), *cure_files(root), *sorted((root / "catalog").glob("*.yaml"))]
+    return [*(p for p in top if p.is_file()), *row_files(root), *cure_files(root), *catalog_files(root)]
 
 
 def _entries(root: Path) -> Iterator[Entry]:
@@ -101,22 +103,13 @@ def _entries(root: Path) -> Iterator[Entry]:
     shorts = read_shorts(root)
     sources: list[tuple[Path, Any]] = [(root / "diagnoses.yaml", Diagnosis), *((path, Row) for path in row_files(root))]
     sources += [(path, Cure) for path in cure_files(root)]
-    sources += [(p, SECTIONS[p.stem]) for p in sorted((root / "catalog").glob("*.yaml")) if p.stem in SECTIONS]
     for path, kind in sources:
         file = path.relative_to(root).as_posix()
-        if kind is Driver:
-            yield from _driver_entries(path, file, shorts)
-        else:
-            for number, value in enumerate(read_entries(path, kind, shorts, file)[0]):
-                yield Entry(value, path, file, (number,))
-
-
-def _driver_entries(path: Path, file: str, shorts: dict[str, str]) -> Iterator[Entry]:
-    lists = {name: [expanded(i, shorts) for i in items] for name, items in read_yaml(path, file).items()}
-    driver = msgspec.convert(lists, Driver)
-    for name in ("modules", "windows"):
-        for number, value in enumerate(getattr(driver, name)):
-            yield Entry(value, path, file, (name, number))
+        yield from (Entry(value, path, file, (number,)) for number, value in enumerate(read_entries(path, kind, shorts, file)[0]))
+    for part in catalog_parts(root):
+        if part.section in SECTIONS:
+            values = part_entries(part, root, shorts, [])
+            yield from (Entry(value, part.path, part.file(root), (*part.at, number)) for number, value in enumerate(values))
 
 
 AnyCheck = Callable[[Any], Complaints]
@@ -199,24 +192,24 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
 def _untyped(root: Path) -> Iterator[Problem]:
     """Lists of the catalog that have no type here carry provenance all the same."""
     shorts = read_shorts(root)
-    for path in sorted((root / "catalog").glob("*.yaml")):
-        items = read_yaml(path) if path.stem not in SECTIONS else None
-        for number, item in enumerate(items if isinstance(items, list) else ()):
-            line = line_of(path, (number,))
+    for part in catalog_parts(root):
+        file, items = part.file(root), part.items if part.section not in SECTIONS and isinstance(part.items, list) else ()
+        for number, item in enumerate(items):
+            line = line_of(part.path, (*part.at, number))
             if not isinstance(item, dict):
-                yield Problem(f"catalog/{path.name}", line, "", "expected an entry", "provenance", str(number))
+                yield Problem(file, line, "", "expected an entry", "provenance", str(number))
                 continue
             for field in ("sources", "grade", "checked"):
                 if not item.get(field):
-                    yield Problem(f"catalog/{path.name}", line, field, "is missing", "provenance", str(item.get("name", number)))
+                    yield Problem(file, line, field, "is missing", "provenance", str(item.get("name", number)))
             for message in lint_citations.unaddressed(expanded(item, shorts).get("sources") or ()):
-                yield Problem(f"catalog/{path.name}", line, "sources", message, "source-form", str(item.get("name", number)))
+                yield Problem(file, line, "sources", message, "source-form", str(item.get("name", number)))
 
 
 def _shorts(root: Path) -> Iterator[Problem]:
     """A short name of sources.yaml that nothing uses."""
     used = lint_text.words("\n".join(p.read_text(encoding="utf-8") for p in _files(root) if p.name != "sources.yaml"))
-    for name in read_shorts(root):
+    for name in read_shorts(root).sources:
         if name not in used:
             yield Problem(
                 "sources.yaml", line_of(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name

@@ -120,14 +120,14 @@ def _peaks(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
         elif isinstance(entry, Rate) and (entry.key != f"{entry.family}-{entry.dtype}" or entry.dtype not in DTYPES):
             yield number, "key", f"`{entry.key}` is not family-type with one of {', '.join(DTYPES)}"
         elif isinstance(entry, FieldFigure) and entry.product not in products:
-            yield number, "product", f"`{entry.product}` is not in catalog/peaks.yaml"
+            yield number, "product", f"`{entry.product}` is not in catalog/speed.yaml"
 
 
 def _peak(entry: Peak, family: dict[str, str], rated: set[str]) -> Iterator[tuple[str, str]]:
     if not entry.gfx.startswith("sm_") and entry.gfx not in family:
         yield "gfx", f"`{entry.gfx}` is not in catalog/gfx.yaml"
     if not entry.peaks and family.get(entry.gfx) not in rated:
-        yield "gfx", f"no rates for {family.get(entry.gfx)} in catalog/rates.yaml, and no stated peaks"
+        yield "gfx", f"no rates for {family.get(entry.gfx)} in catalog/speed.yaml, and no stated peaks"
     if entry.pcie and not _PCIE.fullmatch(entry.pcie):
         yield "pcie", f"`{entry.pcie}` is not like 4.0 x16"
     for figure in (*entry.peaks, *(one.figure for one in entry.stated)):

@@ -27,7 +27,7 @@ def faults(entries: Sequence[Any], known: Collection[str], slots: Collection[str
         yield from ((number, "of", f"`{name}` is neither a diagnosis nor a row") for name in one.of if name not in known)
         for text in (one.do, *(command.text for command in (*one.commands, *one.verify))):
             yield from (
-                (number, "do", f"`{slot}` is not in catalog/slots.yaml") for slot in _SLOT.findall(text) if slot not in slots
+                (number, "do", f"`{slot}` is not in catalog/reports.yaml") for slot in _SLOT.findall(text) if slot not in slots
             )
         for name in one.of:
             other = seen.setdefault((name, str(sorted(one.when.items()))), one.key)
