@@ -116,7 +116,8 @@ def main() -> None:
         old = yaml.safe_load(text).get("wheels", [{"through": ""}])
         if "through" not in old[0]:
             lines = "\n".join(entry(old[0], releases(given.index, old[0]["name"]), given.today))
-            path.write_text(re.sub(r"(?<=^wheels:\n)(?:[-# ].*\n)+", lambda _: lines + "\n", text, flags=re.MULTILINE), "utf-8")
+            before = re.search(r"(?<=^wheels:\n)(?:[-# ].*\n)+", text, re.MULTILINE)
+            path.write_text(text.replace(before[0], lines + "\n") if before else text, "utf-8")
 
 
 if __name__ == "__main__":
