@@ -19,10 +19,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
+from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declared
-from rocm_doctor.reader.known import Known
 from rocm_doctor.reader.server import Reader, Silent, ask
 
 TEXT = """torch 2.9.1+rocm6.4 on an RX 7900 XTX (gfx1100), Ubuntu 24.04

@@ -12,10 +12,10 @@ import msgspec
 from rocm_doctor.cli.check import examined
 from rocm_doctor.cli.common import interpreter, load_matrix, named_gpu, page_options, print_page, system_option, this_system
 from rocm_doctor.commands import remarks
+from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Proposal
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.reader.known import Known
 from rocm_doctor.reports.opinion import LABELS
 
 LONGEST = 20_000
@@ -65,8 +65,7 @@ def _known(gpu: str, python: str, system: System | None, matrix: Matrix) -> Know
 def _judged(line: str, known: Known) -> Proposal:
     """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
     if known.is_command(line):
-        one = known.judge(line)
-        return Proposal(one.proof, one.because, "", one.commands)
+        return known.judge(line)
     strange = known.strange(line)
     if known.destroys(line):
         return Proposal("withheld", "it tells to run what deletes files")

@@ -1,15 +1,18 @@
 """A second opinion by a language model, only when it is asked for: what is sent (`prompt`), the exchange (`server`), and the proof of
-what comes back (`known`, `proof`). Nothing of a report but its `opinion` depends on the answer."""
+what comes back (`proof`). Nothing of a report but its `opinion` depends on the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Opinion, Report
-from rocm_doctor.reader.server import Reader
+from rocm_doctor.model import Artifact, Cause, Opinion, Report
+
+if TYPE_CHECKING:
+    from rocm_doctor.reader.server import Reader
 
 
 def question(report: Report, artifacts: Sequence[Artifact], model: str, matrix: Matrix) -> bytes:
@@ -30,17 +33,17 @@ def with_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, 
     from rocm_doctor.reader.server import Silent, ask
 
     shown, texts = _redacted(report, artifacts)
-    opinion = Opinion(reader.model, reader.host)
+    causes: tuple[Cause, ...] = ()
+    failure = "the model named no cause"
     try:
-        told = read(ask(reader, messages(shown, texts, matrix), FORM))
-        opinion = msgspec.structs.replace(opinion, causes=proven(told, shown, texts, matrix))
+        causes = proven(read(ask(reader, messages(shown, texts, matrix), FORM)), shown, texts, matrix)
     except Silent as exc:
-        opinion = msgspec.structs.replace(opinion, failure=str(exc))
+        failure = str(exc)
     except Unreadable as exc:
-        opinion = msgspec.structs.replace(opinion, failure=f"its answer does not have the asked form ({exc})"[:200])
+        failure = f"its answer does not have the asked form ({exc})"[:200]
     except KeyboardInterrupt:
-        opinion = msgspec.structs.replace(opinion, failure="interrupted")
-    return msgspec.structs.replace(report, opinion=opinion)
+        failure = "interrupted"
+    return msgspec.structs.replace(report, opinion=Opinion(reader.model, reader.host, causes, "" if causes else failure))
 
 
 def _redacted(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:

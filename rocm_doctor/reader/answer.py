@@ -31,7 +31,7 @@ class ToldCause(msgspec.Struct, frozen=True):
 class Told(msgspec.Struct, frozen=True):
     """The whole answer, the likeliest cause first."""
 
-    causes: Annotated[tuple[ToldCause, ...], msgspec.Meta(min_length=1, max_length=3)]
+    causes: Annotated[tuple[ToldCause, ...], msgspec.Meta(max_length=3)]
 
 
 def _form() -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from rocm_doctor.commands import settings
+from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Cause, Command, Finding, Proposal, Reading, Report, Step
 from rocm_doctor.reader.answer import Told, ToldCause, ToldStep
-from rocm_doctor.reader.known import Known
 from rocm_doctor.reader.prompt import is_decided, text_of
 from rocm_doctor.rules.logs import readable_logs
 
@@ -59,7 +61,7 @@ def _proposal(text: str, known: Known, decided: Sequence[Finding]) -> Proposal:
     for name, value in (pair for command in (*one.commands, Command(text)) for pair in settings(command).items()):
         if name in stated and stated[name][0] != value:
             return Proposal("withheld", f"it sets {name} otherwise than evidence says: {stated[name][1]}")
-    return Proposal(one.proof, one.because, "" if one.proof == "withheld" else _flat(text), one.commands)
+    return msgspec.structs.replace(one, said="" if one.proof == "withheld" else _flat(text))
 
 
 def _flat(text: str) -> str:

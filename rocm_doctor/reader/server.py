@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import socket
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -61,8 +66,6 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
 
     A server that refuses what shapes the answer (HTTP 400, 422) is asked once more without it.
     """
-    import time
-
     shaped = body(reader.model, messages, form)
     plain = {name: shaped[name] for name in ("model", "messages")}
     end = time.monotonic() + reader.seconds
@@ -74,21 +77,16 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
         if status != 200:
             raise Silent(f"HTTP {status}: {' '.join(str(said['error']['message']).split())[:120]}")
         message = said["choices"][0]["message"]
-        content = message["content"]
-    except (msgspec.MsgspecError, LookupError, TypeError, UnicodeError, RecursionError):
-        why = "its response is not that of an OpenAI-compatible server"
-        raise Silent(f"HTTP {status}" if status != 200 else why) from None
-    if message.get("refusal") or not isinstance(content, str) or not content:
-        raise Silent("the model refused" if message.get("refusal") else "the model said nothing")
+        content, refusal = message.get("content"), message.get("refusal")
+    except (msgspec.MsgspecError, LookupError, TypeError, AttributeError, UnicodeError, RecursionError):
+        raise Silent(f"HTTP {status}, and not the response of an OpenAI-compatible server") from None
+    if refusal or not isinstance(content, str) or not content:
+        raise Silent("the model refused" if refusal else "the model said nothing")
     return content
 
 
 def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
     """Status and body of one POST. Redirects are not followed: the text goes to the named server or nowhere."""
-    import http.client
-    import threading
-    import time
-
     at = urlsplit(reader.url)
     late, left = f"no answer within {reader.seconds:.0f} s", max(0.1, end - time.monotonic())
     kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
@@ -104,8 +102,11 @@ def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
         connection.request("POST", f"{at.path.rstrip('/')}/chat/completions", msgspec.json.encode(content), headers)
         response = connection.getresponse()
         data = response.read(LONGEST + 1)
-    except (OSError, http.client.HTTPException, ValueError) as exc:
-        raise Silent(late if time.monotonic() >= end else _words(exc)) from exc
+    except ValueError:  # its text would have the key
+        raise Silent("the address or the key has a character that HTTP does not take") from None
+    except (OSError, http.client.HTTPException) as exc:
+        words = (getattr(exc, "strerror", None) or str(exc) or type(exc).__name__).splitlines()[0][:120]
+        raise Silent(late if time.monotonic() >= end else words) from exc
     finally:
         if over:
             over.cancel()
@@ -118,12 +119,5 @@ def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
 
 
 def _cut(sock: Any) -> None:
-    import contextlib
-    import socket
-
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
-
-
-def _words(exc: BaseException) -> str:
-    return (getattr(exc, "strerror", None) or str(exc) or type(exc).__name__).splitlines()[0][:120]

@@ -6,8 +6,8 @@ import itertools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -19,7 +19,7 @@ from rocm_doctor.cures.choose import first_gpu
 from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, TorchBuild
-from rocm_doctor.model import Command, Proof, ReportKind, Snapshot
+from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
 from rocm_doctor.plan.catalog import known
 from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.rules.logs import Logs
@@ -32,31 +32,13 @@ _URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"
 _GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
 _NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
 _ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
-_FLAGS = (
-    "--pre",
-    "-U",
-    "--upgrade",
-    "--no-deps",
-    "--force-reinstall",
-    "--no-cache-dir",
-    "--user",
-    "--no-build-isolation",
-    "--system",
-)
+_FLAGS = "--pre -U --upgrade --no-deps --force-reinstall --no-cache-dir --user --no-build-isolation --system".split()
 _WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
 _HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
 """A redirection that writes nothing."""
 _OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
-
-
-class Judged(NamedTuple):
-    """What became of one command: `commands` to paste (none unless proven or corrected), and why."""
-
-    proof: Proof
-    because: str
-    commands: tuple[Command, ...] = ()
 
 
 class Known:
@@ -101,7 +83,7 @@ class Known:
             return True
         return name == "" or name in self.matrix.programs
 
-    def judge(self, text: str) -> Judged:
+    def judge(self, text: str) -> Proposal:
         """What is known of one command line."""
         text = text.strip().removeprefix("$ ")
         found, (command,) = self._line(text), self.matrix.typed((text,))
@@ -109,47 +91,47 @@ class Known:
         of_system = command.effect in ("system", "login", "reboot")
         stated = _spelled(text) in self.matrix.once(_stated) or (of_system and is_ours(text, self.matrix))
         if stated and found.proof in ("word", "withheld") and command.effect != "destructive" and not settings(command):
-            return Judged("proven", "a command of the matrix", (command,))
-        return found._replace(commands=(command,)) if found.proof == "proven" else found
+            found = Proposal("proven", "a command of the matrix")
+        return msgspec.structs.replace(found, commands=(command,) if found.proof == "proven" else found.commands)
 
-    def _line(self, text: str) -> Judged:
+    def _line(self, text: str) -> Proposal:
         plain = _HARMLESS.sub(" ", text)
         try:
             parts, signs = words(plain), set(shlex.shlex(plain, posix=True, punctuation_chars="<>"))
         except ValueError:
-            return Judged("withheld", "it does not parse")
+            return Proposal("withheld", "it does not parse")
         if _UNSEEN.search(text) or signs & {">", ">|", "<>"}:
-            return Judged("withheld", "it runs or overwrites what cannot be checked")
-        found = [self._part(argv) for argv in parts] or [Judged("withheld", "it is empty")]
-        found += [Judged("word", "it writes into a file")] if ">>" in signs else []
+            return Proposal("withheld", "it runs or overwrites what cannot be checked")
+        found = [self._part(argv) for argv in parts] or [Proposal("withheld", "it is empty")]
+        found += [Proposal("word", "it writes into a file")] if ">>" in signs else []
         worst = _worst(found)
         because = "; ".join(dict.fromkeys(one.because for one in found if one.because and one.proof == worst.proof))
-        return worst._replace(because=because)
+        return msgspec.structs.replace(worst, because=because)
 
-    def _part(self, argv: Sequence[str]) -> Judged:
+    def _part(self, argv: Sequence[str]) -> Proposal:
         """What is known of one simple command."""
         if any(not self._serves(one) for one in _addresses(" ".join(argv))):
-            return Judged("withheld", "it goes to an address that rocm-doctor does not know")
+            return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = program_of(argv)
         program = self.matrix.programs.get(name)
         if name and program is None:
-            return Judged("withheld", f"`{name[:40]}` is not a program that rocm-doctor knows")
+            return Proposal("withheld", f"`{name[:40]}` is not a program that rocm-doctor knows")
         if program and _runs(program, arguments):
-            return Judged("withheld", f"what `{name}` would run cannot be checked")
+            return Proposal("withheld", f"what `{name}` would run cannot be checked")
         assigned = itertools.takewhile(lambda one: one, map(_ASSIGNED.fullmatch, arguments if name == "export" else argv))
         found = [self._setting(one[1], one[2]) for one in assigned if one]
         asked = _of_pip(name, arguments)
         effect = typed(shlex.join([name, *arguments]), self.matrix.programs).effect if program else ""
         if effect == "destructive":
-            found.append(Judged("withheld", f"`{name}` deletes files"))
+            found.append(Proposal("withheld", f"`{name}` deletes files"))
         elif asked is not None:
             found.append(self._install(asked))
         elif effect == "reads":
-            unknown = [Judged("word", f"{one} is not known to exist") for one in self.strange(" ".join(arguments))]
-            found += unknown or [Judged("proven", f"`{name}` is known")]
+            unknown = [Proposal("word", f"{one} is not known to exist") for one in self.strange(" ".join(arguments))]
+            found += unknown or [Proposal("proven", f"`{name}` is known")]
         elif name and not (name == "export" and found):
             of = "environment" if effect == "environment" else "system"
-            found.append(Judged("word", f"it changes the {of}, and the matrix does not state it"))
+            found.append(Proposal("word", f"it changes the {of}, and the matrix does not state it"))
         return _worst(found)
 
     def _override(self, value: str) -> Override | None:
@@ -157,39 +139,43 @@ class Known:
         targets = [self.matrix.gfx[self.gfx]] if self.gfx in self.matrix.gfx else self.matrix.gfx.values()
         return next((one for target in targets for one in target.overrides if one.value == value), None)
 
-    def _setting(self, name: str, value: str) -> Judged:
+    def _setting(self, name: str, value: str) -> Proposal:
         """What is known of a variable and its value."""
         if name == OVERRIDE:
             one = self._override(value)
             if one and one.verdict != "harmful":
-                return Judged("proven", f"{name}={value}: {one.verdict} on {self.gfx or 'some targets'}")
+                return Proposal("proven", f"{name}={value}: {one.verdict} on {self.gfx or 'some targets'}")
             why = f"{name}={value} is {'harmful' if one else 'not known to work'} on {self.gfx or 'any target'}"
             ours = self.values.value("version_override")
-            return Judged("corrected", why, self.matrix.typed((f"export {name}={ours}",))) if ours else Judged("withheld", why)
+            return (
+                Proposal("corrected", why, commands=self.matrix.typed((f"export {name}={ours}",)))
+                if ours
+                else Proposal("withheld", why)
+            )
         reader = self.matrix.env.get(name)
         if reader is None:
-            return Judged("word", f"rocm-doctor does not know the variable {name}")
+            return Proposal("word", f"rocm-doctor does not know the variable {name}")
         if reader.exists == "no":
-            return Judged("word", f"nothing reads {name}")
-        return Judged("proven", f"{name} is read by {reader.reader}")
+            return Proposal("word", f"nothing reads {name}")
+        return Proposal("proven", f"{name} is read by {reader.reader}")
 
-    def _install(self, asked: Sequence[str]) -> Judged:
+    def _install(self, asked: Sequence[str]) -> Proposal:
         """What is known of the arguments of `pip install`."""
         wanted, indexes, other = _requirements(asked)
         if other := [*other, *(one for one in indexes if not self._serves(one))]:
-            return Judged("withheld", f"what `{other[0][:60]}` would install cannot be checked")
+            return Proposal("withheld", f"what `{other[0][:60]}` would install cannot be checked")
         found = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
         for name in wanted.keys() - set(TORCH):
             package, one = self.catalog.packages.get(name), wanted[name]
             if package is None:
-                found.append(Judged("word", f"{name} is not a package of the catalog"))
+                found.append(Proposal("word", f"{name} is not a package of the catalog"))
             elif any(one.specifier.contains(release.version, prereleases=True) for release in package.releases):
-                found.append(Judged("proven", f"{one} is known"))
+                found.append(Proposal("proven", f"{one} is known"))
             else:
-                found.append(Judged("word", f"{one} is not known to exist"))
+                found.append(Proposal("word", f"{one} is not known to exist"))
         return _worst(found)
 
-    def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Judged:
+    def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Proposal:
         """A torch that this index serves and that has code for this GPU; else the one of `plan`."""
         at = {one.key: index for one in self.matrix.torch if (index := self.catalog.index_of(one))}
         served = [
@@ -198,12 +184,12 @@ class Known:
         good = [one for one in served if not self.gfx or covers(one.gfx or at[one.key].devices, self.gfx) is True]
         if good:
             code = f" and has code for {self.gfx}" if self.gfx else ""
-            return Judged("proven", f"torch {good[0].local or good[0].torch} is in this index{code}")
+            return Proposal("proven", f"torch {good[0].local or good[0].torch} is in this index{code}")
         asked = " ".join(map(str, wanted.values()))
         why = f"{asked} of this index has no code for {self.gfx}" if served else f"{asked} is not known to exist in this index"
         why = why if indexes else "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
         ours = install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,)
-        return Judged("corrected", why, self.matrix.typed(ours))
+        return Proposal("corrected", why, commands=self.matrix.typed(ours))
 
     def _exists(self, releases: frozenset[str], version: str) -> bool:
         return version in self.said or any(one == version or one.startswith((version + ".", version + "+")) for one in releases)
@@ -242,8 +228,8 @@ def _fits(build: TorchBuild, wanted: Mapping[str, Requirement]) -> bool:
     )
 
 
-def _worst(found: Sequence[Judged]) -> Judged:
-    return max(found, key=lambda one: PROOFS.index(one.proof), default=Judged("proven", ""))
+def _worst(found: Sequence[Proposal]) -> Proposal:
+    return max(found, key=lambda one: PROOFS.index(one.proof), default=Proposal("proven", ""))
 
 
 def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[str], list[str]]:
