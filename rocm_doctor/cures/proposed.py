@@ -32,7 +32,7 @@ _URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"
 _GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
 _NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
 _ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
-_FLAGS = "--pre -U --upgrade --no-deps --force-reinstall --no-cache-dir --user --no-build-isolation --system".split()
+_FLAGS = ("--pre", "-U", "--upgrade", "--no-deps", "--force-reinstall", "--no-cache-dir", "--user", "--no-build-isolation")
 _WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")

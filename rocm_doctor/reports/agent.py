@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.places import answer, because, line_of, name_of, where
 
@@ -37,6 +36,8 @@ def _lines(report: Report) -> Iterator[str]:
     for one in told.possible:
         yield f"also possible {name_of(one)}: {one.title}, {because(one)}"
     if report.opinion:
+        from rocm_doctor.reports import opinion as opinions
+
         yield f"opinion: {opinions.heading(report.opinion)}"
         for line in opinions.lines(report.opinion):
             yield f"  {line.label}: {line.words}"

@@ -15,7 +15,6 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, shown
 from rocm_doctor.reports.neutral import cleaned
@@ -118,6 +117,8 @@ def _body(report: Report, folded: bool = False) -> Iterator[str]:
             yield from _finding(finding, followers(report, finding))
         yield "</section>"
     if report.opinion:
+        from rocm_doctor.reports import opinion as opinions
+
         yield f"<section><h2>{escape(opinions.heading(report.opinion))}</h2>"
         for line in opinions.lines(report.opinion):
             yield f'<p><span class="dim">{line.label}</span> {prose(line.words)}</p>'

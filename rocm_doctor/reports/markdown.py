@@ -8,7 +8,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.markup import block, code, escaped, folded, prose, reading
 from rocm_doctor.reports.packed import packed
@@ -55,10 +54,12 @@ def _lines(report: Report) -> Iterator[str]:
 def opinion(report: Report) -> Iterator[str]:
     """What a language model said, where one was asked."""
     if report.opinion:
+        from rocm_doctor.reports import opinion as opinions
+
         yield f"\n### {escaped(opinions.heading(report.opinion))}"
-    for line in opinions.lines(report.opinion) if report.opinion else ():
-        yield f"\n*{line.label}*: {prose(line.words)}"
-        yield from block(line.commands)
+        for line in opinions.lines(report.opinion):
+            yield f"\n*{line.label}*: {prose(line.words)}"
+            yield from block(line.commands)
 
 
 def _machine(report: Report) -> Iterator[str]:

@@ -10,7 +10,6 @@ import click
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import GUESS, NO_FAULT, STATED, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports import opinion as opinions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
 from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
 
@@ -87,6 +86,8 @@ def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str
 def _opinion(report: Report, look: RenderOptions) -> Iterator[str]:
     """What a language model said, where one was asked."""
     if report.opinion:
+        from rocm_doctor.reports import opinion as opinions
+
         yield ""
         yield from _wrap(opinions.heading(report.opinion), look, "", "  ", "cyan")
         for line in opinions.lines(report.opinion):
