@@ -187,8 +187,8 @@ _MEMORY_BEFORE = regex(
     re.I,
 )
 _BUILD_BEFORE = regex(r"\d+\.\d+[\w.]*[+.~/-]\w*$|\($|/pip-[a-z-]+-$")
-_DIGEST, _ADDRESS = 20, 16
-"""Digits of a commit or a digest, more than; of an address in memory, at most."""
+_ADDRESS = 16
+"""Digits of an address in memory, at most."""
 
 
 def _is_hash(here: Context) -> bool:

@@ -44,8 +44,7 @@ class Pattern(NamedTuple):
 class Rule(NamedTuple):
     """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried wherever a lower-case hint stands.
 
-    Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "above" the
-    line before it, "word" wants the whole run of letters around it.
+    Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "word" wants the whole run of letters around it.
     """
 
     hints: tuple[str, ...]
@@ -144,12 +143,7 @@ def end_of_line(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _above(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
-    begin = text.rfind("\n", max(0, at - _LINE), at) + 1
-    return (pattern.match(text, begin, at) if begin or at <= _LINE else None), at
-
-
-TRIED = {"line": _in_line, "word": _around, "above": _above}
+TRIED = {"line": _in_line, "word": _around}
 
 
 def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
