@@ -77,9 +77,11 @@ def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterato
 
 
 _PUBLIC = regex(
-    r"https://(?:github|gitlab|codeberg|huggingface|hf|modelscope)\.(?:com|org|co|cn)/(?:datasets/|spaces/|models/)?[\w.<>-]{1,60}/(?P<repository>[\w.-]{2,100})"
-    r"|(?<=[\w.>])/(?P<image>[\w.-]{2,100}):(?:latest|main|nightly|stable|v\d[\w.-]*|\d+\.\d[\w.-]*|rocm[\w.-]*)(?![\w/])|(?<![\w.])(?P<model>[\w.+-]{2,150})\.(?:gguf|safetensors|onnx|ckpt|pth?)(?!\w)"
+    r"/(?:(?<=https:.)/(?:github|gitlab|codeberg|huggingface|hf|modelscope)\.(?:com|org|co|cn)/(?:datasets/|spaces/|models/)?[\w.<>-]{1,60}/(?P<repository>[\w.-]{2,100})"
+    r"|(?<=[\w.>]/)(?P<image>[\w.-]{2,100}):(?:latest|main|nightly|stable|v\d[\w.-]*|\d+\.\d[\w.-]*|rocm[\w.-]*)(?![\w/]))"
 )
+_MODEL = regex(r"\.(?:gguf|safetensors|onnx|ckpt|pth?)(?!\w)")
+_MODEL_NAME = regex(r"[\w.+-]{2,150}\Z")
 _PART = regex(r"[-_.]")
 _LONGEST_NAME = 150
 
@@ -87,12 +89,14 @@ _LONGEST_NAME = 150
 def public_names(text: str) -> frozenset[str]:
     """What the repositories, images and model files that a text names are called, in lower case: whole, and beginnings and ends of two words
     and more. They are what a helper looks for, and no persons; who owns a repository may be one."""
-    found = set()
-    for match in _PUBLIC.finditer(text):
-        name = (match["repository"] or match["image"] or match["model"]).casefold().removesuffix(".git").rstrip(".")
-        found |= {name, match[0].casefold()}
+    found: set[str] = set()
+    names = [(match["repository"] or match["image"]).removesuffix(".git").rstrip(".") for match in _PUBLIC.finditer(text)]
+    for end in _MODEL.finditer(text):
+        if name := _MODEL_NAME.search(text[max(0, end.start() - 150) : end.start()]):
+            names += [name[0], name[0] + end[0]]
+    for name in map(str.casefold, names):
         joints = [joint.start() for joint in _PART.finditer(name)][:40]
-        found |= {name[:at] for at in joints[1:]} | {name[at + 1 :] for at in joints[:-1]}
+        found |= {name, *(name[:at] for at in joints[1:]), *(name[at + 1 :] for at in joints[:-1])}
     return frozenset(found)
 
 

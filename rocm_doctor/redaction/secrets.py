@@ -201,7 +201,7 @@ def private_keys(text: str) -> Iterator[Found]:
         begin = following
 
 
-_DRAWN = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}\d)(?=[A-Z0-9]{0,40}[a-z])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{10,}")
+_DRAWN = regex(r"[A-Za-z0-9]{10,}")
 _GROUPS = regex(r"(?<![\w-])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,6}(?![\w-])")
 _TURNS = regex(r"[a-z]+|[A-Z]+|\d+")
 _MOST_IN_TURN = 2.2
@@ -211,6 +211,8 @@ _MOST_IN_TURN = 2.2
 def drawn(text: str) -> Spans:
     """Words of capitals, small letters and digits by turns, as only a program writes them; keys of licences in groups of four or five."""
     for word in _DRAWN.finditer(text):
+        if word[0].isalpha() or word[0].islower() or word[0].isupper() or word[0].isdigit():
+            continue
         value, before = word[0], text[max(0, word.start() - 300) : word.start()]
         if "_Z" in before and "_Z" in before[before.rfind(" ") + 1 :]:  # a function of C++, as its object file calls it
             continue
