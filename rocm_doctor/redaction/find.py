@@ -92,8 +92,8 @@ def public_names(text: str) -> frozenset[str]:
     found: set[str] = set()
     names = [(match["repository"] or match["image"]).removesuffix(".git").rstrip(".") for match in _PUBLIC.finditer(text)]
     for end in _MODEL.finditer(text):
-        if name := _MODEL_NAME.search(text[max(0, end.start() - 150) : end.start()]):
-            names += [name[0], name[0] + end[0]]
+        if model := _MODEL_NAME.search(text[max(0, end.start() - 150) : end.start()]):
+            names += [model[0], model[0] + end[0]]
     for name in map(str.casefold, names):
         joints = [joint.start() for joint in _PART.finditer(name)][:40]
         found |= {name, *(name[:at] for at in joints[1:]), *(name[at + 1 :] for at in joints[:-1])}
