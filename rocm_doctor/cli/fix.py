@@ -31,7 +31,9 @@ from rocm_doctor.sources.live.python import own_is_active
 @plan_options
 @click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
 @click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
-@click.option("--in-place", is_flag=True, help="Then let the new environment take the old one's name (Linux); the old one is kept.")
+@click.option(
+    "--in-place", is_flag=True, help="Then let the new environment take the old one's name (Linux); the old one is kept."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected, where nothing is to be built.")
 def command(go: bool, dry_run: bool, in_place: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
