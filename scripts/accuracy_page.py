@@ -90,10 +90,11 @@ def cures() -> str:
     for name, one in sets:
         for part, groups in one["cures"].items():
             lines.append(_cells(name, f"the {part} answer" if part == "first" else "the whole output", groups.get("all", {})))
-    newest = sets[-1][1]["cures"]["first"]
-    lines += ["", "By diagnosis, first answers of the newest set:", "", "| diagnosis | | n | right | partly | no | harmful |",
-              "|---|---|--:|--:|--:|--:|--:|"]  # fmt: skip
-    lines += [_cells(name, "", counts) for name, counts in newest.items() if name != "all"]
+    newest = {name: counts for name, counts in sets[-1][1]["cures"]["first"].items() if name != "all"}
+    if newest:
+        lines += ["", "By diagnosis, first answers of the newest set:", "", "| diagnosis | | n | right | partly | no | harmful |",
+                  "|---|---|--:|--:|--:|--:|--:|"]  # fmt: skip
+        lines += [_cells(name, "", counts) for name, counts in newest.items()]
     return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in sets)])
 
 
