@@ -117,7 +117,7 @@ def _is_after_escape(text: str, start: int, run: str) -> bool:
 
 _HYPHENED = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}(?:-[A-Za-z0-9]{1,60})+(?![\w-])")
 _MACHINES = wordset(
-    "backup blade box cluster cn db gateway gw kube laptop login nas node pc pod prod rack rig runner srv staging station vm worker workstation ws"
+    "backup blade box cluster cn db gateway gw kube laptop login nas node pc pod prod rack rig runner spine srv staging station store tor vm worker workstation ws"
 )
 _NO_MACHINES = wordset(
     "cross-node find-db in-box in-node k8s-device-plugin kube-system miopen-db miopen-find-db mini-pc multi-node node-feature-discovery node-hours node-labeller node-local"
@@ -140,7 +140,7 @@ def _names_one(compound: str) -> bool:
     low = compound.casefold()
     if _CASE.fullmatch(compound) or _PADDED.fullmatch(compound):
         return True
-    parts = low.rstrip("0123456789").rstrip("-").split("-")
+    parts = [part.rstrip("0123456789") or part for part in low.rstrip("0123456789").rstrip("-").split("-")]
     return (
         len(parts) > 1
         and not _MACHINES.isdisjoint(parts)
