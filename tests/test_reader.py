@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
 from rocm_doctor.cures.proposed import Known
+from rocm_doctor.integrations.agents.command import answer
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declared
@@ -52,11 +53,11 @@ class Server:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.seen.append((body, self.headers.get("Authorization", "")))
                 outer.before(self)
-                answer = {"choices": [{"message": {"role": "assistant", "content": outer.content}}]}
+                told = {"choices": [{"message": {"role": "assistant", "content": outer.content}}]}
                 self.send_response(outer.status if len(outer.seen) == 1 or outer.status not in (400, 422) else 200)
                 self.send_header("Location", "http://127.0.0.1:9/elsewhere")
                 self.end_headers()
-                self.wfile.write(outer.raw or json.dumps(answer).encode())
+                self.wfile.write(outer.raw or json.dumps(told).encode())
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -358,6 +359,14 @@ def test_a_repository_names_a_reader_that_is_asked_when_it_is_wanted(
     result = CliRunner().invoke(cli, ["check", "-", "--reader", "declared"], input=TEXT, env=env)
     assert "Second opinion of tiny" in result.output
     assert server.seen[0][1] == ""
+
+
+def test_a_tool_of_an_agent_asks_no_reader(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.md").write_text(TEXT)
+    monkeypatch.setenv("ROCM_DOCTOR_READER", server.url)
+    monkeypatch.setenv("ROCM_DOCTOR_READER_MODEL", "tiny")
+    assert "arch.not-in-build" in answer(("check", "log.md"), tmp_path)
+    assert server.seen == []
 
 
 def test_triage_says_whom_it_asked_and_shows_what_was_checked_alone(server: Server) -> None:

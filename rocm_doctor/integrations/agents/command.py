@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,9 @@ class Failed(Exception):
 
 def answer(arguments: Sequence[str], cwd: Path) -> str:
     """What the command prints. Exit codes 1 (findings) and 3 (undetermined) are answers. Raises Failed."""
-    done = run([sys.executable, "-c", _START, *arguments], limit=LIMIT, cap=8 * MIB, cwd=str(cwd))
+    # The agent is a reader itself: no other one is asked.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ROCM_DOCTOR_READER")}
+    done = run([sys.executable, "-c", _START, *arguments], limit=LIMIT, cap=8 * MIB, cwd=str(cwd), env=env)
     if done.state == "capped":
         return done.stdout
     if done.state != "finished":
