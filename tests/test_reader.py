@@ -215,13 +215,13 @@ def test_a_command_that_destroys_or_hides_what_it_runs_is_withheld(command: str)
 
 def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not() -> None:
     matrix = load()
-    known = Known(declared("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7 on a gfx1100")
-    told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7 or ROCm 6.4; see https://evil.example/x."
+    known = Known(declared("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
+    told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x."
     marked = known.marked(told)
     assert marked.count("[not known to exist]") == 3
     assert "evil" not in marked
     assert "ROCm 9.4 [not" in marked
-    assert "ROCm 3.7 or" in marked
+    assert "ROCm 3.7.x or" in marked
     assert "ROCm 6.4;" in marked
 
 

@@ -59,7 +59,9 @@ class Known:
     def strange(self, text: str) -> list[str]:
         """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
         releases, named = self.matrix.once(_releases), self.matrix.once(_mention)
-        found = [m[0] for m in named.finditer(text) if not self._exists(releases[m[1].casefold()], m[2].rstrip("."))]
+        found = [
+            m[0] for m in named.finditer(text) if not self._exists(releases[m[1].casefold()], m[2].rstrip(".").removesuffix(".x"))
+        ]
         found += [one for one in _GFX.findall(text) if not self._is_target(one.lower())]
         found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self._override(m[1]) is None]
         return [*found, *(one for one in _addresses(text) if not self._serves(one))]
@@ -192,7 +194,7 @@ class Known:
         return Proposal("corrected", why, commands=self.matrix.typed(ours))
 
     def _exists(self, releases: frozenset[str], version: str) -> bool:
-        return version in self.said or any(one == version or one.startswith((version + ".", version + "+")) for one in releases)
+        return any(one == version or one.startswith((version + ".", version + "+")) for one in (*self.said, *releases))
 
     def _is_target(self, name: str) -> bool:
         return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
