@@ -30,10 +30,6 @@ HYPOTHESIS = 0.04
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 AGAINST_NONE = 0.05
 """How probable a hypothesis has to be, as a share of the probability that nothing is wrong with the GPU stack."""
-LEADS = 0.1
-LEADS_AGAINST_NONE = 0.2
-"""Probability, and its share of that of `none`, from which on a hypothesis leads: who asks has trouble, so `none` weighs less than its
-share of threads. Of those that lead by this 65 % are right where the thread is a fault."""
 CLEAR = 0.9
 """Probability of the first diagnosis from which on it has no alternatives."""
 TIMES = 10
@@ -79,7 +75,7 @@ class Differential(msgspec.Struct, frozen=True):
 
         Consequences stay behind their causes, notes behind both. `machine`: the facts were read on the machine itself and decide;
         the order stays, and hypotheses are added only where nothing else was found. A hypothesis is an alternative unless it comes
-        first and is likely enough (LEADS). `lead`: it leads all the same, since there is an answer to the symptom.
+        first and is at least as likely as `none`. `lead`: it leads all the same, since there is an answer to the symptom.
         """
         serious = {f.id for f in findings if f.severity != "note"}
         if machine and serious:
@@ -91,11 +87,7 @@ class Differential(msgspec.Struct, frozen=True):
         found.sort(key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
         none = self.shares.get(model.NONE, 0.0)
         return [
-            msgspec.structs.replace(
-                f, alternative=n > 0 or not (lead or self.shares[f.id] >= max(LEADS, LEADS_AGAINST_NONE * none))
-            )
-            if f.origin == GUESS
-            else f
+            msgspec.structs.replace(f, alternative=n > 0 or (not lead and self.shares[f.id] < none)) if f.origin == GUESS else f
             for n, f in enumerate(found)
         ]
 
