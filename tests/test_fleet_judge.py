@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import os
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable
 from fractions import Fraction
 from math import comb
@@ -23,8 +25,7 @@ from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.fleet import command
-from rocm_doctor.fleet.association import associated, fisher
-from rocm_doctor.fleet.deviations import Deviation
+from rocm_doctor.fleet.deviations import Deviation, associated, fisher
 from rocm_doctor.fleet.nodeset import expand, fold, valid
 from rocm_doctor.fleet.pieces import Joiner, pieces
 
@@ -199,6 +200,23 @@ def test_lists_of_nodes(tmp_path: Path) -> None:
     assert judge(tmp_path, lines, "--format", "pass").stdout == "n0\n"
     failed = judge(tmp_path, lines, "--format", "fail").stdout
     assert failed == "n1\tproblems\tMES firmware hangs under load\nn2\tsilent\tno answer\n"
+
+
+def test_the_documented_lines_drain_sick_and_silent_nodes_and_no_others(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs/fleet.md").read_text()
+    documented = "\n".join(line for line in page.splitlines() if line.startswith(("bad=", "[ -z", "scontrol update NodeName=\"$bad")))
+    (tmp_path / "scontrol").write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/drained\n')
+    (tmp_path / "rocm-doctor").write_text(f'#!/bin/sh\nexec {sys.executable} -m rocm_doctor "$@"\n')
+    for name in ("scontrol", "rocm-doctor"):
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parents[1])}
+    sound = [report(n) for n in range(3)]
+    sick = report(3, verdict="problems", findings=[bench_fleet._FINDING])
+    drained = tmp_path / "drained"
+    for lines, expected in ((sound, ""), ([*sound, sick, {"host": "n9", "error": "no answer"}], "NodeName=n[3,9]\n")):
+        (tmp_path / "nodes.jsonl").write_bytes(b"".join(map(_line, lines)))
+        subprocess.run(["sh", "-ec", documented], cwd=tmp_path, env=env, timeout=60, check=True)
+        assert (drained.read_text() if drained.exists() else "") == expected
 
 
 def test_variables_of_a_launcher_are_no_deviation(tmp_path: Path) -> None:

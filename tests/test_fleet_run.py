@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from fleet_nodes import nodes
 
-from rocm_doctor.fleet.engines import EngineError, Request, plan
+from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, plan
 from rocm_doctor.fleet.engines.k8s import manifest
 from rocm_doctor.fleet.node import COMMANDS, first_lines
+from rocm_doctor.fleet.run import run as answers
 
 PACKAGE = Path(__file__).parents[1]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="sysfs, shell scripts")
@@ -300,3 +301,12 @@ def test_a_report_that_was_cut_is_asked_for_again(root: Path, faults: dict[str, 
 )  # fmt: skip
 def test_a_reason_is_the_first_thing_that_was_said(said: str, why: str) -> None:
     assert first_lines(said) == why
+
+
+def test_a_launcher_names_many_nodes_at_once() -> None:
+    """clush says of all nodes that ran out of time that they did, in one line."""
+    said = "echo 'clush: n[1-2]: command timeout' >&2; echo 'n3: ssh: no route: to host' >&2; exit 255"
+    launch = Launch(["sh", "-c", said], ["n1", "n2", "n3"], labelled=True)
+    assert {one.host: one.why for one in answers(Plan([launch]), 5, 1)} == {
+        "n1": "command timeout", "n2": "command timeout", "n3": "ssh: no route: to host",
+    }  # fmt: skip

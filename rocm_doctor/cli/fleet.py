@@ -91,7 +91,7 @@ def judge(
 
 
 def _documents(paths: tuple[Path, ...]) -> Any:
-    from rocm_doctor.fleet.documents import documents
+    from rocm_doctor.fleet.reports import documents
 
     return documents(paths, sys.stdin.buffer)
 

@@ -1,14 +1,16 @@
-"""Which nodes differ from the majority (or from a golden report), fact by fact."""
+"""Which nodes differ from the majority, from a golden report or from an earlier snapshot, and which values go with the sick ones."""
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from rocm_doctor.fleet.table import FAMILIES, NOT_PROBED, Table
+from rocm_doctor.fleet.types import Association, Changed
 from rocm_doctor.model import Fact
 from rocm_doctor.reports.machine import shown
 
@@ -16,6 +18,8 @@ BY_SLOT = frozenset({"gpu.pci_bdf", "gpu.node", "gpu.render_node", "gpu.numa_nod
 """Facts that differ between the GPUs of a sound node: the node's list is compared as a whole."""
 CLOSE = 0.01
 """Sizes in bytes that differ by less are the same: the kernel keeps a varying part for itself."""
+LEVEL = 0.01
+"""Corrected p from which on an association is reported."""
 FEW = 5
 """Nodes from which on a fact that is different almost everywhere is taken for a name or an address."""
 
@@ -169,9 +173,69 @@ def words(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else shown(Fact(value))
 
 
-def together(deviations: Iterable[Deviation]) -> list[tuple[frozenset[int], list[Deviation]]]:
-    """Deviations of exactly the same nodes as one group, the rarest first: most often they have one cause."""
-    groups: dict[frozenset[int], list[Deviation]] = {}
-    for one in deviations:
-        groups.setdefault(one.nodes, []).append(one)
-    return sorted(groups.items(), key=lambda item: len(item[0]))
+def changes(before: Table, now: Table) -> list[Changed]:
+    """Every change on nodes that both have, those of fewest nodes first."""
+    numbers = {node.host: number for number, node in enumerate(now.nodes)}
+    common = {number: numbers[node.host] for number, node in enumerate(before.nodes) if node.host in numbers}
+    found = [one for fact in sorted({*before.columns, *now.columns}) for one in _changed(fact, before, now, common)]
+    return sorted(found, key=lambda one: (one.count, one.fact))
+
+
+def _changed(fact: str, before: Table, now: Table, numbers: dict[int, int]) -> Iterator[Changed]:
+    old = {numbers[node]: values for node, values in _values(before, fact).items() if node in numbers}
+    groups: dict[tuple[str, str], set[int]] = {}
+    for node, values in _values(now, fact).items():
+        was = old.get(node, values)
+        if was is not values and (len(was) != len(values) or not all(same(fact, *pair) for pair in zip(was, values))):
+            groups.setdefault((_said(was), _said(values)), set()).add(node)
+    return (Changed(fact, was_, said, len(nodes), now.names(nodes)) for (was_, said), nodes in groups.items())
+
+
+def _values(table: Table, fact: str) -> dict[int, tuple[Any, ...]]:
+    """The value of each node, or those of its GPUs in order."""
+    held: dict[int, dict[int, Any]] = {}
+    for value, holders in held_values(table, fact, table.compared()).items():
+        for node, gpu in holders.places():
+            held.setdefault(node, {})[gpu] = value
+    return {node: tuple(gpus[gpu] for gpu in sorted(gpus)) for node, gpus in held.items()}
+
+
+def _said(values: tuple[Any, ...]) -> str:
+    return ", ".join(dict.fromkeys(map(words, values)))
+
+
+def associated(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int) -> list[Association]:
+    """The values that go with sick nodes, the most certain first. Each deviation is one try."""
+    if not sick or len(sick) >= nodes:
+        return []
+    tried = [(fisher(len(one.nodes & sick), len(one.nodes), len(sick), nodes), one) for one in deviations]
+    ranked = sorted(tried, key=lambda item: (item[0], item[1].fact, item[1].value))
+    found: list[Association] = []
+    corrected = 0.0
+    for rank, (p, one) in enumerate(ranked):
+        corrected = max(corrected, min(1.0, p * (len(ranked) - rank)))
+        if corrected > LEVEL:
+            break
+        with_ = one.nodes
+        found.append(Association(one.fact, one.value, len(with_ & sick), len(with_), len(sick), nodes, corrected))
+    return found
+
+
+def fisher(both: int, first: int, second: int, total: int) -> float:
+    """Probability of at least `both` in common between sets of `first` and `second` members out of `total`, by chance."""
+
+    def log_choose(n: int, k: int) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    most = min(first, second)
+    least = max(0, first + second - total)
+    if both <= least:
+        return 1.0
+    term = math.exp(log_choose(second, both) + log_choose(total - second, first - both) - log_choose(total, first))
+    tail = 0.0
+    for k in range(both, most + 1):
+        tail += term
+        if term < tail * 1e-17:
+            break
+        term *= (second - k) * (first - k) / ((k + 1) * (total - second - first + k + 1))
+    return min(1.0, tail)

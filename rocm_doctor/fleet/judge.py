@@ -6,15 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.association import associated
-from rocm_doctor.fleet.deviations import Deviation, compare
-from rocm_doctor.fleet.documents import Read, Refused
-from rocm_doctor.fleet.drift import changes
-from rocm_doctor.fleet.lean import lines
-from rocm_doctor.fleet.policy import Policy, broken
-from rocm_doctor.fleet.stragglers import Straggler, stragglers
+from rocm_doctor.fleet.deviations import Deviation, associated, changes, compare
+from rocm_doctor.fleet.policy import Policy, unmet_demands
+from rocm_doctor.fleet.reports import Read, Refused, lines
+from rocm_doctor.fleet.stragglers import stragglers
 from rocm_doctor.fleet.table import Node, Table
-from rocm_doctor.fleet.types import Changed, Deviant, Folded, Gpus, Group, Judgement, Slow, Unmet
+from rocm_doctor.fleet.types import Deviant, Folded, Gpus, Group, Judgement, Slow
 
 SEVERITIES = ("error", "warning", "note")
 DRIFT = 5.0
@@ -55,39 +52,35 @@ def judged(
 ) -> Judged:
     """The judgement on what is in the table."""
     silent = _silent(table, refused, policy)
-    unmet = broken(policy, table)
-    slow = stragglers(table.figures.values(), policy.straggler_z, policy.straggler_worse)
+    unmet = unmet_demands(policy, table)
+    slow = stragglers(table, policy.straggler_z, policy.straggler_worse)
     compared = compare(table, golden)
     compared.deviations.extend(_clocks(table))
-    sick = {n for n, node in enumerate(table.nodes) if "problems" in node.verdicts}
-    sick |= {one.node for one in slow} | {n for one in unmet for n in one.nodes}
+    missed: dict[str, list[str]] = {}
+    for demand in unmet:
+        for host in nodeset.expand(demand.nodes):
+            missed.setdefault(host, []).append(f"{demand.demand}: found {demand.found}")
+    bad = {*missed, *(one.node for one in slow)}
+    sick = frozenset(n for n, node in enumerate(table.nodes) if "problems" in node.verdicts or node.host in bad)
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
-    severities |= {"error"} if unmet else set()
-    severities |= {"warning"} if slow else set()
-    severities |= {"note"} if compared.deviations else set()
-
-    def names(numbers: Iterable[int]) -> str:
-        return nodeset.fold(table.nodes[number].host for number in numbers)
-
+    severities |= {name for name, found in (("error", unmet), ("warning", slow), ("note", compared.deviations)) if found}
     summary = Judgement(
         nodes=len(table.nodes),
         silent=_groups(silent),
         verdicts=_verdicts(table),
-        unmet=tuple(Unmet(one.demand, one.found, len(one.nodes), names(one.nodes)) for one in unmet),
-        stragglers=tuple(Slow(table.nodes[s.node].host, s.gpu, s.figure, s.unit, s.value, s.median, s.z) for s in slow),
+        unmet=tuple(unmet),
+        stragglers=tuple(slow),
         deviations=tuple(
-            Deviant(d.fact, d.value, d.majority, len(d.nodes), names(d.nodes), _gpus(d, table)) for d in compared.deviations
+            Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in compared.deviations
         ),
-        associations=tuple(associated(compared.deviations, frozenset(sick), len(table.nodes))),
-        changes=tuple(Changed(c.fact, c.before, c.now, len(c.nodes), names(c.nodes)) for c in changes(before, table))
-        if before
-        else (),
+        associations=tuple(associated(compared.deviations, sick, len(table.nodes))),
+        changes=tuple(changes(before, table)) if before else (),
         twice=_groups(table.twice),
         refused=tuple((one.where, one.why) for one in refused if not one.host),
         own=tuple(compared.own),
         incomplete=table.full,
     )
-    return Judged(summary, _rows(table, silent, slow, summary.unmet), frozenset(severities))
+    return Judged(summary, _rows(table, silent, slow, missed), frozenset(severities))
 
 
 def exit_code(judged: Judged, fail_on: str, strict: bool) -> int:
@@ -155,20 +148,16 @@ def _gpus(one: Deviation, table: Table) -> tuple[Gpus, ...]:
     return tuple(Gpus(index, nodeset.fold(hosts)) for index, hosts in sorted(groups.items()))
 
 
-def _rows(table: Table, silent: dict[str, str], slow: Iterable[Straggler], unmet: Iterable[Unmet]) -> list[Row]:
-    late: dict[int, list[str]] = {}
+def _rows(table: Table, silent: dict[str, str], slow: Iterable[Slow], missed: dict[str, list[str]]) -> list[Row]:
+    late: dict[str, list[str]] = {}
     for one in slow:
         where = "" if one.gpu is None else f" of GPU {one.gpu}"
         late.setdefault(one.node, []).append(f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}")
-    missed: dict[str, list[str]] = {}
-    for demand in unmet:
-        for host in nodeset.expand(demand.nodes):
-            missed.setdefault(host, []).append(f"{demand.demand}: found {demand.found}")
     rows = [Row(host, "silent", (why,)) for host, why in silent.items()]
-    for number, node in enumerate(table.nodes):
+    for node in table.nodes:
         titles = [table.titles[cause] for cause in sorted(node.causes) if cause[2] != "note"]
         demands = missed.get(node.host, [])
         state = "problems" if demands else _verdict(node) or "measured"
-        state = "slow" if number in late and state != "problems" else state
-        rows.append(Row(node.host, state, (*titles, *demands, *late.get(number, ()))))
+        state = "slow" if node.host in late and state != "problems" else state
+        rows.append(Row(node.host, state, (*titles, *demands, *late.get(node.host, ()))))
     return sorted(rows)

@@ -15,6 +15,7 @@ from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import held_values, words
 from rocm_doctor.fleet.stragglers import WORSE, Z
 from rocm_doctor.fleet.table import Table
+from rocm_doctor.fleet.types import Unmet
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
@@ -36,14 +37,6 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     """Robust standard deviations from which on a GPU is a straggler."""
     straggler_worse: float = WORSE
     """Part of the median by which it must be slower as well."""
-
-
-class Broken(msgspec.Struct, frozen=True):
-    """A demand that nodes do not meet."""
-
-    demand: str
-    found: str
-    nodes: frozenset[int]
 
 
 def read(path: Path) -> Policy:
@@ -72,12 +65,12 @@ def checked(policy: Policy) -> Policy:
     return policy
 
 
-def broken(policy: Policy, table: Table) -> list[Broken]:
+def unmet_demands(policy: Policy, table: Table) -> list[Unmet]:
     """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
     return [*_expected(policy.expect, table), *(one for item in policy.require.items() for one in _required(*item, table))]
 
 
-def _expected(expect: str, table: Table) -> Iterator[Broken]:
+def _expected(expect: str, table: Table) -> Iterator[Unmet]:
     if not (wanted := _EXPECTED.fullmatch(expect)):
         return
     groups: dict[str, set[int]] = {}
@@ -87,12 +80,13 @@ def _expected(expect: str, table: Table) -> Iterator[Broken]:
             said = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(Counter(gpus).items())) or "no GPU"
             groups.setdefault(said, set()).add(number)
     for said, numbers in sorted(groups.items()):
-        yield Broken(f"{wanted[1]} × {wanted[2] or 'GPU'}", said, frozenset(numbers))
+        yield Unmet(f"{wanted[1]} × {wanted[2] or 'GPU'}", said, len(numbers), table.names(numbers))
 
 
-def _required(name: str, condition: str, table: Table) -> Iterator[Broken]:
+def _required(name: str, condition: str, table: Table) -> Iterator[Unmet]:
     kind = coord(name)
     assert kind
     for value, holders in held_values(table, name, table.compared()).items():
         if holds(kind.kind, condition, Fact(value)) is not True:
-            yield Broken(f"{name}: {condition}", words(value), frozenset(number for number, _ in holders.places()))
+            numbers = {number for number, _ in holders.places()}
+            yield Unmet(f"{name}: {condition}", words(value), len(numbers), table.names(numbers))

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.fleet.engines import Launch, Plan
 from rocm_doctor.fleet.node import first_lines, named, silent
+from rocm_doctor.fleet.nodeset import expand
 from rocm_doctor.fleet.pieces import Joiner
 from rocm_doctor.workers import process
 
@@ -19,6 +21,8 @@ GRACE = 15.0
 """Seconds beyond the time limit of a node for the engine itself."""
 LONGEST = 2000
 """Characters of what a node says in place of a report that are kept."""
+
+_LABEL = regex(r"[\w.,\[\]-]+")
 
 
 class Answer(NamedTuple):
@@ -79,14 +83,21 @@ class Running:
             yield host, f"only {halves[host]} came" if cut else self._why(first_lines(own) or first_lines(said), done), cut
 
     def _errors(self, text: str) -> dict[str, str]:
-        """What was said on standard error of each node, `NODE: text` or `PROGRAM: NODE: text`, and of none under an empty name."""
+        """What was said on standard error of each node, `NODES: text` or `PROGRAM: NODES: text`, and of none under an empty name."""
         if not self.launch.labelled:
             return {self.launch.nodes[0] if len(self.launch.nodes) == 1 else "": text}
         found: dict[str, str] = {}
         for line in text.splitlines():
-            host = next((one for one in line.split(": ", 2)[:2] if one in self.owes), "")
-            found.setdefault(host, line.partition(f"{host}: ")[2] if host else line)
+            label, hosts = next(((one, hosts) for one in line.split(": ", 2)[:2] if (hosts := self._owing(one))), ("", [""]))
+            for host in hosts:
+                found.setdefault(host, line.partition(f"{label}: ")[2] if label else line)
         return found
+
+    def _owing(self, label: str) -> list[str]:
+        """The nodes of a label that are still owed: clush names those that ran out of time as one node set."""
+        with contextlib.suppress(Unreadable):
+            return [host for host in (expand(label) if _LABEL.fullmatch(label) else ()) if host in self.owes]
+        return []
 
     def _why(self, said: str, done: process.ChildResult) -> str:
         if done.state == "not-found":

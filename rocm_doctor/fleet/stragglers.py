@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from statistics import median
 
-import msgspec
-
 from rocm_doctor.fleet.deviations import Place
-from rocm_doctor.fleet.table import Figures
+from rocm_doctor.fleet.table import Figures, Table
+from rocm_doctor.fleet.types import Slow
 
 Z = 5.0
 """Robust standard deviations on the slow side from which on a GPU or a node is a straggler."""
@@ -20,35 +19,23 @@ _NORMAL = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
 
 
-class Straggler(msgspec.Struct, frozen=True):
-    """A figure of one GPU, or of a node (`gpu` is None), far on the slow side of the fleet's."""
-
-    node: int
-    gpu: int | None
-    figure: str
-    unit: str
-    value: float
-    median: float
-    z: float
-
-
-def stragglers(figures: Iterable[Figures], z: float = Z, worse: float = WORSE) -> list[Straggler]:
+def stragglers(table: Table, z: float = Z, worse: float = WORSE) -> list[Slow]:
     """All stragglers, the worst first. A node that is slow as a whole is named once, and not again for its GPUs."""
-    found: list[Straggler] = []
-    for held in figures:
+    found: list[Slow] = []
+    for held in table.figures.values():
         by_node: dict[int, list[float]] = {}
         for (node, _), value in zip(held.places, held.values):
             by_node.setdefault(node, []).append(value)
         whole = {(node, -1): median(values) for node, values in by_node.items()}
-        nodes = list(_slow(held, whole.items(), z, worse))
+        nodes = list(_slow(table, held, whole.items(), z, worse))
         slow = {one.node for one in nodes}
         single = [(place, value) for place, value in zip(held.places, held.values) if place[1] >= 0]
         found += nodes
-        found += (one for one in _slow(held, single, z, worse) if one.node not in slow)
+        found += (one for one in _slow(table, held, single, z, worse) if one.node not in slow)
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 
-def _slow(figures: Figures, placed: Iterable[tuple[Place, float]], z: float, worse: float) -> Iterator[Straggler]:
+def _slow(table: Table, figures: Figures, placed: Iterable[tuple[Place, float]], z: float, worse: float) -> Iterator[Slow]:
     held = list(placed)
     if len(held) < FEW:
         return
@@ -59,4 +46,6 @@ def _slow(figures: Figures, placed: Iterable[tuple[Place, float]], z: float, wor
     for (node, gpu), value in held:
         score = sign * (value - middle) / spread if spread else 0.0
         if score >= z and sign * (value - middle) > worse * abs(middle):
-            yield Straggler(node, None if gpu < 0 else gpu, figures.name, figures.unit, value, middle, round(score, 1))
+            yield Slow(
+                table.nodes[node].host, None if gpu < 0 else gpu, figures.name, figures.unit, value, middle, round(score, 1)
+            )

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.fleet.lean import Figure, LeanGpu, Line, key_of
+from rocm_doctor.fleet.nodeset import fold
+from rocm_doctor.fleet.reports import Figure, LeanGpu, Line, key_of
 from rocm_doctor.model import NOT_ASKED, Unknown
 
 NOT_PROBED = Unknown("not-asked")
@@ -134,6 +135,10 @@ class Table:
     def compared(self) -> list[int]:
         """Numbers of the nodes whose facts are known."""
         return [n for n, node in enumerate(self.nodes) if node.has_facts]
+
+    def names(self, numbers: Iterable[int]) -> str:
+        """The nodes of these numbers as a node set."""
+        return fold(self.nodes[number].host for number in numbers)
 
     def clocks(self) -> dict[int, float]:
         """Seconds by which a node's clock is ahead of the usual one, by number."""

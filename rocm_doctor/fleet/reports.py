@@ -1,27 +1,133 @@
-"""The parts of a node's line that a fleet is judged by: decoded without readings, commands and words, which are most of a report.
+"""What `fleet judge` is given: folders, JSON lines, standard input, gzip, cut into documents and decoded. Every reader is bounded.
 
-A line is what `check` or `smoke --format json` prints, what `bench --format json` prints (`figures`), or what `fleet run` prints of a
-node that did not answer (`host`, `error`).
+A document is a line that is one JSON value, the lines of an indented one (as `check --format json` prints it), or the pieces of one as
+`fleet node` prints them (pieces.py). A document that is too large or not whole is a `Refused`, and the next one is read all the same.
+Of a report only what a fleet is judged by is decoded: readings, commands and words are most of it. A line is what `check` or `smoke
+--format json` prints, what `bench --format json` prints (`figures`), or what `fleet run` prints of a node that did not answer (`host`,
+`error`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Union
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Union, cast
 
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.fleet.documents import Document, Refused
+from rocm_doctor.bounded.archives import Gunzipped
+from rocm_doctor.bounded.files import opened
 from rocm_doctor.fleet.nodeset import valid
+from rocm_doctor.fleet.pieces import Joiner
 from rocm_doctor.model import Unknown, Value
-from rocm_doctor.reports.json import SCHEMA_VERSION
+from rocm_doctor.reports.json import LIMIT, SCHEMA_VERSION
 
+INFLATED = 64 << 30
+"""Bytes inflated from one gzip file: 500,000 reports."""
+_SIP = 1 << 20
+"""Bytes read at a time: a report is 60 KB, and the default of 8 KB takes four times as long."""
 MOST_FACTS = 5_000
 """Facts of one report, GPUs included: 64 GPUs have 1,600 and a large environment 800 packages."""
 MOST_FIGURES = 20_000
 LONGEST = 300
 """Characters of a value that is compared; a longer one is told by its beginning."""
+
+
+class Document(NamedTuple):
+    """One JSON value, and where it was read; `host`: the node that an engine says it came from."""
+
+    where: str
+    body: bytes
+    host: str = ""
+
+
+class Refused(NamedTuple):
+    """A document that cannot be judged, and why."""
+
+    where: str
+    why: str
+    host: str = ""
+
+
+Read = Union[Document, Refused]
+
+
+def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Read]:
+    """The documents of all paths; `-` is standard input. Raises OSError for a path that does not exist."""
+    for path in paths:
+        if str(path) == "-":
+            yield from _of_stream(stdin, "standard input")
+        elif path.is_dir():
+            for file in sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith(".")):
+                yield from _of_file(file, str(file.relative_to(path)))
+        else:
+            yield from _of_file(path, path.name)
+
+
+def _of_file(path: Path, name: str) -> Iterator[Read]:
+    try:
+        with opened(path) as file:
+            yield from _of_stream(file, name)
+    except Unreadable as exc:
+        yield Refused(name, str(exc))
+
+
+def _of_stream(stream: IO[bytes], name: str) -> Iterator[Read]:
+    try:
+        buffered = open(stream.fileno(), "rb", _SIP, closefd=False)  # noqa: SIM115 the stream is its caller's
+    except OSError:  # not of the operating system
+        buffered = io.BufferedReader(cast("Any", stream), _SIP)
+    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+    source = io.BufferedReader(cast("Any", Gunzipped(buffered, INFLATED)), _SIP) if packed else buffered
+    pieces = Joiner()
+    try:
+        for where, body in _cut(_lines(source), name):
+            if body is None:
+                yield Refused(where, f"more than {LIMIT >> 20} MiB")
+            elif (taken := pieces.take(body)) is None:
+                yield Document(where, body)
+            elif taken.refused:
+                yield Refused(where, taken.refused, taken.host)
+            elif taken.whole:
+                yield Document(taken.host, taken.whole, taken.host)
+    except Unreadable as exc:
+        yield Refused(name, str(exc))
+    yield from (Refused(name, why, host) for host, why in pieces.unfinished())
+
+
+def _lines(source: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines; None for one that is longer than a report may be."""
+    while line := source.readline(LIMIT + 1):
+        if len(line) <= LIMIT:
+            yield line
+            continue
+        yield None
+        while not line.endswith(b"\n") and (line := source.readline(LIMIT + 1)):
+            pass
+
+
+def _cut(lines: Iterable[bytes | None], name: str) -> Iterator[tuple[str, bytes | None]]:
+    """Documents with the place of their first line."""
+    parts: list[bytes] = []
+    size = first = 0
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            parts, size = [], 0
+            yield f"{name}:{number}", None
+        elif parts:
+            size += len(line)
+            parts += [line] if size <= LIMIT else []
+            if line.rstrip() == b"}" or size > LIMIT:
+                yield f"{name}:{first}", b"".join(parts) if size <= LIMIT else None
+                parts, size = [], 0
+        elif line[1:2].isspace() and line.rstrip() == b"{":
+            parts, first, size = [line], number, 1
+        elif not line.isspace():
+            yield f"{name}:{number}", line
+    if parts:
+        yield f"{name}:{first}", b"".join(parts)
 
 
 class LeanFact(msgspec.Struct, gc=False):
