@@ -204,7 +204,9 @@ def test_lists_of_nodes(tmp_path: Path) -> None:
 
 def test_the_documented_lines_drain_sick_and_silent_nodes_and_no_others(tmp_path: Path) -> None:
     page = (Path(__file__).parents[1] / "docs/fleet.md").read_text()
-    documented = "\n".join(line for line in page.splitlines() if line.startswith(("bad=", "[ -z", "scontrol update NodeName=\"$bad")))
+    documented = "\n".join(
+        line for line in page.splitlines() if line.startswith(("bad=", "[ -z", 'scontrol update NodeName="$bad'))
+    )
     (tmp_path / "scontrol").write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/drained\n')
     (tmp_path / "rocm-doctor").write_text(f'#!/bin/sh\nexec {sys.executable} -m rocm_doctor "$@"\n')
     for name in ("scontrol", "rocm-doctor"):
