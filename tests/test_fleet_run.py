@@ -146,6 +146,7 @@ def test_the_manifest_is_a_job_of_kubernetes() -> None:
     assert pod["containers"][0]["command"][-2:] == ["check", "--no-smoke"]
     (term,) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["gpu-2"]}]
+    assert pod["tolerations"] == [{"operator": "Exists"}]
     validate = pytest.importorskip("kubernetes_validate")
     for version in ("1.29", "1.31", "1.33"):
         for one in made["items"]:

@@ -76,9 +76,10 @@ def _of_file(path: Path, name: str) -> Iterator[Read]:
 
 def _of_stream(stream: IO[bytes], name: str) -> Iterator[Read]:
     try:
-        buffered = open(stream.fileno(), "rb", _SIP, closefd=False)  # noqa: SIM115 the stream is its caller's
-    except OSError:  # not of the operating system
-        buffered = io.BufferedReader(cast("Any", stream), _SIP)
+        source: Any = io.FileIO(stream.fileno(), closefd=False)
+    except OSError:  # no file of the operating system's
+        source = stream
+    buffered = io.BufferedReader(source, _SIP)
     packed = buffered.peek(2)[:2] == b"\x1f\x8b"
     source = io.BufferedReader(cast("Any", Gunzipped(buffered, INFLATED)), _SIP) if packed else buffered
     pieces = Joiner()
