@@ -34,7 +34,7 @@ def _statements() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for path in [*(ROOT / "rows").rglob("*.yaml"), *(ROOT / "catalog").rglob("*.yaml")]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         sections = data if isinstance(data, dict) else {path.stem: data}
-        for entry in chain.from_iterable(several for name, several in sections.items() if {name, path.stem}.isdisjoint(UNSTATED)):
+        for entry in chain.from_iterable(several for name, several in sections.items() if name not in UNSTATED):
             yield (
                 path.relative_to(ROOT).as_posix(),
                 str(next((entry[n] for n in NAMES if n in entry), next(iter(entry.values())))),

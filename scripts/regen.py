@@ -17,6 +17,7 @@ from types import ModuleType
 import accuracy_page
 import expected
 import man_page
+import matrix_schemas
 import msgspec
 import plans_page
 import processors_table
@@ -113,6 +114,8 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
     yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
     yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
+    for name, body in matrix_schemas.schemas():
+        yield f"compat_matrix/schemas/{name}.json", msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
     yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()

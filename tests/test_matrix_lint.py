@@ -250,10 +250,10 @@ def test_a_wheel_of_rocm_6_4_or_later_says_what_its_rocblas_serves(copy: Path) -
 
 
 def test_lists_without_a_type_carry_provenance_too(copy: Path) -> None:
-    text = "- name: one\n  sources: [https://example.org/x]\n  grade: field\n"
+    text = "extra:\n- name: one\n  sources: [https://example.org/x]\n  grade: field\n"
     (copy / "catalog/extra.yaml").write_text(text, encoding="utf-8")
     found = [p for p in lint(copy, TODAY) if p.check == "provenance"]
-    assert [(p.file, p.line, p.field) for p in found] == [("catalog/extra.yaml", 1, "checked")]
+    assert [(p.file, p.line, p.field) for p in found] == [("catalog/extra.yaml", 2, "checked")]
 
 
 def test_rows_of_one_grade_that_contradict_each_other(copy: Path) -> None:

@@ -6,8 +6,8 @@
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
     rows/**/*.yaml             model.Row
     cures/*.yaml               types.Cure
-    catalog/**/*.yaml          a list of the section that the file is named for, or lists by the names of their sections (packages/<name>.yaml);
-                               the types are those of SECTIONS, and of a section without one only sources and targets are read
+    catalog/**/*.yaml          lists of entries by the names of their sections; the types are those of SECTIONS, and of a section without one
+                               only sources and targets are read
 
 `gfx: {set: NAME}` in any entry stands for the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
 """
@@ -79,8 +79,8 @@ SECTIONS: dict[str, Any] = {
 }
 _TARGETS = {"gfx", "blas"}
 """Fields that list targets."""
-_MAPPINGS = {"models"}
-"""Files that are one mapping in a form of their own."""
+_MAPPINGS = {"models", "sets"}
+"""Sections that are a mapping."""
 _SHORT = regex(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
@@ -118,13 +118,10 @@ def compile_json(root: Path) -> bytes:
     parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
     parts["cures"] = list(_entries(cure_files(root), root, Cure, shorts, problems))
     for part in catalog_parts(root):
-        if not isinstance(part.items, list):
-            if part.section in _MAPPINGS:
-                parts[part.section] = part.items
-            elif part.items is not None:
-                problems.append(Problem(part.file(root), line_of(part.path, part.at), part.section, "expected a list of entries"))
-            continue
-        parts.setdefault(part.section, []).extend(part_entries(part, root, shorts, problems))
+        if part.section in _MAPPINGS:
+            parts[part.section] = part.items
+        else:
+            parts.setdefault(part.section, []).extend(part_entries(part, root, shorts, problems))
     parts["driver"] = {name: parts.pop(name, []) for name in ("modules", "windows")}
     if problems:
         raise MatrixError(problems)
@@ -132,11 +129,10 @@ def compile_json(root: Path) -> bytes:
 
 
 class Part(NamedTuple):
-    """What one file of the catalog holds of one section, and the steps from the top of the file down to it."""
+    """What one file of the catalog holds of one section."""
 
     section: str
     path: Path
-    at: tuple[str, ...]
     items: Any
 
     def file(self, root: Path) -> str:
@@ -150,20 +146,24 @@ def catalog_files(root: Path) -> list[Path]:
 
 
 def catalog_parts(root: Path) -> Iterator[Part]:
-    """The parts of all files of the catalog. Raises MatrixError for a file that is no YAML."""
+    """The parts of all files of the catalog. Raises MatrixError for a file that is no mapping of sections to lists."""
     for path in catalog_files(root):
-        data = read_yaml(path, path.relative_to(root).as_posix())
-        if isinstance(data, dict) and path.stem not in _MAPPINGS:
-            yield from (Part(name, path, (name,), items) for name, items in data.items() if name != "sets")
-        else:
-            yield Part(path.stem, path, (), data)
+        label = path.relative_to(root).as_posix()
+        data = read_yaml(path, label)
+        if not isinstance(data, dict):
+            raise MatrixError([Problem(label, 1, "", "expected lists of entries by the names of their sections")])
+        for section, items in data.items():
+            if not isinstance(items, dict if section in _MAPPINGS else list):
+                raise MatrixError([Problem(label, line_of(path, (section,)), str(section), "expected a list of entries")])
+            if section != "sets":
+                yield Part(section, path, items)
 
 
 def part_entries(part: Part, root: Path, shorts: Shorts, problems: list[Problem]) -> Iterator[Any]:
     """The entries of a list that can be read: as their type, or plain where the section has none. What is wrong with the others is noted."""
     kind = SECTIONS.get(part.section)
     for number, item in enumerate(part.items):
-        made = _convert(item, kind, shorts, part.path, part.file(root), (*part.at, number), problems)
+        made = _convert(item, kind, shorts, part.path, part.file(root), (part.section, number), problems)
         if made is not None:
             yield made
 

@@ -109,7 +109,7 @@ def _entries(root: Path) -> Iterator[Entry]:
     for part in catalog_parts(root):
         if part.section in SECTIONS:
             values = part_entries(part, root, shorts, [])
-            yield from (Entry(value, part.path, part.file(root), (*part.at, number)) for number, value in enumerate(values))
+            yield from (Entry(value, part.path, part.file(root), (part.section, number)) for number, value in enumerate(values))
 
 
 AnyCheck = Callable[[Any], Complaints]
@@ -193,9 +193,9 @@ def _untyped(root: Path) -> Iterator[Problem]:
     """Lists of the catalog that have no type here carry provenance all the same."""
     shorts = read_shorts(root)
     for part in catalog_parts(root):
-        file, items = part.file(root), part.items if part.section not in SECTIONS and isinstance(part.items, list) else ()
+        file, items = part.file(root), part.items if part.section not in SECTIONS and isinstance(part.items, list) else []
         for number, item in enumerate(items):
-            line = line_of(part.path, (*part.at, number))
+            line = line_of(part.path, (part.section, number))
             if not isinstance(item, dict):
                 yield Problem(file, line, "", "expected an entry", "provenance", str(number))
                 continue
