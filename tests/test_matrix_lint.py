@@ -69,7 +69,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "retired.yaml").write_text("{}\n", encoding="utf-8")
     for name in ("rocm", "torch", "support", "env", "facts"):
         entries = (SOURCE / f"catalog/{name}.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
-        keep = entries[:4] if name != "env" else [e for e in entries if "name: HSA_XNACK" in e]
+        keep = entries[:4] if name != "env" else ["env:", *(e for e in entries if "name: HSA_XNACK" in e)]
         (folder / f"catalog/{name}.yaml").write_text("\n\n".join(keep) + "\n", encoding="utf-8")
     rows = ROWS + (SOURCE / "rows/code.yaml").read_text(encoding="utf-8")
     entries = (SOURCE / "diagnoses.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")

@@ -112,7 +112,10 @@ def _rocm(build: TorchBuild) -> str:
 def _scope(one: Support, gfx: str) -> str:
     """The products that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
     parts = one.scope.split("; ")
-    mine = next((p.partition(": ")[2] for p in parts if p.startswith(f"{gfx}:")), one.scope if len(parts) == 1 else "")
+    mine = next(
+        (p.partition(": ")[2] for p in parts if p.startswith(f"{gfx}:")),
+        one.scope if len(parts) == 1 and not one.scope.startswith("gfx") else "",
+    )
     return f" ({mine})" if mine else ""
 
 
