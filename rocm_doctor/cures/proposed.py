@@ -92,7 +92,12 @@ class Known:
         # A template with a value in it is ours only where the value can do no harm: installs and variables are judged by what they name.
         of_system = command.effect in ("system", "login", "reboot")
         stated = _spelled(text) in self.matrix.once(_stated) or (of_system and is_ours(text, self.matrix))
-        if stated and found.proof in ("word", "withheld") and command.effect != "destructive" and not settings(command):
+        if (
+            stated
+            and found.proof in ("word", "withheld")
+            and command.effect != "destructive"
+            and not any(settings(command).values())
+        ):
             found = Proposal("proven", "a command of the matrix")
         return msgspec.structs.replace(found, commands=(command,) if found.proof == "proven" else found.commands)
 
