@@ -21,13 +21,11 @@ COMMANDS = {
     "bench": ("--format", "json"),
 }
 """Commands that a node can run, with what makes each print its whole report."""
-_NAMES = ("SLURMD_NODENAME", "NODE_NAME")
-"""Variables in which an engine says what it calls this node: Slurm, and the manifest for Kubernetes (downward API)."""
 
 
 def name(env: Mapping[str, str] = os.environ) -> str:
-    """What the engine calls this node, else its host name."""
-    found = next((env[one] for one in _NAMES if env.get(one)), platform.node())
+    """What Slurm calls this node, else its host name; other engines say it with --as."""
+    found = env.get("SLURMD_NODENAME") or platform.node()
     return found if valid(found) else "unnamed"
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rocm_doctor.fleet.formats import STATES
 from rocm_doctor.fleet.judge import Judged
-from rocm_doctor.fleet.types import Judgement, Slow
+from rocm_doctor.fleet.types import Folded, Group, Judgement, Slow, Unmet
 from rocm_doctor.reports.html import document, escape, header, table
 
 MOST_LINES = 40
@@ -76,17 +76,15 @@ def render_text(judged: Judged) -> str:
 
 def _paragraphs(judged: Judged) -> Iterator[str]:
     summary = judged.summary
-    for one in summary.verdicts:
-        if one.verdict == "problems":
-            yield f"✗ {one.title or 'problems'}" + (f" [{one.row or one.id}]" if one.id else "")
-            yield f"    {_nodes(one.count, one.nodes)}"
-    for demand in summary.unmet:
-        yield f"✗ policy asks for {demand.demand}; found {demand.found}"
-        yield f"    {_nodes(demand.count, demand.nodes)}"
-    for undetermined in (one for one in summary.verdicts if one.verdict == "undetermined"):
-        yield f"? undetermined\n    {_nodes(undetermined.count, undetermined.nodes)}"
-    for group in summary.silent:
-        yield f"? no report: {group.why}\n    {_nodes(group.count, group.nodes)}"
+    causes = [cause for cause in summary.verdicts if cause.verdict == "problems"]
+    groups: tuple[tuple[str, Folded | Unmet | Group], ...] = (
+        *((f"✗ {cause.title or 'problems'}" + (f" [{cause.row or cause.id}]" if cause.id else ""), cause) for cause in causes),
+        *((f"✗ policy asks for {unmet.demand}; found {unmet.found}", unmet) for unmet in summary.unmet),
+        *(("? undetermined", cause) for cause in summary.verdicts if cause.verdict == "undetermined"),
+        *((f"? no report: {group.why}", group) for group in summary.silent),
+    )
+    for title, one in groups:
+        yield f"{title}\n    {_nodes(one.count, one.nodes)}"
     for part in parts(summary):
         yield from _part(part.title, list(_lines(part)))
     if summary.own:

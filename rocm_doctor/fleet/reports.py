@@ -137,17 +137,11 @@ class LeanFact(msgspec.Struct, gc=False):
     value: Value = None
 
 
-class LeanGpu(msgspec.Struct):
-    """The facts of one GPU."""
-
-    facts: dict[str, LeanFact] = {}
-
-
 class LeanSnapshot(msgspec.Struct):
-    """The facts of a machine."""
+    """The facts of a machine and of its GPUs, or of one GPU."""
 
     facts: dict[str, LeanFact] = {}
-    gpus: list[LeanGpu] = []
+    gpus: list[LeanSnapshot] = []
 
 
 class Cause(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fleet.nodeset import fold
-from rocm_doctor.fleet.reports import Figure, LeanGpu, Line, key_of
+from rocm_doctor.fleet.reports import Figure, LeanSnapshot, Line, key_of
 from rocm_doctor.model import NOT_ASKED, Unknown
 
 NOT_PROBED = Unknown("not-asked")
@@ -210,7 +210,7 @@ def _renumbered(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) ->
     return {value: found for value, found in made.items() if found}
 
 
-def _vectors(gpus: list[LeanGpu]) -> dict[str, tuple[Any, ...]]:
+def _vectors(gpus: list[LeanSnapshot]) -> dict[str, tuple[Any, ...]]:
     """The values of each fact on all GPUs of a node, in order."""
     rows = [gpu.facts for gpu in gpus]
     if len({len(row) for row in rows}) == 1:
