@@ -147,13 +147,6 @@ def test_the_manifest_is_a_job_of_kubernetes() -> None:
     (term,) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["gpu-2"]}]
     assert pod["tolerations"] == [{"operator": "Exists"}]
-    validate = pytest.importorskip("kubernetes_validate")
-    for version in ("1.29", "1.31", "1.33"):
-        for one in made["items"]:
-            validate.validate(one, version, strict=True)
-    first["spec"]["completion"] = 3
-    with pytest.raises(validate.ValidationError):
-        validate.validate(first, "1.29", strict=True)
 
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}], "capacity": {"amd.com/gpu": "8", "cpu": "64"}}
