@@ -59,6 +59,16 @@ class _HasName(Protocol):
 _Named = TypeVar("_Named", bound=_HasName)
 
 
+def _list(section: str, of: type[_T]) -> cached_property[tuple[_T, ...]]:
+    """The entries of a section of the catalog."""
+    return cached_property(lambda matrix: matrix.section(section, of))
+
+
+def _table(section: str, of: type[_T], name: str) -> cached_property[dict[str, _T]]:
+    """The entries of a section of the catalog by a field."""
+    return cached_property(lambda matrix: {getattr(one, name): one for one in matrix.section(section, of)})
+
+
 class Matrix(msgspec.Struct, frozen=True, dict=True):
     """Rows and diagnoses, and the catalog in `raw` (JSON by section), decoded when it is asked for."""
 
@@ -126,90 +136,48 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
             for gpus, releases in self.by_kernel
         )
 
-    @cached_property
-    def gfx(self) -> dict[str, Target]:
-        """Targets by gfx name."""
-        return {t.gfx: t for t in _decoded(self.raw, "gfx", tuple[Target, ...])}
-
-    @cached_property
-    def processors(self) -> tuple[Processor, ...]:
-        """LLVM's processors that are no target of the catalog."""
-        return _decoded(self.raw, "processors", tuple[Processor, ...])
-
-    @cached_property
-    def extensions(self) -> dict[str, Extension]:
-        """Libraries with GPU code of their own beside torch, by name."""
-        return {one.name: one for one in _decoded(self.raw, "extensions", tuple[Extension, ...])}
-
-    @cached_property
-    def rocm(self) -> tuple[RocmRelease, ...]:
-        """ROCm releases."""
-        return _decoded(self.raw, "rocm", tuple[RocmRelease, ...])
-
-    @cached_property
-    def torch(self) -> tuple[TorchBuild, ...]:
-        """Builds of torch for ROCm."""
-        return _decoded(self.raw, "torch", tuple[TorchBuild, ...])
+    gfx = _table("gfx", Target, "gfx")
+    """Targets by gfx name."""
+    processors = _list("processors", Processor)
+    """LLVM's processors that are no target of the catalog."""
+    extensions = _table("extensions", Extension, "name")
+    """Libraries with GPU code of their own beside torch, by name."""
+    rocm = _list("rocm", RocmRelease)
+    """ROCm releases."""
+    torch = _list("torch", TorchBuild)
+    """Builds of torch for ROCm."""
 
     @cached_property
     def driver(self) -> Driver:
         """Driver modules, ranges and Windows releases."""
         return lenient.decoded(self.raw.get("driver", b'{"modules":[],"windows":[]}'), Driver)  # type: ignore[no-any-return]
 
-    @cached_property
-    def support(self) -> tuple[Support, ...]:
-        """Support statements."""
-        return _decoded(self.raw, "support", tuple[Support, ...])
-
-    @cached_property
-    def env(self) -> dict[str, EnvVar]:
-        """Environment variables by name."""
-        return {e.name: e for e in _decoded(self.raw, "env", tuple[EnvVar, ...])}
-
-    @cached_property
-    def facts(self) -> tuple[Fact, ...]:
-        """Other facts of the catalog."""
-        return _decoded(self.raw, "facts", tuple[Fact, ...])
-
-    @cached_property
-    def programs(self) -> dict[str, Program]:
-        """Programs that commands may start, by name."""
-        return {p.name: p for p in _decoded(self.raw, "programs", tuple[Program, ...])}
-
-    @cached_property
-    def questions(self) -> tuple[QuestionEntry, ...]:
-        """Questions that `check` may ask."""
-        return _decoded(self.raw, "questions", tuple[QuestionEntry, ...])
+    support = _list("support", Support)
+    """Support statements."""
+    env = _table("env", EnvVar, "name")
+    """Environment variables by name."""
+    facts = _list("facts", Fact)
+    """Other facts of the catalog."""
+    programs = _table("programs", Program, "name")
+    """Programs that commands may start, by name."""
+    questions = _list("questions", QuestionEntry)
+    """Questions that `check` may ask."""
 
     @cached_property
     def rates(self) -> dict[tuple[str, str], Rate]:
         """Operations per clock and compute unit by family and type."""
         return {(one.family, one.dtype): one for one in _decoded(self.raw, "rates", tuple[Rate, ...])}
 
-    @cached_property
-    def peaks(self) -> tuple[Peak, ...]:
-        """Products with their clocks, compute units and bandwidths."""
-        return _decoded(self.raw, "peaks", tuple[Peak, ...])
-
-    @cached_property
-    def field(self) -> tuple[FieldFigure, ...]:
-        """Figures that others measured."""
-        return _decoded(self.raw, "field", tuple[FieldFigure, ...])
-
-    @cached_property
-    def cures(self) -> tuple[Cure, ...]:
-        """What repairs diagnoses and rows, in the order of the files."""
-        return _decoded(self.raw, "cures", tuple[Cure, ...])
-
-    @cached_property
-    def slots(self) -> dict[str, Slot]:
-        """The values that cures take from a report, by name."""
-        return {one.name: one for one in _decoded(self.raw, "slots", tuple[Slot, ...])}
-
-    @cached_property
-    def applications(self) -> tuple[Application, ...]:
-        """The programs that run on the GPU."""
-        return _decoded(self.raw, "applications", tuple[Application, ...])
+    peaks = _list("peaks", Peak)
+    """Products with their clocks, compute units and bandwidths."""
+    field = _list("field", FieldFigure)
+    """Figures that others measured."""
+    cures = _list("cures", Cure)
+    """What repairs diagnoses and rows, in the order of the files."""
+    slots = _table("slots", Slot, "name")
+    """The values that cures take from a report, by name."""
+    applications = _list("applications", Application)
+    """The programs that run on the GPU."""
 
     @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:
