@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import quote
 
+import msgspec
 import pytest
 import yaml
 
@@ -83,3 +84,30 @@ def test_drafts_are_entries_of_the_catalog(observe: ModuleType, kept: Path, tmp_
     with (root / "catalog/torch.yaml").open("a", encoding="utf-8") as file:
         file.write("\n" + draft)
     assert [str(p) for p in lint(root) if p.level == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("package", "event"), [("transformers", "5.24.0"), ("bitsandbytes", "0.50.2"), ("unsloth", "2026.10.9"), ("trl", "1.16.0")]
+)
+def test_a_release_that_slipped_by_once_would_be_proposed(observe: ModuleType, tmp_path: Path, package: str, event: str) -> None:
+    """The matrix as it was before each of these releases, and the package index as it was on the day after."""
+    matrix = load()
+    before = matrix.plain("packages")
+    releases = next(one for one in before if one["name"] == package)["releases"]
+    listed = ", ".join(one["version"] for one in releases)
+    releases[:] = [one for one in releases if one["version"] != event] or [{**releases[0], "version": "0.0.1"}]
+    old = msgspec.structs.replace(matrix, raw={**matrix.raw, "packages": msgspec.json.encode(before)})
+    name = quote(f"pip index versions {package}", safe="") + ".txt"
+    (tmp_path / name).write_text(f"{package} ({event})\nAvailable versions: {listed}\n", encoding="utf-8")
+    found = observe.observe(old, observe.Answers(tmp_path), ["pip"])
+    assert [one.what.partition(" (")[0] for one in found if one.kind == "new"] == [f"{package} {event}"]
+    assert f'version: "{event}"' in found[0].row
+
+
+def test_a_rocm_that_is_announced_is_news(observe: ModuleType, tmp_path: Path) -> None:
+    matrix = load()
+    kept = tuple(one for one in matrix.rocm if not one.version.startswith("10.1"))
+    old = msgspec.structs.replace(matrix, raw={**matrix.raw, "rocm": msgspec.json.encode(kept)})
+    name = quote("https://github.com/ROCm/TheRock/releases.atom", safe="") + ".txt"
+    (tmp_path / name).write_text("<entry><title>ROCm 10.1.0</title></entry>", encoding="utf-8")
+    assert any(one.what.startswith("ROCm 10.1.0 ") for one in observe.observe(old, observe.Answers(tmp_path), ["feeds"]))

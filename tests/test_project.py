@@ -38,6 +38,7 @@ def test_every_recipe_says_how_to_check_it() -> None:
     wanted = {
         "row",
         "GPU",
+        "package",
         "torch release",
         "probe",
         "rule",
