@@ -256,6 +256,16 @@ def test_an_instruction_in_the_report_changes_nothing_but_the_opinion(server: Se
     assert prompt.endswith("</report>")
 
 
+def test_a_guess_does_not_stand_above_an_opinion(server: Server) -> None:
+    text = "The web UI on my card generates on the CPU only, torch says it is not able to use the GPU, AssertionError: Torch not able to use GPU"
+    server.content = opinion(quote="generates on the CPU only", do="Join the groups render and video.")
+    alone = CliRunner().invoke(cli, ["check", "-"], input=text).stdout
+    assert "a guess from the words of the text" in alone
+    beside = server.check(text).stdout
+    assert "a guess from the words of the text" not in beside.partition("Second opinion")[0]
+    assert "Second opinion" in beside
+
+
 def test_what_evidence_decides_is_not_contradicted(server: Server) -> None:
     text = "MI50 gfx906\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\nHIP error: invalid device function\n"
     decided = [f for f in server.report(text).findings if f.confidence == "high" and f.severity == "error"]

@@ -69,14 +69,17 @@ _QUOTED = 110
 def answer(report: Report) -> Answer:
     """The answer of a report: its first finding and every other that evidence decides; then what else it may be.
 
-    What the differential says alone is left out beside a finding of a row or a rule. A repository has many problems at once: all
-    of its findings are shown whole.
+    What the differential says alone is left out beside a finding of a row or a rule, and is no answer beside the opinion of a
+    language model, which reads better. A repository has many problems at once: all of its findings are shown whole.
     """
     serious = [f for f in report.findings if f.severity != "note" and not f.follows_from]
     if report.kind == "repository":
         return Answer(serious, [])
     decided = any(f.confidence == "high" and f.leads for f in serious)
-    whole = [f for n, f in enumerate(serious) if f.leads and (n == 0 or f.confidence == "high")]
+    read = report.opinion is not None and bool(report.opinion.causes)
+    whole = [
+        f for n, f in enumerate(serious) if f.leads and (n == 0 or f.confidence == "high") and not (read and f.origin == GUESS)
+    ]
     found = any(f.leads and f.origin != GUESS for f in serious)
     rest = [f for f in serious if f not in whole and not (decided and f.alternative) and not (found and f.origin == GUESS)]
     return Answer(whole, rest[:MOST_POSSIBLE], len(rest[MOST_POSSIBLE:]))
