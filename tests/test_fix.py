@@ -14,13 +14,16 @@ import time
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from throwaway import contents, wheel
 
 from rocm_doctor.cli import cli, fix
+from rocm_doctor.cli.plan import Request
 from rocm_doctor.plan.environment import Environment, Package, environment
 from rocm_doctor.plan.fix import FOLDER, UNFINISHED, swap
+from rocm_doctor.plan.variables import Variable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
 OPTIONS = ("--gpu", "gfx906", "--os", "linux", "--train", "lora", "--index", "rocm6.3")
@@ -103,6 +106,27 @@ def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one
     )
     assert replaced.returncode != 0, "the pin of the environment keeps its torch"
     assert "constraint" in replaced.stderr + replaced.stdout
+
+
+def test_the_variables_of_the_plan_are_in_the_new_environment_and_set_when_it_is_checked(
+    venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = (Variable("MIOPEN_FIND_MODE", "2", "a reason"), Variable("HSA_XNACK", None, "another"))
+    plan = Request.plan
+    monkeypatch.setattr(Request, "plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
+    monkeypatch.setenv("MIOPEN_FIND_MODE", "1")
+    monkeypatch.setenv("HSA_XNACK", "1")
+    file = venv.parent / FOLDER / "rocm-variables.sh"
+    printed = run(venv).output
+    assert f"--apply writes them into {file}" in printed
+    assert {"  export MIOPEN_FIND_MODE=2", "  unset HSA_XNACK"} <= set(printed.splitlines())
+    assert f"$ . {file}" in run(venv, "--apply").output
+    assert (os.environ["MIOPEN_FIND_MODE"], os.environ.get("HSA_XNACK")) == ("2", None), "check runs with them"
+    told = subprocess.run(
+        ["sh", "-c", f'. {file}; echo "$MIOPEN_FIND_MODE${{HSA_XNACK-none}}"'],
+        env={"HSA_XNACK": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert told.stdout == "2none\n"
 
 
 def test_uv_builds_the_same_environment(venv: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +222,7 @@ def test_where_nothing_is_to_be_installed_nothing_is_done(venv: Path) -> None:
         )
     done = run(venv, "--apply")
     assert done.exit_code == 0
-    assert "There is nothing to install" in done.output
+    assert "Nothing to install" in done.output
     assert not (venv.parent / FOLDER).exists()
 
 

@@ -197,7 +197,7 @@ def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
     assert made.best
     assert [one.id for one in made.elsewhere] == ["access.permission"]
     words = text(made)
-    assert words.index("What this plan does not mend") < words.index("pip install")
+    assert words.index("To do by hand") < words.index("pip install")
     assert "usermod" in words
 
 

@@ -19,9 +19,22 @@ from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
-from rocm_doctor.plan.fix import FOLDER, build, carried, framework_recipe, interpreter_of, recipe, steps, swap, tool_here
+from rocm_doctor.plan.fix import (
+    FOLDER,
+    build,
+    carried,
+    framework_recipe,
+    interpreter_of,
+    recipe,
+    shell_here,
+    steps,
+    swap,
+    tool_here,
+    variables_file,
+)
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.text import headline, in_the_way, text, undecided
+from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
 
 
@@ -77,13 +90,21 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
         _print(steps(plan, old, new, tool))
         for line in carried(plan, old):
             click.echo(f"      {line}")
+        if plan.variables:
+            click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
+            for line in lines(plan.variables, shell_here()):
+                click.echo(f"  {line}")
         if plan.machine.holds(plan.best.candidate.build):
-            click.echo(f"Its torch stays the same, so that these in {old.prefix} are enough:")
+            click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
             _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
         click.echo("Nothing was run; --apply builds the new environment.")
         return 0
-    left = build(recipe(plan, old, new, tool), new, tool, lambda line: click.echo(line, err=True))
-    return _ended(plan.report is not None, old, new, left, in_place)
+    made = recipe(plan, old, new, tool)
+    left = build(made, new, tool, lambda line: click.echo(line, err=True))
+    for one in plan.variables:  # check and its smoke test run as the new environment is to be used
+        os.environ.pop(one.name, None)
+        os.environ.update({one.name: one.value} if one.value is not None else {})
+    return _ended(plan.report is not None, old, new, left, in_place, bool(plan.variables))
 
 
 def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bool, here: bool) -> int:
@@ -120,10 +141,10 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
         click.echo(f"  {line}")
     click.echo(f"{old.prefix} stays as it is.")
     for title in dict.fromkeys(one.title for one in plan.elsewhere):
-        click.echo(f"  not mended by this: {title} (see rocm-doctor check)")
+        click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
 
 
-def _ended(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool) -> int:
+def _ended(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool, variables: bool = False) -> int:
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")
@@ -135,8 +156,12 @@ def _ended(probed: bool, old: Environment, new: Path, left: list[str], in_place:
     if in_place and code == 0:
         kept = swap(Path(old.prefix), new)
         click.echo(f"\n{old.prefix} is the new environment. The old one is in {kept}: remove it, or rename it back.")
+        if variables:
+            click.echo(f"Set its variables before you use it:\n  $ . {shlex.quote(str(Path(old.prefix, variables_file())))}")
         return 0
     why = " It was not swapped, as check finds an error in it." if in_place else ""
     activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"
     click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was.{why} To use it:\n  $ {activate}")
+    if variables:
+        click.echo(f"  $ . {shlex.quote(str(new / variables_file()))}")
     return code

@@ -22,7 +22,8 @@ from rocm_doctor.matrix import Matrix
 
 DEPTH = 4
 """Changes of one set, at most: a longer list is not followed."""
-GPUS = (2, 4, 8, 16)
+GPUS = (2, 4, 8)
+"""Of one host: more need a second one."""
 Peak = Callable[[Job], int]
 
 

@@ -21,6 +21,7 @@ from rocm_doctor.plan.commands import Argv, Tool, install
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
+from rocm_doctor.plan.variables import Variable, lines
 from rocm_doctor.workers.process import MIB, ChildSpec, done, pump, start, stop
 
 FOLDER = ".venv-rocm"
@@ -38,6 +39,16 @@ def tool_here() -> Tool:
 def interpreter_of(new: Path) -> Path:
     """The interpreter of a virtual environment."""
     return new / "Scripts" / "python.exe" if sys.platform == "win32" else new / "bin" / "python"
+
+
+def shell_here() -> str:
+    """The shell that variables are written for."""
+    return "powershell" if sys.platform == "win32" else "bash"
+
+
+def variables_file() -> str:
+    """Name of the file in the new environment that sets the variables of the plan."""
+    return "rocm-variables.ps1" if sys.platform == "win32" else "rocm-variables.sh"
 
 
 def steps(plan: Plan, old: Environment, new: Path, tool: Tool) -> list[Argv]:
@@ -67,11 +78,12 @@ def _carry(tool: Tool, python: str, *what: str) -> Argv:
 
 class Recipe(NamedTuple):
     """A new environment: the commands, of which the first creates it, the user's packages that go along as lines of a requirements
-    file, and the pin that pip keeps there (empty: none)."""
+    file, the pin that pip keeps there (empty: none), and the variables to set before it is used."""
 
     commands: list[Argv]
     carried: list[str]
     pin: str = ""
+    variables: tuple[Variable, ...] = ()
 
 
 def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
@@ -79,7 +91,7 @@ def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
     assert plan.best is not None
     one = plan.best.candidate
     pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
-    return Recipe(steps(plan, old, new, tool), carried(plan, old), pin)
+    return Recipe(steps(plan, old, new, tool), carried(plan, old), pin, plan.variables)
 
 
 def framework_recipe(plan: FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
@@ -126,6 +138,9 @@ def _built(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
         (new / "rocm-pins.txt").write_text(f"{made.pin}\n", encoding="utf-8")
         name = "pip.ini" if sys.platform == "win32" else "pip.conf"
         (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
+    if made.variables:
+        written = "".join(f"{line}\n" for line in lines(made.variables, shell_here()))
+        (new / variables_file()).write_text(written, encoding="utf-8")
     return left
 
 

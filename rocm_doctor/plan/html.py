@@ -52,4 +52,4 @@ def _without_commands(plan: Plan) -> Iterator[str]:
 
 def _elsewhere(plan: Plan) -> Iterator[str]:
     left = [f"{prose(one.title)}{block(command.text for command in one.commands)}" for one in plan.elsewhere]
-    yield items("What this plan does not mend", left)
+    yield items("To do by hand", left)

@@ -35,7 +35,11 @@ def headline(plan: Plan) -> str:
             f"Nothing to install: torch {machine.torch} has no {machine.gfx} code, but runs on this GPU with the variable below."
         )
     if plan.keeps:
-        return f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it. There is nothing to install."
+        stays = f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it"
+        first = (
+            next((one.title for one in plan.report.findings if one.severity == "error" and one.leads), "") if plan.report else ""
+        )
+        return f"Nothing to install. Mend this first: {first}. {stays}." if first else f"Nothing to install: {stays}."
     if plan.best:
         return f"{plan.best.name} for {machine.words()} (evidence: {plan.best.grade})"
     wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
@@ -82,7 +86,7 @@ def _is_set(variable: Variable, machine: Machine) -> bool:
 def _elsewhere(plan: Plan) -> Iterator[str]:
     if plan.elsewhere:
         yield ""
-        yield "What this plan does not mend (rocm-doctor check shows why):"
+        yield "To do by hand (rocm-doctor check shows why):"
     for one in {one.title: one for one in plan.elsewhere}.values():
         yield from wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
         yield from (f"      {command.text}" for command in one.commands)
