@@ -152,7 +152,7 @@ def test_faults_are_named_and_judged_without(tmp_path: Path) -> None:
     assert whys["timed out after 60 s"] == "n2"
     assert whys["printed more than 8 MiB"] == "n6"
     assert whys["schema_version 7; this version of rocm-doctor reads up to 2"] == "n5"
-    assert whys["no report"] == "n[3-4,7,9-209]"
+    assert whys["not in what was judged"] == "n[3-4,7,9-209]"
     assert [(one["nodes"], one["why"]) for one in summary["twice"]] == [("n[0-1]", "reported twice; the newer is judged")]
     assert [place for place, _ in summary["refused"]] == [
         "reports.jsonl:4",

@@ -105,7 +105,7 @@ def _clocks(table: Table) -> list[Deviation]:
 def _silent(table: Table, refused: Sequence[Refused], policy: Policy) -> dict[str, str]:
     """Why, by node, for those without anything that could be judged."""
     answered = {node.host for node in table.nodes}
-    found = {host: "no report" for host in nodeset.expand(policy.nodes) if host not in answered}
+    found = {host: "not in what was judged" for host in nodeset.expand(policy.nodes) if host not in answered}
     found |= {one.host: one.why for one in refused if one.host and one.host not in answered}
     return found | {host: why for host, why in table.silent.items() if host not in answered}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from array import array
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -213,8 +212,9 @@ def _renumbered(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) ->
 def _vectors(gpus: list[LeanSnapshot]) -> dict[str, tuple[Any, ...]]:
     """The values of each fact on all GPUs of a node, in order."""
     rows = [gpu.facts for gpu in gpus]
-    if len({len(row) for row in rows}) == 1:
-        with contextlib.suppress(KeyError):  # as a rule all GPUs have the same facts
-            return {f"gpu.{name}": tuple([row[name].value for row in rows]) for name in rows[0]}
-    names = dict.fromkeys(name for row in rows for name in row)
+    names = list(rows[0]) if rows else []
+    if all(list(row) == names for row in rows):  # as a rule all GPUs have the same facts
+        columns = zip(*[[fact.value for fact in row.values()] for row in rows])
+        return {f"gpu.{name}": values for name, values in zip(names, columns)}
+    names = list(dict.fromkeys(name for row in rows for name in row))
     return {f"gpu.{name}": tuple([row[name].value if name in row else NOT_ASKED for row in rows]) for name in names}
