@@ -80,6 +80,14 @@ def test_blacklists(line: str, kept_away: bool) -> None:
     assert got.get("driver.blacklisted") == ("etc/modprobe.d/blacklist.conf" if kept_away else None)
 
 
+def test_a_file_that_gives_amd_devices_to_vfio() -> None:
+    assert (
+        values({"etc/modprobe.d/v.conf": "options vfio-pci disable_vga=1 ids=10de:1b80,1002:73bf\n"})["driver.vfio"]
+        == "etc/modprobe.d/v.conf"
+    )
+    assert "driver.vfio" not in values({"etc/modprobe.d/v.conf": "options vfio-pci ids=10de:1b80\n"})
+
+
 def test_pages_for_gpus() -> None:
     got = values(
         {"sys/module/ttm/parameters/pages_limit": "16302454\n", "sys/module/amdttm/parameters/pages_limit": "27648000\n"}

@@ -46,6 +46,20 @@ def test_a_closed_node_in_a_container_names_the_numeric_group() -> None:
     assert "--group-add 993" in finding.commands[0].text
 
 
+@pytest.mark.parametrize(
+    ("second", "severity"), [("amdgpu", None), ("vfio-pci", "note"), ("pciback", "note")], ids=["amdgpu", "vfio", "another"]
+)
+def test_a_gpu_beside_one_of_amdgpu_may_be_set_aside(second: str, severity: str | None) -> None:
+    """Training runs on the GPU that amdgpu has: the other is worth a note."""
+    bus = [
+        Artifact(f"sys/bus/pci/devices/0000:0{n}:00.0/uevent", "bundle", f"DRIVER={driver}\nPCI_CLASS=30000\nPCI_ID=1002:744C\n")
+        for n, driver in enumerate(("amdgpu", second), 1)
+    ]
+    found = [f for f in judge(open_nodes(), card("gfx1100"), bus).findings if f.id == "access.driver-not-bound"]
+    assert [f.severity for f in found] == ([severity] if severity else [])
+    assert all(f.title.startswith(f"{second} has claimed the GPU") for f in found)
+
+
 # code for the card
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Reading, Snapshot
+from rocm_doctor.model import THE_MACHINE, Command, Fact, Finding, Reading, Severity, Snapshot, Subject
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.rules.findings import finding, readings, subject_of
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
@@ -34,9 +34,10 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     if isinstance(snapshot.get("container").value, str):
         title = f"no AMD GPU visible, because /dev/kfd is not passed into this {snapshot.get('container').value} container"
         return finding(matrix, "access.container", title=title, evidence=evidence + readings(snapshot, "container"))
-    if _unclaimed(snapshot) or snapshot.get("driver.loaded").value is False:
+    loaded = snapshot.get("driver.loaded").value
+    if loaded is False or (loaded is None and _unclaimed(snapshot)):
         return _driver(snapshot, matrix)
-    if snapshot.get("driver.loaded").value is True:
+    if loaded is True:
         return finding(
             matrix,
             "access.kfd-missing",
@@ -59,7 +60,61 @@ def _wsl(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 
 def _unclaimed(snapshot: Snapshot) -> bool:
-    return any(g.get("driver").known and g.get("driver").value is None and "driver" in g.facts for g in snapshot.gpus)
+    """True if no driver has claimed any of the GPUs on the bus."""
+    drivers = _drivers(snapshot)
+    return bool(drivers) and all(one.value is None for one in drivers)
+
+
+def _drivers(snapshot: Snapshot) -> list[Fact]:
+    """The driver of each GPU; empty where one was not read."""
+    drivers = [gpu.get("driver") for gpu in snapshot.gpus if "driver" in gpu.facts]
+    return drivers if len(drivers) == len(snapshot.gpus) and all(one.known for one in drivers) else []
+
+
+def _not_claimed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The finding for a machine whose GPUs are all with other drivers, or with none although amdgpu is loaded."""
+    drivers = _drivers(snapshot)
+    other = next((one for one in drivers if one.value is not None), None)
+    if other and all(one.value != "amdgpu" for one in drivers):
+        return _claimed_by(other, snapshot, matrix, "error", THE_MACHINE)
+    if snapshot.get("driver.loaded").value is True and _unclaimed(snapshot):
+        evidence = readings(snapshot, "driver.loaded") + tuple(one for fact in drivers for one in fact.readings)
+        return finding(matrix, "access.driver-not-bound", evidence=evidence)
+    return None
+
+
+def _set_aside(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The finding for a GPU of another driver beside one that amdgpu has: a note, or a warning if only integrated ones are left."""
+    drivers = _drivers(snapshot)
+    left = [gpu for gpu, driver in zip(snapshot.gpus, drivers) if driver.value == "amdgpu"]
+    severity: Severity = "warning" if all(gpu.get("is_apu").value is True for gpu in left) else "note"
+    for n, (gpu, driver) in enumerate(zip(snapshot.gpus, drivers)):
+        if driver.value not in (None, "amdgpu"):
+            return _claimed_by(driver, snapshot, matrix, severity, subject_of(gpu, n))
+    return None
+
+
+def _claimed_by(driver: Fact, snapshot: Snapshot, matrix: Matrix, severity: Severity, subject: Subject) -> Finding:
+    """The finding for a GPU that another driver has claimed, with the commands that take the settings of vfio-pci out."""
+    name, cmdline, options = str(driver.value), snapshot.get("cmdline"), snapshot.get("driver.vfio")
+    words, off, places = [], [], []
+    if name == "vfio-pci":
+        words = [one for one in str(cmdline.value or "").split() if one.startswith("vfio-pci.ids=")]
+        off = [*(c for word in words for c in _out_of_boot_line(matrix, word)), *_commented_out(options)]
+        places = [*words, *([f"the line of /{options.value}"] if isinstance(options.value, str) else [])]
+    purpose = " (it is set aside for a virtual machine)" if name == "vfio-pci" else ""
+    return finding(
+        matrix,
+        "access.driver-not-bound",
+        title=f"{name} has claimed the GPU{purpose}",
+        cause=f"A GPU has one driver at a time. amdgpu cannot claim this one while {name} keeps it.",
+        advice=f"Take out {' and '.join(places) or f'the setting that gives the GPU to {name}'}. Then write the boot image anew and restart."
+        + (" Or train inside the virtual machine." if purpose else ""),
+        evidence=driver.readings + (cmdline.readings if words else ()) + (options.readings if purpose else ()),
+        severity=severity,
+        subject=subject,
+        commands=(*off, *_BOOT_IMAGE) if off else ("cat /proc/cmdline", *filled("grep -r {value} /etc/modprobe.d", value=name)),
+    )
 
 
 def _nothing_there(snapshot: Snapshot, matrix: Matrix) -> Finding:
@@ -95,7 +150,6 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
 
 def _blocked_at_boot(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) -> Finding:
     """The finding for a word of the kernel command line that keeps amdgpu from loading, with the commands that take it out."""
-    of_grub = filled("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word.value)
     return finding(
         matrix,
         "access.driver-not-loaded",
@@ -103,18 +157,31 @@ def _blocked_at_boot(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) 
         cause=f"The boot loader starts the kernel with {word.value}. Without amdgpu no program can reach the GPU.",
         advice=f"Take {word.value} out of the boot loader's settings, and restart.",
         evidence=evidence + word.readings,
-        commands=(
-            *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.typed(of_grub)),
-            "sudo update-grub",
-            *filled("sudo grubby --update-kernel=ALL --remove-args={value}", value=word.value),
-        ),
+        commands=_out_of_boot_line(matrix, str(word.value)),
     )
+
+
+def _out_of_boot_line(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
+    """The commands that take a word out of the kernel command line."""
+    of_grub = filled("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word)
+    return (
+        *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.typed(of_grub)),
+        "sudo update-grub",
+        *filled("sudo grubby --update-kernel=ALL --remove-args={value}", value=word),
+    )
+
+
+_BOOT_IMAGE = ("sudo update-initramfs -u", "sudo dracut --force")
+
+
+def _commented_out(file: Fact) -> tuple[str, ...]:
+    """The command that comments out the line of modprobe.d that the fact was read from."""
+    line = next((n for r in file.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
+    return filled("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{file.value}") if line else ()
 
 
 def _blacklisted(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...]) -> Finding:
     """The finding for a line of modprobe.d that keeps amdgpu from loading, with the commands that comment it out."""
-    line = next((n for r in blacklist.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
-    off = filled("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{blacklist.value}") if line else ()
     return finding(
         matrix,
         "access.driver-not-loaded",
@@ -122,7 +189,7 @@ def _blacklisted(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...])
         cause="A file under /etc/modprobe.d tells the kernel not to load amdgpu. Without it no program can reach the GPU.",
         advice="Take the line out, write the boot image anew, and restart.",
         evidence=evidence + blacklist.readings,
-        commands=(*off, "sudo update-initramfs -u", "sudo dracut --force"),
+        commands=(*_commented_out(blacklist), *_BOOT_IMAGE),
     )
 
 
@@ -233,14 +300,12 @@ def _no_render_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a missing render node, which HIP opens besides /dev/kfd."""
     if snapshot.get("render.nodes").value != () or snapshot.get("kfd.exists").value is not True:
         return None
-    kind = snapshot.get("container").value
-    return finding(
-        matrix,
-        "access.container" if isinstance(kind, str) else "access.driver-not-loaded",
-        title="/dev/kfd exists, but no render node"
-        + (f": pass /dev/dri into this {kind} container too" if isinstance(kind, str) else ""),
-        evidence=readings(snapshot, "render.nodes", "kfd.exists"),
-    )
+    kind, evidence = snapshot.get("container").value, readings(snapshot, "render.nodes", "kfd.exists")
+    if isinstance(kind, str):
+        title = f"/dev/kfd exists, but no render node: pass /dev/dri into this {kind} container too"
+        return finding(matrix, "access.container", title=title, evidence=evidence)
+    title = "/dev/kfd exists, but no render node: amdgpu has set up no GPU, or /dev/dri is hidden from this process"
+    return finding(matrix, "access.driver-not-bound", title=title, evidence=evidence, confidence="medium")
 
 
 def _topology_hidden(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
@@ -263,7 +328,7 @@ def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     if snapshot.gpus_listed and not snapshot.gpus:
         title, diagnosis = "no AMD GPU visible, because the kernel's topology lists none", "access.no-gpu"
     elif snapshot.get("kfd.nodes").value == 0:
-        title, diagnosis = "amdgpu has not enabled compute on this GPU", "access.driver-not-loaded"
+        title, diagnosis = "amdgpu has not enabled compute on this GPU", "access.driver-not-bound"
     else:
         return None
     evidence = readings(snapshot, *(n for n in ("kfd.nodes", "kfd.openable") if _said(snapshot, n)))
@@ -285,4 +350,14 @@ def _runtime_dead(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     )
 
 
-_STEPS = (_no_node, _refused_by_driver, _not_permitted, _no_render_node, _topology_hidden, _no_gpu_listed, _runtime_dead)
+_STEPS = (
+    _not_claimed,
+    _no_node,
+    _refused_by_driver,
+    _not_permitted,
+    _no_render_node,
+    _topology_hidden,
+    _no_gpu_listed,
+    _runtime_dead,
+    _set_aside,
+)

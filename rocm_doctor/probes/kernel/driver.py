@@ -38,15 +38,16 @@ DEFAULTS = {
 """Parameters whose default is the same in all kernels that ROCm supports (gartsize prints as an unsigned -1 in some)."""
 _SAME = {"4294967295": "-1", "0xffffffff": "4294967295", "": "(null)"}
 _BLACKLIST = regex(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")
+_VFIO = regex(r"^\s*options\s+vfio[-_]pci\s(?:.*[\s,])?ids=\S*1002:")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """driver.{loaded,builtin,version,parameters,blacklisted,others} and ttm.pages_limit."""
+    """driver.{loaded,builtin,version,parameters,blacklisted,vfio,others} and ttm.pages_limit."""
     result = ProbeResult()
     _loaded(result, artifacts)
     _version(result, artifacts)
     _parameters(result, artifacts)
-    _blacklisted(result, artifacts)
+    _settings(result, artifacts)
     _others(result, artifacts)
     for name in ("amdttm", "ttm"):
         limit = single(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
@@ -114,9 +115,11 @@ def _plain(value: str) -> str:
     return _SAME.get(_SAME.get(value, value), _SAME.get(value, value))
 
 
-def _blacklisted(result: ProbeResult, artifacts: Artifacts) -> None:
+def _settings(result: ProbeResult, artifacts: Artifacts) -> None:
+    """driver.blacklisted and driver.vfio, each from the first line of a file that says so."""
     for artifact in artifacts.like("etc/modprobe.d/*"):
-        found = next(((n, line) for n, line in enumerate(artifact.text.splitlines(), 1) if _BLACKLIST.match(line)), None)
-        if found:
-            number, line = found
-            result.record("driver.blacklisted", artifact.name, Reading(artifact.name, f"line {number}", line.strip()[:200]))
+        for name, pattern in (("driver.blacklisted", _BLACKLIST), ("driver.vfio", _VFIO)):
+            found = next(((n, line) for n, line in enumerate(artifact.text.splitlines(), 1) if pattern.match(line)), None)
+            if found:
+                number, line = found
+                result.record(name, artifact.name, Reading(artifact.name, f"line {number}", line.strip()[:200]))

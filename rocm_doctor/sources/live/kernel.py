@@ -133,7 +133,9 @@ def _module_lines(text: str) -> str:
 def _gpu_options(text: str) -> str:
     """Lines of a modprobe file that steer the GPU's modules; each other one is left empty, so that lines keep their numbers."""
     steering = ("blacklist ", "install ", "options ")
-    ours = (line.startswith(steering) and any(word in line for word in ("amdgpu", "ttm", "kfd")) for line in text.splitlines())
+    ours = (
+        line.startswith(steering) and any(word in line for word in ("amdgpu", "ttm", "kfd", "vfio")) for line in text.splitlines()
+    )
     return "".join(f"{line if keep else ''}\n" for line, keep in zip(text.splitlines(), ours))
 
 
