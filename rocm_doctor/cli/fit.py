@@ -30,6 +30,7 @@ from rocm_doctor.fit import served as serve_answers
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
 from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, checked
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Report
 from rocm_doctor.training import edit
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
@@ -275,12 +276,30 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
     if gpu != "auto":
         gfx = named_gpu(gpu, matrix)
         return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
-    snapshot = examined(python, matrix).snapshot
+    report = examined(python, matrix)
+    snapshot = report.snapshot
     found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
+    blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
+    card = msgspec.structs.replace(found[0], blocker=blocker, total=found[0].total if vram is None else vram)
+    if blocker and (planned := planned_torch(report, matrix)) and planned != torch:
+        card = msgspec.structs.replace(
+            card, notes=(*card.notes, f"torch {planned} is assumed, which rocm-doctor plan puts first")
+        )
+        torch = planned
     found_versions = {"torch": torch, "vllm": snapshot.get("pkg.vllm").value}
-    card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)
     return card, {name: version for name, version in found_versions.items() if isinstance(version, str)}
+
+
+def planned_torch(report: Report, matrix: Matrix) -> str:
+    """The torch of the first stack that works for the machine; empty where none is known."""
+    from rocm_doctor.plan.answer import answer
+    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.machine import probed
+
+    machine = probed(report.snapshot)
+    best = answer(machine, known(matrix), report=report).best if machine else None
+    return best.candidate.build.local if best else ""
 
 
 def measurable(attention: str | None, gpus: int) -> None:

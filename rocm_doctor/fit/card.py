@@ -37,6 +37,8 @@ class Card(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     """Bytes that products of this kind come with, where `total` is not known."""
+    blocker: str = ""
+    """What `check` says to mend before anything runs on it, as a title."""
 
     @property
     def available(self) -> int | None:

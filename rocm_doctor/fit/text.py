@@ -26,7 +26,7 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
     """The whole answer in at most `width` columns; the verdict first."""
     job = answer.run.job
     parts = [
-        [*kernels(answer), verdict(answer)],
+        [*kernels(answer), verdict(answer), *blocker(answer.card)],
         heading(answer.run.source, job, answer.card),
         configuration(answer),
         on_this_gpu(answer),
@@ -126,6 +126,11 @@ def kernels(answer: Answer) -> list[str]:
     ]
 
 
+def blocker(card: Card) -> list[str]:
+    """What keeps a run of any size from starting."""
+    return [f"Mend this first: {card.blocker} (rocm-doctor check shows the fix)"] if card.blocker else []
+
+
 def verdict(answer: Answer) -> str:
     """The verdict with the need and the room; about the memory alone where something else prevents the run."""
     words, left, room = WORDS[answer.verdict], answer.margin_bytes, answer.card.available
@@ -172,7 +177,7 @@ WORDS: dict[Verdict, str] = {
     "tight": "It fits, but tightly",
     "too close to call": "Too close to call",
     "does not fit": "It does not fit",
-    "unknown": "Unknown: the memory of this GPU is not known; --vram gives it",
+    "unknown": "Unknown: the memory of this GPU was not read; give it with --vram",
 }
 
 

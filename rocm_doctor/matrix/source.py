@@ -38,6 +38,7 @@ from rocm_doctor.matrix.types import (
     Extension,
     Fact,
     FieldFigure,
+    KernelPackage,
     Peak,
     Processor,
     QuestionEntry,
@@ -76,6 +77,7 @@ SECTIONS: dict[str, Any] = {
     "complaints": Complaint,
     "processors": Processor,
     "extensions": Extension,
+    "kernels": KernelPackage,
 }
 _TARGETS = {"gfx", "blas"}
 """Fields that list targets."""

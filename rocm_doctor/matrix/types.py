@@ -167,6 +167,21 @@ class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     rocm: str = ""
 
 
+class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The newest kernel that the package `name` of a distribution's release brings: `os` begins the name that the release gives itself.
+    `upgrade`: the command that goes to the release `successor`."""
+
+    name: str
+    os: str
+    release: str
+    kernel: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    successor: str = ""
+    upgrade: str = ""
+
+
 class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """User space releases that AMD names for a kernel driver. `kind`: rule, listed, tested, windows, exception."""
 

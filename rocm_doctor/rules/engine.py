@@ -20,6 +20,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, in_words, lowered, on_all, quoted, to_train_on
+from rocm_doctor.rules.kernel_packages import with_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.precedence import overruled, overruling
 
@@ -88,7 +89,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
         for subject, gpu in gpus if about_gpus else _MACHINE:
             judged = _against(row, snapshot, gpu, logs)
             newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
-            _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
+            _sort_out(row, judged, newer, matrix, snapshot, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return ranked(on_all(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
 
@@ -98,6 +99,7 @@ def _sort_out(
     judged: Judged | None,
     newer: Row | None,
     matrix: Matrix,
+    snapshot: Snapshot,
     subject: Subject,
     candidates: list[Candidate],
     undecided: list[Undecided],
@@ -114,7 +116,7 @@ def _sort_out(
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
     else:
         made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-        made = overruled(made, newer) if newer else made
+        made = with_reachable_kernel(overruled(made, newer) if newer else made, row, snapshot, matrix)
         weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
         candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
 

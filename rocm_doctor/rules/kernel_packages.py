@@ -1,0 +1,45 @@
+"""Commands that install a kernel: one whose kernel the fault has, too, is not given."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_doctor.coords import COORDS
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.types import KernelPackage
+from rocm_doctor.model import Command, Fact, Finding, Row, Snapshot
+from rocm_doctor.rules.conditions import holds
+
+
+def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
+    to the next release stands before it, or nothing in its place."""
+    affected, os = with_ranges(row).get("kernel"), snapshot.get("os").value
+    if not affected or not isinstance(os, str):
+        return made
+    packages = matrix.section("kernels", KernelPackage)
+    here = next((one for one in packages if os.startswith(one.os)), None)
+    stuck = [one for one in made.commands if here and _installs(one, here)]
+    if here is None or not stuck or not _has_fault(affected, here):
+        return made
+    advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
+    after = next((one for one in packages if one.os == here.successor and not _has_fault(affected, one)), None)
+    if after:
+        advice += f"Upgrade to {after.os} and install {after.name}, which brings {after.kernel}; or install AMD's driver module."
+        commands = [msgspec.structs.replace(stuck[0], text=here.upgrade), *stuck]
+        sources += after.sources
+    else:
+        advice += "Install AMD's driver module, or another release of the system."
+    others = tuple(one for one in made.commands if one not in stuck)
+    return msgspec.structs.replace(
+        made, advice=advice, commands=(*commands, *others), sources=tuple(dict.fromkeys((*made.sources, *sources)))
+    )
+
+
+def _installs(command: Command, one: KernelPackage) -> bool:
+    return one.name in command.text.replace("$(lsb_release -rs)", one.release).split()
+
+
+def _has_fault(affected: str, one: KernelPackage) -> bool:
+    return holds(COORDS["kernel"].kind, affected, Fact(one.kernel)) is True
