@@ -293,6 +293,8 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Commands that show whether the remedy worked."""
     settle: Command | None = None
     """Command whose output would confirm or refute it."""
+    after: tuple[str, ...] = ()
+    """Diagnoses that cause it; a row of this diagnosis has its own."""
 
 
 class Similar(msgspec.Struct, frozen=True):

@@ -46,6 +46,15 @@ def test_a_closed_node_in_a_container_names_the_numeric_group() -> None:
     assert "--group-add 993" in finding.commands[0].text
 
 
+def test_a_gpu_that_no_driver_has_claimed_follows_from_a_kernel_that_is_too_old() -> None:
+    bus = [Artifact("sys/bus/pci/devices/0000:03:00.0/uevent", "bundle", "PCI_CLASS=30000\nPCI_ID=1002:7551\n")]
+    module = [Artifact("sys/module/amdgpu/initstate", "bundle", "live\n"), *missing("sys/module/amdgpu/version")]
+    kernel = [Artifact("proc/sys/kernel/osrelease", "bundle", "6.8.0-60-generic\n")]
+    found = {f.id: f for f in judge(missing("dev/kfd"), bus, module, kernel).findings}
+    assert found["access.driver-not-bound"].follows_from == found["version.kernel-too-old"].row
+    assert "Without amdgpu" not in found["access.driver-not-bound"].cause
+
+
 @pytest.mark.parametrize(
     ("second", "severity"), [("amdgpu", None), ("vfio-pci", "note"), ("pciback", "note")], ids=["amdgpu", "vfio", "another"]
 )

@@ -303,9 +303,9 @@ def _without_code(one: Finding, ordered: Sequence[Finding]) -> list[int]:
 
 
 def _after_of(diagnosis: str, matrix: Matrix) -> set[str]:
-    """What a finding of a Python rule follows from: what rows of its diagnosis do. Only for access, where one thing bars the next."""
-    rows = matrix.rows if diagnosis.startswith("access.") else ()
-    return {name for row in rows if row.diagnosis == diagnosis for name in row.after}
+    """What a finding of a Python rule follows from: what its diagnosis does and, for access, where one thing bars the next, its rows."""
+    known, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
+    return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
 def _explained(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
