@@ -99,6 +99,42 @@ def test_a_name_finds_itself_whatever_its_dashes_and_case() -> None:
         assert any(found.entry[:2] == one[:2] for found in search(one.name.upper().replace("-", "_"), matrix)), one
 
 
+@pytest.mark.slow
+def test_no_candidate_leads_back_to_the_list_that_offers_it() -> None:
+    matrix = load()
+    names = [entries[0].name for entries in index(matrix).by_name.values()]
+    for text in dict.fromkeys((*names, *(name.split()[0] for name in names))):
+        offered = [one.typed for one in search(text, matrix)]
+        assert len(offered) == len(set(offered)), text
+        for typed in offered if len(offered) > 1 else ():
+            assert [one.typed for one in search(shlex.split(typed)[0], matrix)] != offered, f"{text}: {typed}"
+
+
+@pytest.mark.parametrize("typed", ["gfx1100 vs gfx1101", "RX 9070 XT or MI50", "bitsandbytes versus torchao"])
+def test_two_names_get_one_command_each(typed: str) -> None:
+    page = explain(typed, load())
+    assert page
+    assert len(list(suggested(page))) == 2
+
+
+def test_a_whole_page_does_not_recommend_itself_and_has_the_product_that_was_typed() -> None:
+    whole = run("MI50", "-v").stdout
+    assert " -v\n" not in whole
+    assert "fit --gpu MI50 " in whole
+    assert "comes with 16 or 32 GiB" in whole
+
+
+def test_a_size_of_another_product_is_not_taken_for_the_size_of_one_without() -> None:
+    target = load().gfx["gfx1102"]
+    assert (target.sizes("RX 7600"), target.sizes("AMD Radeon RX 7600 XT"), target.sizes()) == ([8.0], [], [8.0])
+
+
+def test_a_system_without_statements_is_said_to_be_unknown() -> None:
+    said = run("arch linux").stdout
+    assert "is not known" in said
+    assert "rocm-doctor explain Linux" in said
+
+
 def test_all_of_it_is_in_tables_with_sources() -> None:
     whole = run("gfx906", "-v").stdout
     assert "works-unofficially ≠" in whole

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocm_doctor.explain import gpus, judgements, libraries, line, releases
-from rocm_doctor.explain.index import Entry, Found, Kind, fold, index, search, similar
+from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, search, similar
 from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.show import show
+from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
 
 __all__ = ["Entry", "Found", "explain", "index", "search", "similar"]
@@ -30,17 +31,25 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
 
     `whole`: with every table of the matrix about it. A text that is not a name is judged as a line of a log.
     """
+    if both := alternatives(text, matrix):
+        return _candidates(text, "names", both)
     found = search(text, matrix)
     if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
         return page
     if len(found) != 1:
-        return _candidates(text, found) if found else None
+        return _candidates(text, "may be one of", found) if found else None
     page = _PAGES[found[0].entry.kind](found[0], matrix)
-    return page._replace(tables=tuple(show(matrix, found[0].entry.of, found[0].version))) if whole else page
+    return _whole(page)._replace(tables=tuple(show(matrix, found[0].entry.of, found[0].version))) if whole else page
 
 
-def _candidates(text: str, found: list[Found]) -> Page:
+def _whole(page: Page) -> Page:
+    """The page without the command that prints all of it."""
+    kept = [[one for one in part.lines if not (isinstance(one, Command) and one.text.endswith(" -v"))] for part in page.sections]
+    return page._replace(sections=tuple(part._replace(lines=lines) for part, lines in zip(page.sections, kept)))
+
+
+def _candidates(text: str, how: str, found: list[Found]) -> Page:
     left = len(found) - _MOST
     lines = [f"rocm-doctor explain {one.typed}: {one.entry.words}" for one in found[:_MOST]]
     rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
-    return Page(f"`{text}` may be one of {len(found)}", (section("", *lines, rest),))
+    return Page(f"`{text}` {how} {len(found)}", (section("", *lines, rest),))

@@ -17,7 +17,8 @@ Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "model", "torch
 _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
-_LONGEST = 5
+_BETWEEN = regex(r"\s+(?:vs\.?|versus|or)\s+")
+LONGEST = 5
 """Words of the longest name that is looked for inside a text."""
 
 
@@ -66,7 +67,8 @@ def _index(matrix: Matrix) -> Index:
     entries = tuple(_entries(matrix))
     for entry in entries:
         same = by_name.setdefault(fold(entry.name), [])
-        if not any(entry[:2] == one[:2] for one in same):
+        # Two kinds of one name are one page, that of the first: the page of a library has the rows about it.
+        if all(entry.kind == one.kind and entry.of != one.of for one in same):
             same.append(entry)
     return Index(by_name, entries)
 
@@ -144,11 +146,18 @@ def search(text: str, matrix: Matrix) -> list[Found]:
     return _exact(text, matrix) or [one for one in named if one not in rows] or _mentioned(text, matrix) or rows or told
 
 
+def alternatives(text: str, matrix: Matrix) -> list[Found]:
+    """What `A vs B` or `A or B` names; an empty list where a side is not a name."""
+    sides = _BETWEEN.split(text.strip())
+    found = [_exact(side, matrix) for side in sides]
+    return list(dict.fromkeys(one for side in found for one in side)) if len(sides) > 1 and all(found) else []
+
+
 def _exact(text: str, matrix: Matrix) -> list[Found]:
     known, key = index(matrix).by_name, fold(text)
     variable = known.get(fold(text.partition("=")[0]), [])
     if key in known or (variable and variable[0].kind == "variable"):
-        return [Found(one) for one in known.get(key, variable)]
+        return [Found(_offered(one, matrix)) for one in known.get(key, variable)]
     if targets := _whole_gpu(text, matrix):
         return [
             Found(Entry("gpu", gfx, text.strip() if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])))
@@ -168,6 +177,11 @@ def _exact(text: str, matrix: Matrix) -> list[Found]:
         if one.kind in ("library", "system") or _has(one.kind, parts["version"], matrix)
     ]
     return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
+
+
+def _offered(entry: Entry, matrix: Matrix) -> Entry:
+    """The entry under a name that is its own: a name of several GPUs is replaced by the target."""
+    return entry._replace(name=entry.of) if len(index(matrix).by_name[fold(entry.name)]) > 1 else entry
 
 
 def _has(kind: str, version: str, matrix: Matrix) -> bool:
@@ -215,7 +229,7 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
         size, entries = next(
             (
                 (n, known[key])
-                for n in range(_LONGEST, 0, -1)
+                for n in range(LONGEST, 0, -1)
                 if (key := "-".join(words[place : place + n])) in known and len(key) > 2
             ),
             (1, []),
@@ -244,7 +258,7 @@ def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]
     for entry in index(matrix).entries if wanted else ():
         name = fold(entry.name)
         if all(word in name for word in wanted):
-            named.setdefault(entry[:2], Found(entry, sure=False))
+            named.setdefault(entry[:2], Found(_offered(entry, matrix), sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
             told.setdefault(entry[:2], Found(entry, sure=False))
     return list(named.values()), list(told.values())

@@ -153,11 +153,13 @@ def system(found: Found, matrix: Matrix) -> Page:
         first += [step.words, *map(Command, step.commands)]
     last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
     pythons = [one for one in matrix.plain("apt") or () if one["name"].lower() == f"{of} {version}"]
+    name = f"{found.entry.name} {version}".strip()
     return Page(
-        f"{found.entry.name} {version}".strip() + f": {len(facts)} statements, the newest first",
+        f"{name}: {f'{len(facts)} statements, the newest first' if facts else 'which ROCm releases support it is not known'}",
         (
             section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(supporting(matrix, kind, last))}" if of == kind else ""),
             section("works", *map(statement, facts), many=True),
+            section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
             section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
             section("first", *first),
             section("install", *plan("--os", kind)),

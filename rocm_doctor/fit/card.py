@@ -7,14 +7,12 @@ MiB more where torch takes hipBLASLt by default. The allocator counts it as allo
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
 from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Gpu, Snapshot
 from rocm_doctor.rules.findings import to_choose
 
@@ -61,7 +59,7 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     `product`: the given name, which may decide the size where the target does not.
     """
     target = matrix.gfx.get(gfx)
-    sizes = _sizes(target, product) if target else []
+    sizes = target.sizes(product) if target else []
     kind = product or gfx
     notes = []
     if vram is None and len(sizes) == 1:
@@ -73,17 +71,6 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     empty = "assumed to be unused: no display and no other program on it"
     open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
     return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx, matrix), notes=(*notes, empty), sizes=open_)
-
-
-def _sizes(target: Target, product: str) -> list[float]:
-    """Memory sizes in GiB of a target's products: of those with the name, if any has it."""
-    named = [sizes for card, sizes in target.vram.items() if product and _bare(card) == _bare(product)]
-    return sorted({size for sizes in named or target.vram.values() for size in sizes})
-
-
-def _bare(name: str) -> str:
-    """The name without optional words: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
-    return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 
 
 def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:

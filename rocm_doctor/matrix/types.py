@@ -7,6 +7,7 @@ A statement of the catalog carries `sources`, `grade` and `checked` like a row; 
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Literal, Union
 
 import msgspec
@@ -73,6 +74,19 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     fp8: str = ""
     overrides: tuple[Override, ...] = ()
     notes: str = ""
+
+    def sizes(self, product: str = "") -> list[float]:
+        """Memory sizes in GiB of a product, none where they are not known; of every product where the name is no product's."""
+        asked = _bare(product)
+        known = [sizes for card, sizes in self.vram.items() if _bare(card) == asked]
+        if not known and asked not in map(_bare, self.names):
+            known = list(self.vram.values())
+        return sorted({size for sizes in known for size in sizes})
+
+
+def _bare(name: str) -> str:
+    """The name without optional words: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
+    return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 
 
 class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
