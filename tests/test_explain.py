@@ -38,7 +38,9 @@ TYPED = (
     ("amdgpu", "amdgpu driver"), ("HSA_OVERRIDE_GFX_VERSION", "HSA_OVERRIDE_GFX_VERSION: read by"), ("HSA_OVERRIDE_GFX_VERSION=10.3.0", "HSA_OVERRIDE_GFX_VERSION"),
     ("hip_visible_devices", "HIP_VISIBLE_DEVICES"), ("PYTORCH_ROCM_ARCH", "PYTORCH_ROCM_ARCH"), ("expandable_segments", "expandable_segments"),
     ("HIP error: invalid device function", "arch.not-in-build"), ("Torch not compiled with CUDA enabled", "version.torch-not-rocm"),
-    ("Memory access fault by GPU node-1", "hw.gpu-reset-or-hang"), ("hipErrorNoBinaryForGpu", "arch.not-in-build"), ("HIP out of memory", "memory.oom"),
+    ("Memory access fault by GPU node-1", "hw.gpu-reset-or-hang"),
+    ("Memory access fault by GPU node-1 (Agent handle: 0x5581) on address 0x7f. Reason: Page not present or supervisor privilege.", "hw.gpu-reset-or-hang"),
+    ("nan", "`nan` may be one of"), ("loss is nan", "`loss is nan` may be a case of"), ("MI300", "MI300: gfx942"), ("hipErrorNoBinaryForGpu", "arch.not-in-build"), ("HIP out of memory", "memory.oom"),
     ("torch.cuda.is_available() returns False", "version.torch-not-rocm"), ("Unable to open /dev/kfd", "access."),
     ("rocBLAS error: Cannot read TensileLibrary.dat", "arch.blas-missing"), ("No HIP GPUs are available", "access.permission"),
     ("vllm MI50", "vllm on gfx906"), ("bitsandbytes RX 7900 XTX", "bitsandbytes on gfx1100"), ("arch.not-in-build", "arch.not-in-build:"),
@@ -62,6 +64,14 @@ def test_words_that_name_nothing_get_the_nearest_three_and_what_reads_a_log() ->
     done = run("xyzzyq")
     assert done.exit_code == 2
     assert done.stderr.count("`") == 8
+    assert "rocm-doctor check FILE" in done.stderr
+
+
+def test_a_line_without_a_known_failure_is_said_to_be_one_and_gets_no_names() -> None:
+    done = run("undefined symbol: cget_col_row_stats")
+    assert done.exit_code == 2
+    assert "no known failure" in done.stderr
+    assert "nearest" not in done.stderr
     assert "rocm-doctor check FILE" in done.stderr
 
 

@@ -57,9 +57,8 @@ def _unknown(text: str, matrix: Matrix) -> InputError:
     from rocm_doctor.explain import similar
 
     near = ", ".join(f"`{name}`" for name in similar(text, matrix))
-    return InputError(
-        f"nothing is known of `{text}`; the nearest names are {near}. A log or a report is read by: rocm-doctor check FILE"
-    )
+    names = f"; the nearest names are {near}" if near else ", and as a line of a log it shows no known failure"
+    return InputError(f"nothing is known of `{text}`{names}. A log or a report is read by: rocm-doctor check FILE")
 
 
 def _list(text: str, matrix: Matrix) -> Iterator[str]:

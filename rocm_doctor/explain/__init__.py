@@ -32,12 +32,14 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
     `whole`: with every table of the matrix about it. A text that is not a name is judged as a line of a log.
     """
     if both := alternatives(text, matrix):
-        return _candidates(text, "names", both)
+        return _candidates(text, f"names {len(both)}", both)
     found = search(text, matrix)
     if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
         return page
     if len(found) != 1:
-        return _candidates(text, "may be one of", found) if found else None
+        return _candidates(text, f"may be one of {len(found)}", found) if found else None
+    if found[0].entry.kind == "row" and not found[0].sure:
+        return _candidates(text, "may be a case of", found)
     page = _PAGES[found[0].entry.kind](found[0], matrix)
     return _whole(page)._replace(tables=tuple(show(matrix, found[0].entry.of, found[0].version))) if whole else page
 
@@ -52,4 +54,4 @@ def _candidates(text: str, how: str, found: list[Found]) -> Page:
     left = len(found) - _MOST
     lines = [f"rocm-doctor explain {one.typed}: {one.entry.words}" for one in found[:_MOST]]
     rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
-    return Page(f"`{text}` {how} {len(found)}", (section("", *lines, rest),))
+    return Page(f"`{text}` {how}", (section("", *lines, rest),))

@@ -257,7 +257,9 @@ def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]
     told: dict[tuple[str, str], Found] = {}
     for entry in index(matrix).entries if wanted else ():
         name = fold(entry.name)
-        if all(word in name for word in wanted):
+        # `nan` is no R9 Nano: a product is named by whole words.
+        within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
+        if all(word in within for word in wanted):
             named.setdefault(entry[:2], Found(_offered(entry, matrix), sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
             told.setdefault(entry[:2], Found(entry, sure=False))
@@ -265,7 +267,9 @@ def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]
 
 
 def similar(text: str, matrix: Matrix, most: int = 3) -> list[str]:
-    """The names that have most of its words, then those that are spelt most like it."""
+    """The names that have most of its words, then those that are spelt most like it; none for a text longer than every name."""
+    if len(fold(text).split("-")) > LONGEST:
+        return []
     known = index(matrix)
     words = [word for word in fold(text).split("-") if len(word) > 3]
     shared = {one.name: sum(word in f"{fold(one.name)}-{fold(one.words)}" for word in words) for one in known.entries}

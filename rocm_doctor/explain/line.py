@@ -19,8 +19,9 @@ def page(text: str, matrix: Matrix) -> Page | None:
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
     chances = {one.id: one.probability for one in report.differential}
-    best = next((one for one in report.findings if one.leads), None)
-    if best is None or best.id not in matrix.diagnoses or (best.origin == GUESS and chances.get(best.id, 0.0) < _LIKELY):
+    led = (one for one in report.findings if one.leads and one.id in matrix.diagnoses)
+    best = next((one for one in led if one.origin != GUESS or chances.get(one.id, 0.0) >= _LIKELY), None)
+    if best is None:
         return None
     others = dict.fromkeys(one.id for one in report.findings if one.id in matrix.diagnoses and one.id != best.id)
     return Page(
