@@ -115,7 +115,7 @@ def test_the_slurm_hook_drains_and_resumes(root: Path, hook: Hook) -> None:
     try:
         code, did, _ = hook()
         assert code == 1
-        assert did.startswith("NodeName=n1 State=DRAIN Reason=rocm-doctor/health: /dev/kfd exists, but no render node")
+        assert did.startswith("NodeName=n1 State=DRAIN Reason=rocm-doctor/health: amdgpu is loaded and has not claimed the GPU")
         assert hook(SLURM_SCRIPT_CONTEXT="epilog_slurmd")[0] == 0  # else Slurm would drain it for the epilog
         assert hook(state="IDLE+DRAIN") == (1, "", "")
         assert hook(gres="(null)") == (0, "", "")

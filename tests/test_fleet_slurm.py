@@ -82,7 +82,7 @@ def test_sick_nodes_are_found_drained_and_returned(slurm: Cluster) -> None:
             "--wrap=hostname",
         )
     states = slurm.wait({"n3": "drain", "n6": "drain"}, 60)
-    assert "rocm-doctor/health: /dev/kfd exists, but no render node" in states["n3"]
+    assert "rocm-doctor/health: amdgpu is loaded and has not claimed the GPU" in states["n3"]
     # The jobs wait; they are not held, so that they start when the nodes are back.
     slurm.wait({"n3": "drained", "n6": "drained", **dict.fromkeys(EVERY - {"n3", "n6"}, "idle")}, 60)
     assert "held" not in slurm.run("squeue", "--noheader", "--format=%r").stdout

@@ -164,6 +164,7 @@ def _target(one: Finding, snapshot: Snapshot) -> str:
 
 
 def first_gpu(snapshot: Snapshot) -> Gpu | None:
+    """The first GPU to train on, discrete before integrated; None where none is known."""
     return min(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True, default=None)
 
 
