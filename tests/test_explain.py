@@ -75,6 +75,12 @@ def test_a_line_without_a_known_failure_is_said_to_be_one_and_gets_no_names() ->
     assert "rocm-doctor check FILE" in done.stderr
 
 
+def test_a_line_that_check_calls_a_possible_case_is_answered_as_a_guess() -> None:
+    said = run("OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.").stdout
+    assert said.startswith("version.torch-not-rocm")
+    assert "This is a guess" in said
+
+
 def suggested(page: Page) -> Iterator[list[str]]:
     """The arguments of every command of ours on a page."""
     for section in page.sections:

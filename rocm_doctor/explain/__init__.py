@@ -36,8 +36,10 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
     found = search(text, matrix)
     if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
         return page
+    if not found:
+        return line.page(text, matrix, guess=True)
     if len(found) != 1:
-        return _candidates(text, f"may be one of {len(found)}", found) if found else None
+        return _candidates(text, f"may be one of {len(found)}", found)
     if found[0].entry.kind == "row" and not found[0].sure:
         return _candidates(text, "may be a case of", found)
     page = _PAGES[found[0].entry.kind](found[0], matrix)

@@ -11,18 +11,23 @@ _LIKELY = 0.5
 """Probability from which the words of a line alone name a diagnosis."""
 
 
-def page(text: str, matrix: Matrix) -> Page | None:
-    """The first finding of a failing line, and what else it may be; None where `check` recognises nothing in it."""
+def page(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
+    """The first finding of a failing line, and what else it may be; None where `check` recognises nothing in it.
+
+    `guess`: with no likely finding, the first that `check` calls possible, marked as a guess.
+    """
     from rocm_doctor.pipeline import judge
     from rocm_doctor.redaction.shared import redact_report
     from rocm_doctor.sources.paste import cut
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
     chances = {one.id: one.probability for one in report.differential}
-    led = (one for one in report.findings if one.leads and one.id in matrix.diagnoses)
-    best = next((one for one in led if one.origin != GUESS or chances.get(one.id, 0.0) >= _LIKELY), None)
+    possible = [one for one in report.findings if one.id in matrix.diagnoses]
+    likely = [one for one in possible if one.leads and (one.origin != GUESS or chances.get(one.id, 0.0) >= _LIKELY)]
+    best = next(iter(likely or (possible if guess else [])), None)
     if best is None:
         return None
+    sure = "A line alone can mean several things." if likely else "This is a guess from the words of the line."
     others = dict.fromkeys(one.id for one in report.findings if one.id in matrix.diagnoses and one.id != best.id)
     return Page(
         f"{best.id}: {best.title}",
@@ -31,7 +36,7 @@ def page(text: str, matrix: Matrix) -> Page | None:
             section("fix", best.advice, *best.commands),
             section("check", *best.verify),
             section("or", *(f"{one}: {matrix.diagnoses[one].title}" for one in list(others)[:2])),
-            section("sure", "A line alone can mean several things. The whole log tells more: rocm-doctor check FILE"),
+            section("sure", f"{sure} The whole log tells more: rocm-doctor check FILE"),
             section("source", *(best.sources or matrix.diagnoses[best.id].sources)[:2]),
             section("more", f"rocm-doctor explain {best.id}"),
         ),
