@@ -125,7 +125,7 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
     if paths and python is not None:
         raise ValueError("python= examines this machine: it cannot be combined with paths")
     if paths:
-        artifacts = pipeline.from_paths([Path(p) for p in paths])
+        artifacts = pipeline.read_paths([Path(p) for p in paths])
         return pipeline.judge(artifacts, matrix, source=", ".join(map(str, paths)), kind="capture", ignore=ignored)
     from rocm_doctor.sources.live import collect
     from rocm_doctor.sources.live.python import locate
@@ -149,7 +149,7 @@ def _of_text(text: str, others: dict[str, object], ignore: Collection[str], matr
 def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
     """The report on the installed environment for a GPU that need not be here."""
     from rocm_doctor import pipeline
-    from rocm_doctor.sources.declared import Target, installed
+    from rocm_doctor.sources.declared import Target, collect_environment
     from rocm_doctor.sources.live.python import locate
 
     target, examined = target_of("gpu", gpu, matrix), locate(python, Path("/"), os.environ)
@@ -157,7 +157,7 @@ def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Col
         raise ValueError(f"gpu={gpu!r}: cannot be combined with paths")
     if isinstance(examined, str):
         raise ValueError(f"python={examined}")
-    read = installed(examined, Path("/"), os.environ)
+    read = collect_environment(examined, Path("/"), os.environ)
     return pipeline.judge_environment(read, Target(target), matrix, source=examined.prefix, ignore=tuple(ignore))
 
 
@@ -225,9 +225,9 @@ def _without_amd_gpu(report: Report) -> bool:
 
 def _hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
     """The unmet requirements on GPUs."""
-    from rocm_doctor.rules.findings import to_train_on
+    from rocm_doctor.rules.findings import training_gpus
 
-    seen = to_train_on(report.snapshot)
+    seen = training_gpus(report.snapshot)
     targets = [str(gpu.get("gfx").value) for _, gpu in seen if gpu.get("gfx").known]
     if target and target not in targets:
         yield f"{target} is required, and {', '.join(targets) or 'no AMD GPU'} is what this machine has"

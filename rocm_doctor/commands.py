@@ -76,7 +76,7 @@ _ENDS = frozenset(";|&()")
 _TO_REPLACE = regex(r"(?<![\w$])(?:MODEL|IMAGE|NODE|NAME|PID|FILE|gfxNNNN|train\.py)(?!\w)")
 
 
-def filled(template: str, **values: object) -> tuple[str, ...]:
+def fill(template: str, **values: object) -> tuple[str, ...]:
     """The one command that the template makes of these values, each quoted for a POSIX shell; none when a value is refused.
 
     A slot is named for what it accepts (`{version}`, `{version_torch}`, `{group}`, ...: the keys of _SLOTS). This is the only way for
@@ -91,13 +91,13 @@ def filled(template: str, **values: object) -> tuple[str, ...]:
     return (made,) if shlex.split(made) == meant else ()
 
 
-def accepted(slot: str, value: str) -> bool:
-    """True if `filled` takes the value for a slot of that name."""
+def accepts(slot: str, value: str) -> bool:
+    """True if `fill` takes the value for a slot of that name."""
     return _SLOTS[slot.partition("_")[0]].fullmatch(value) is not None
 
 
 def pattern_of(slot: str) -> str:
-    """The pattern of the values that `filled` takes for a slot of that name."""
+    """The pattern of the values that `fill` takes for a slot of that name."""
     return _SLOTS[slot.partition("_")[0]].pattern
 
 
@@ -131,7 +131,7 @@ _OF_LINUX = regex(r"(?:^|[\s'\"=])/(?:sys|proc|etc|opt|dev|lib|boot|var|usr)/")
 """A path that only a Unix system has."""
 
 
-def typed(command: Command | str, programs: Mapping[str, Program]) -> Command:
+def classify(command: Command | str, programs: Mapping[str, Program]) -> Command:
     """The command with every field that its text decides; what it states itself stays."""
     known = Command(command) if isinstance(command, str) else command
     if known.shell != "sh":
@@ -173,27 +173,27 @@ def distributions_of(os_name: str, kernel: str = "") -> frozenset[str]:
 
 def fitting(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
     """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
-    return tuple(one for command in commands for one in _fitted(command, system, distributions_of(os_name, kernel)))
+    return tuple(one for command in commands for one in _fit_to_system(command, system, distributions_of(os_name, kernel)))
 
 
-def _fitted(command: Command, system: str, distributions: frozenset[str]) -> Iterator[Command]:
+def _fit_to_system(command: Command, system: str, distributions: frozenset[str]) -> Iterator[Command]:
     if distributions and command.distributions and distributions.isdisjoint(command.distributions):
         return
     if system == "windows":
         if command.shell == "sh" and command.system != "linux":
-            yield from (in_powershell(command),)
+            yield from (to_powershell(command),)
         elif command.system != "linux":
             yield command
     elif command.system != "windows" or not system:
         yield command
 
 
-def in_powershell(command: Command) -> Command:
+def to_powershell(command: Command) -> Command:
     """The same command for Windows: variables are set as PowerShell does; words are quoted so that cmd takes them, too."""
     name, *arguments = shlex.split(command.text)
     variable, sign, value = name.partition("=")
     if sign and variable.isidentifier() and arguments:
-        program = in_powershell(msgspec.structs.replace(command, text=shlex.join(arguments)))
+        program = to_powershell(msgspec.structs.replace(command, text=shlex.join(arguments)))
         return _power(command, f"{set_variable(variable, value, 'powershell')}; {program.text}")
     if name == "export":
         pairs = [word.partition("=") for word in arguments]
@@ -225,7 +225,7 @@ def settings(command: Command) -> dict[str, str | None]:
     return {name: value for name, _, value in (word.partition("=") for word in assigned)}
 
 
-def in_one_voice(findings: Iterable[Finding]) -> list[Finding]:
+def drop_contradictions(findings: Iterable[Finding]) -> list[Finding]:
     """The findings without the commands that set a variable otherwise than the command of a finding before them."""
     stated: dict[str, str | None] = {}
     out = []

@@ -184,7 +184,7 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """A command as it is pasted: one line of its shell, never wrapped.
 
     `effect`: reads, changes the environment (of the shell or of Python), changes the system, needs a new login, needs a reboot, or
-    destroys something; empty: worked out from the program (`commands.typed`), as are `system` (empty: any), `distributions` (families
+    destroys something; empty: worked out from the program (`commands.classify`), as are `system` (empty: any), `distributions` (families
     that have the program; empty: any) and `placeholders` (words to replace). In YAML a plain string is a command for `sh`.
     """
 

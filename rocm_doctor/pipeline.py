@@ -13,15 +13,15 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.commands import fitting, in_one_voice
+from rocm_doctor.commands import drop_contradictions, fitting
 from rocm_doctor.cures.choose import attach_cures, reply, symptom_cure
-from rocm_doctor.cures.solved import with_solved
+from rocm_doctor.cures.solved import add_solved
 from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts import run
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
 from rocm_doctor.facts.machines import Capture, apart
-from rocm_doctor.facts.origin import Files, in_files
+from rocm_doctor.facts.origin import Files, name_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import (
     STATED,
@@ -36,18 +36,18 @@ from rocm_doctor.model import (
     Verdict,
 )
 from rocm_doctor.probes import PROBES
-from rocm_doctor.probes.read.limits import within_limits
+from rocm_doctor.probes.read.limits import apply_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.reports.json import SCHEMA_VERSION
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import failure_lines, of_nvidia, ranked
+from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.frameworks import own_checks, without_torch
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.offers import examined, offered, speaks_of_python, without_python
+from rocm_doctor.rules.offers import complete_commands, drop_python, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 from rocm_doctor.smoke.summary import alone
@@ -60,7 +60,7 @@ Named = tuple[str, list[Artifact]]
 """What was handed over under one name."""
 
 
-def from_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifact]:
+def read_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifact]:
     """Artifacts of captured files, folders and archives, and of failing logs handed over beside them.
 
     Raises sources.bundle.BundleError for a path that cannot be read.
@@ -95,11 +95,11 @@ def as_log(path: Path) -> list[Artifact]:
 
 def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
-    read, errors = within_limits(artifacts)
+    read, errors = apply_limits(artifacts)
     have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
     asked = [partial(_probed, name, have) for name, reads in PROBES if have.mention(*reads)]
     asked += [partial(run.read, have, matrix)] if have.mention("paste/*", "log/*") else []
-    facts = snapshot.build(map(_guarded, asked))
+    facts = snapshot.build(map(_run_probe, asked))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
 
@@ -108,7 +108,7 @@ def _probed(name: str, artifacts: Artifacts) -> ProbeResult:
     return notes
 
 
-def _guarded(probe: partial[ProbeResult]) -> ProbeResult:
+def _run_probe(probe: partial[ProbeResult]) -> ProbeResult:
     try:
         return probe()
     except Exception as exc:
@@ -130,7 +130,7 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
-    held = [_ours(report, matrix) for report in _held(artifacts)]
+    held = [_ours(report, matrix) for report in _earlier_reports(artifacts)]
     if len(held) == len(artifacts) == 1:
         return _again(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
@@ -141,14 +141,14 @@ def judge(
     told = None if held else reply(facts, findings, logs, matrix, kind)
     told = msgspec.structs.replace(told, words=support) if told and support else told
     calm = bool(support) and all(f.severity == "note" for f in findings)
-    weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
+    weighing = None if held or calm or is_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     lead = weighing is not None and not told and symptom_cure(facts, logs, matrix) is not None
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts), lead=lead) if weighing else findings
     findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
-    findings = attach_cures(_with_held(findings, held, matrix), facts, logs, matrix, kind)
-    findings = with_solved(findings, weighing.likely, facts, matrix) if weighing else findings
+    findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
+    findings = add_solved(findings, weighing.likely, facts, matrix) if weighing else findings
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
-    findings = in_one_voice(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
+    findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
@@ -186,8 +186,8 @@ def judge(
         reply=told,
         differential=weighing.likely if weighing else (),
     )
-    report = in_files(report, artifacts)
-    return accepting(report, [f for f in report.findings if ignored(f, ignore)])
+    report = name_files(report, artifacts)
+    return accepting(report, [f for f in report.findings if is_ignored(f, ignore)])
 
 
 def judge_environment(
@@ -198,7 +198,7 @@ def judge_environment(
     source: str = "this environment",
     ignore: Sequence[str] = (),
 ) -> Report:
-    """The report on an environment (`sources.declared.installed`) for a declared target in place of the machine's GPU."""
+    """The report on an environment (`sources.declared.collect_environment`) for a declared target in place of the machine's GPU."""
     from rocm_doctor.sources.declared import target_artifact
 
     named = f"{source} for {target.gpu}"
@@ -219,9 +219,9 @@ def judge_packages(
     packages: versions by name, with the local part that the wheel has (2.9.1+rocm6.4). A torch without one is the CUDA build where
     CUDA's own packages come with it; else its build is not known, and the verdict is undetermined.
     """
-    from rocm_doctor.sources.declared import listed
+    from rocm_doctor.sources.declared import package_list
 
-    return judge_environment(listed(packages, python), target, matrix, source=source, ignore=ignore)
+    return judge_environment(package_list(packages, python), target, matrix, source=source, ignore=ignore)
 
 
 def solved_like(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
@@ -242,7 +242,7 @@ def _differential(
     return differential(artifacts, facts, findings, matrix)
 
 
-def _held(artifacts: Sequence[Artifact]) -> list[Report]:
+def _earlier_reports(artifacts: Sequence[Artifact]) -> list[Report]:
     """The reports among the artifacts: what rocm-doctor said of this machine before."""
     found = []
     for artifact in artifacts:
@@ -278,14 +278,14 @@ def _ours(report: Report, matrix: Matrix) -> Report:
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:
     """A report that was handed over alone, as it was."""
     named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
-    return accepting(named, [f for f in named.findings if ignored(f, ignore)])
+    return accepting(named, [f for f in named.findings if is_ignored(f, ignore)])
 
 
-def _with_held(findings: list[Finding], held: Sequence[Report], matrix: Matrix) -> list[Finding]:
+def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix) -> list[Finding]:
     """The findings with those of earlier reports, whose logs are not here to be judged again."""
     known = {(f.id, f.row, f.subject) for f in findings}
     more = [f for report in held for f in report.findings if (f.id, f.row, f.subject) not in known]
-    return ranked([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
+    return rank([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
 
 
 def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, *, python: bool) -> Finding:
@@ -293,12 +293,12 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
-    offers = without_torch(offered(one, facts, kind, matrix), facts)
+    offers = without_torch(complete_commands(one, facts, kind, matrix), facts)
     elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
     checks_of = own_checks(one.verify, facts, matrix)
-    checks_of = checks_of if elsewhere else examined(checks_of, facts, kind, matrix)
+    checks_of = checks_of if elsewhere else use_examined(checks_of, facts, kind, matrix)
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
-    commands, verify = (found if python else without_python(found) for found in (commands, verify))
+    commands, verify = (found if python else drop_python(found) for found in (commands, verify))
     settle = next(iter(fitting(own_checks([one.settle], facts, matrix), system, os_name, kernel)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 
@@ -314,7 +314,7 @@ def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
     return msgspec.structs.replace(report, findings=left, verdict=word, summary=f"{new or 'nothing new'}; accepted: {names}")
 
 
-def ignored(one: Finding, ignore: Sequence[str]) -> bool:
+def is_ignored(one: Finding, ignore: Sequence[str]) -> bool:
     """True if a finding is among the ignored ids, row keys or `ID:row`."""
     return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
 

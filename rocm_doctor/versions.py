@@ -132,19 +132,19 @@ def _clause(part: str) -> Callable[[Version], bool]:
 def _prefix_test(operator: str, bound: Version) -> Callable[[Version], bool]:
     if operator == "~=":
         head = bound.release[:-1]
-        return lambda other: _padded(other.release, len(head)) == head and _order(other, bound) >= 0
+        return lambda other: _pad(other.release, len(head)) == head and _order(other, bound) >= 0
     head = bound.release
     wanted = operator == "=="
-    return lambda other: (_padded(other.release, len(head)) == head) is wanted
+    return lambda other: (_pad(other.release, len(head)) == head) is wanted
 
 
 def _series_test(operator: str, bound: Version) -> Callable[[Version], bool]:
     """`<=7.2.x`: up to and with the last release of 7.2; `>7.2.x`: behind it."""
     length, inside = len(bound.release), operator == "<="
-    return lambda other: (_padded(other.release, length) <= bound.release) is inside
+    return lambda other: (_pad(other.release, length) <= bound.release) is inside
 
 
-def _padded(numbers: tuple[int, ...], length: int) -> tuple[int, ...]:
+def _pad(numbers: tuple[int, ...], length: int) -> tuple[int, ...]:
     return (numbers + (0,) * length)[:length]
 
 
@@ -160,7 +160,7 @@ def _order(version: Version, bound: Version) -> int:
         return (version.post > bound.post) - (version.post < bound.post)
     if bound.build:
         length = len(bound.build)
-        build = _padded(version.build, length)
+        build = _pad(version.build, length)
         return (build > bound.build) - (build < bound.build)
     return 0
 

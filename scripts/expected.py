@@ -27,10 +27,10 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
-from rocm_doctor.plan.catalog import System, known
+from rocm_doctor.plan.catalog import System, load_catalog
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
-from rocm_doctor.plan.machine import declared
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.machine import declare_machine
+from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text, variables_text
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.redaction import redactor
@@ -219,13 +219,13 @@ def _finding(one: Finding) -> Iterator[str]:
 
 def plans(matrix: Matrix) -> str:
     """Plans of some machines, one of them in every format."""
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     lines = ["# Written by scripts/regen.py: plans in every format (scripts/expected.py)."]
     for given, wish, index in PLANS:
         train = next((word for word in wish if word in WAYS), "")
         gfx, python, system, driver = given
-        packages = wished([word for word in wish if word != train], train, catalog)
-        plan = answer(declared(gfx, python, matrix, system, driver), catalog, packages, index)
+        packages = order_packages([word for word in wish if word != train], train, catalog)
+        plan = answer(declare_machine(gfx, python, matrix, system, driver), catalog, packages, index)
         lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "", tool="pip")]
         lines += ["-- uv", text(plan, tool="uv")]
         if plan.best and train == "lora":

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote
 from packaging.version import InvalidVersion, Version
 
 from rocm_doctor.matrix import Matrix, TorchBuild, load
-from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.versions import rocm_of_local, sort_key
 
 SECONDS = 60
@@ -103,7 +103,7 @@ def observe(matrix: Matrix, answers: Answers, kinds: Iterable[str] = KINDS) -> l
 
 def packages(matrix: Matrix, answers: Answers) -> Iterator[Found]:
     """Releases of the packages of the catalog that the package index has and the catalog has not, and the reverse."""
-    for package in (p for p in known(matrix).packages.values() if p.releases):
+    for package in (p for p in load_catalog(matrix).packages.values() if p.releases):
         text = answers.pip(package.name)
         listed = re.search(r"Available versions: (.*)", text or "")
         if not listed:
@@ -128,7 +128,7 @@ def _final(version: str) -> bool:
 
 def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
     """torch wheels of each listing that the catalog lacks, has and are gone, or describes otherwise."""
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     places: dict[str, list[TorchBuild]] = {}
     for build in matrix.torch:
         index = catalog.index_of(build)

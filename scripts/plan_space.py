@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Finding
-from rocm_doctor.plan.catalog import Catalog, System, known
+from rocm_doctor.plan.catalog import Catalog, System, load_catalog
 from rocm_doctor.plan.judging import stack_facts
-from rocm_doctor.plan.machine import INBOX, Machine, declared, with_stack
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, install_stack
+from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
@@ -38,7 +38,7 @@ DRIVERS = {
 }
 """Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL it is not seen."""
 WISHES = tuple(
-    wished(names, way, known(load()))
+    order_packages(names, way, load_catalog(load()))
     for names, way in (((), ""), ((), "lora"), ((), "qlora"), (("flash-attn", "torchao"), "full"))
 )
 
@@ -58,14 +58,14 @@ class Result(NamedTuple):
 def complaints(stack: Stack, machine: Machine, known_of: Catalog) -> list[Finding]:
     """What `check` says above a note of a machine with this stack and its variables, over all rows of the matrix."""
     facts = stack_facts(stack.candidate, machine, stack.packages, stack.env, known_of)
-    found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), known_of.matrix, RULES)
+    found, _ = judge(install_stack(machine, facts, stack.packages), Logs(()), known_of.matrix, RULES)
     return [f for f in found if f.severity != "note"]
 
 
 def machines(gfx: str, matrix: Matrix) -> Iterator[Machine]:
     for python, system in product(PYTHONS, SYSTEMS):
         for driver in DRIVERS[system]:
-            yield declared(gfx, python, matrix, system, driver)
+            yield declare_machine(gfx, python, matrix, system, driver)
 
 
 def of_target(gfx: str, known_of: Catalog, shown: int = 4) -> Result:
@@ -114,7 +114,7 @@ _KNOWN: list[Catalog] = []
 
 
 def _start() -> None:
-    _KNOWN.append(known(load()))
+    _KNOWN.append(load_catalog(load()))
 
 
 def _job(gfx: str) -> Result:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import System, load_catalog
+from rocm_doctor.plan.machine import declare_machine
 
 PYTHON = "3.12"
 SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
@@ -20,7 +20,7 @@ def page(matrix: Matrix) -> str:
 
 
 def _lines(matrix: Matrix) -> Iterator[str]:
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     yield from ("# First plans", "")
     yield f"What `rocm-doctor plan --gpu TARGET --os SYSTEM --python {PYTHON}` puts first with matrix {matrix.version}: why, and the evidence"
     yield "against the next newer build. Nothing here was run by this project; each statement carries the grade and the source that it has in"
@@ -29,7 +29,7 @@ def _lines(matrix: Matrix) -> Iterator[str]:
         yield from ("", f"## {target.gfx} ({', '.join(target.names[:3]) or 'no product'})", "")
         yield from ("| system | first plan | why | next newer build | against it |", "|---|---|---|---|---|")
         for system in SYSTEMS:
-            yield _row(system, answer(declared(target.gfx, PYTHON, matrix, system), catalog))
+            yield _row(system, answer(declare_machine(target.gfx, PYTHON, matrix, system), catalog))
 
 
 def _row(system: System, plan: Plan) -> str:
@@ -50,7 +50,7 @@ def _row(system: System, plan: Plan) -> str:
 
 
 def _said(words: str, source: str) -> str:
-    one = cited(source)
+    one = parse_citation(source)
     return f"{words} ([source]({one.ref}))" if one.ref.startswith("https://") else f"{words} ({source})"
 
 

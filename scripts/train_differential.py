@@ -38,8 +38,8 @@ from sklearn.preprocessing import normalize
 from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
-from rocm_doctor.differential.features import of_findings, of_text
-from rocm_doctor.differential.relations import of_snapshot
+from rocm_doctor.differential.features import finding_features, text_features
+from rocm_doctor.differential.relations import relations
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load as load_matrix
 from rocm_doctor.rules import RULES
@@ -105,9 +105,9 @@ def featured(entry: Entry) -> Report:
     words = text_of(complaint(artifacts))
     return Report(
         entry,
-        dict(of_text(words)),
-        tuple(sorted(set(of_snapshot(snapshot, _MATRIX, words)))),
-        tuple(sorted(set(of_findings(findings)))),
+        dict(text_features(words)),
+        tuple(sorted(set(relations(snapshot, _MATRIX, words)))),
+        tuple(sorted(set(finding_features(findings)))),
     )
 
 

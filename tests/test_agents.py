@@ -115,7 +115,7 @@ def test_the_client_lists_and_calls_every_tool(root: Path) -> None:
 
     async def talk(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {*calls, "more"}
+        assert set(tools) == {*calls, "more", "env", "facts", "similar", "smoke", "verify"}
         assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["smoke", "bundle"]
         for name, (arguments, expected) in calls.items():
             assert tools[name].input_schema["properties"].keys() >= arguments.keys()
@@ -282,7 +282,7 @@ def test_the_skill_names_commands_that_exist() -> None:
 @pytest.mark.parametrize("name", ["mi50-wrong-override", "two-rx7900xt-rccl-hang", "windows-cpu-wheel"])
 def test_the_format_for_agents_is_short_and_whole(name: str) -> None:
     folder = ROOT / "fixtures" / name
-    report = pipeline.judge(pipeline.from_paths([folder]), load(), kind="capture")
+    report = pipeline.judge(pipeline.read_paths([folder]), load(), kind="capture")
     agent, terminal = (render(one, report, RenderOptions()) for one in ("agent", "text"))
     assert len(agent) < len(terminal)
     assert agent.startswith(f"verdict: {report.verdict}: ")

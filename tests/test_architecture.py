@@ -118,7 +118,7 @@ def _called(path: Path) -> list[str]:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        render("text", pipeline.judge(pipeline.from_paths([path]), load()), RenderOptions())
+        render("text", pipeline.judge(pipeline.read_paths([path]), load()), RenderOptions())
     finally:
         sys.setprofile(before)
     return list(calls)

@@ -63,11 +63,11 @@ def report(
         for key, (value, unit) in SOUND.items()
     )
     device = Device(0, kind, name, facts={**FACTS, **(facts or {})})  # type: ignore[arg-type]
-    return judge.judged(BenchReport("1", "1", (device,), figures, torch="2.9.1+rocm6.4"), MATRIX)
+    return judge.judge_figures(BenchReport("1", "1", (device,), figures, torch="2.9.1+rocm6.4"), MATRIX)
 
 
 def explained(values: dict[str, float] | None = None, facts: dict[str, Any] | None = None) -> BenchReport:
-    return causes.explained(report(values, facts), MATRIX)
+    return causes.explain_figures(report(values, facts), MATRIX)
 
 
 def test_a_sound_gpu_has_no_slow_figure_and_no_cause() -> None:
@@ -118,7 +118,9 @@ def between(value: float, access: bool) -> BenchReport:
     """A sound GPU's report with a copy to the next GPU."""
     sound = report(facts={"speed.peer-access": access})
     copy = Figure(0, "peer-copy", value, "GB/s", 0.01, samples=(value,) * 5, detail={"to": 1, "access": access})
-    return causes.explained(judge.judged(msgspec.structs.replace(sound, figures=(*sound.figures, copy)), MATRIX), MATRIX)
+    return causes.explain_figures(
+        judge.judge_figures(msgspec.structs.replace(sound, figures=(*sound.figures, copy)), MATRIX), MATRIX
+    )
 
 
 def test_copies_between_gpus_without_access_are_slow_and_staged() -> None:
@@ -156,7 +158,7 @@ def test_check_names_the_same_causes_from_the_file(tmp_path: Path) -> None:
     made = explained(SLOW_COPIES, {"speed.link-share": 0.25})
     path = tmp_path / "bench.json"
     path.write_bytes(msgspec.json.encode(made))
-    checked = pipeline.judge(pipeline.from_paths([path]), MATRIX)
+    checked = pipeline.judge(pipeline.read_paths([path]), MATRIX)
     assert [f.row for f in checked.findings] == [cause.row for cause in made.causes] == ["speed-link"]
     assert checked.snapshot.get("speed.gpu").value == GPU
     shown = CliRunner().invoke(cli, ["check", str(path)])
@@ -192,7 +194,7 @@ def test_check_of_a_sound_report_says_what_was_measured(tmp_path: Path) -> None:
 def test_a_damaged_report_is_an_error_and_no_crash(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "bench.json"
     path.write_text(broken)
-    checked = pipeline.judge(pipeline.from_paths([path]), MATRIX)
+    checked = pipeline.judge(pipeline.read_paths([path]), MATRIX)
     assert any("not a report of `rocm-doctor bench`" in e.quote for e in checked.snapshot.errors)
 
 

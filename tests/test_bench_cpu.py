@@ -63,7 +63,7 @@ def test_planted_slowness_is_found_with_its_cause() -> None:
     matrix = load()
     planted = {"PLANT": "hungry", **ALONE}
     measured = runner.run(matrix, quick=True, device="cpu", prelude=str(ROOT / "tests" / "bench_planted.py"), environment=planted)
-    found = causes.explained(judge.judged(measured, matrix), matrix)
+    found = causes.explain_figures(judge.judge_figures(measured, matrix), matrix)
     loader = next(f for f in found.figures if f.name == "loader")
     assert loader.verdict == "slow", loader
     assert loader.cause == "speed-loader"

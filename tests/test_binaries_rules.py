@@ -15,7 +15,7 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.python import code
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.rules.arch import code_for_the_card
-from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, lacks, torch_without_device_code
+from rocm_doctor.rules.code import extensions_without_code, foreign_rocm, lacks, torch_without_device_code
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.override import override
@@ -48,7 +48,7 @@ def test_a_card_that_everything_serves_gives_no_finding(tmp_path: Path) -> None:
     site = torch_env(tmp_path)
     (site / "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so").unlink()
     snapshot = machine(site, "gfx1100")
-    for rule in (code_for_the_card, extensions_without_code, torch_without_device_code, built_for_another_rocm):
+    for rule in (code_for_the_card, extensions_without_code, torch_without_device_code, foreign_rocm):
         assert list(rule(snapshot, MATRIX)) == []
 
 
@@ -73,7 +73,7 @@ def test_override_makes_the_loader_take_code_of_another_isa(tmp_path: Path) -> N
 
 def test_extension_for_another_rocm_major(tmp_path: Path) -> None:
     site = torch_env(tmp_path)
-    found = {f.subject: f for f in built_for_another_rocm(machine(site, "gfx1100"), MATRIX)}
+    found = {f.subject: f for f in foreign_rocm(machine(site, "gfx1100"), MATRIX)}
     assert set(found) == {"flash-attn"}
     assert found["flash-attn"].id == "version.rocm-mismatch"
     assert "libamdhip64.so.7" in found["flash-attn"].title
@@ -83,9 +83,9 @@ def test_extension_for_another_rocm_major(tmp_path: Path) -> None:
 def test_unknown_sonames_and_torch_without_hip_are_not_judged(tmp_path: Path) -> None:
     site = build(tmp_path, {"xformers/_C.so": library(gpu_bundle("gfx1100"), needed=("libMIOpen.so.1", "libamdhip64.so"))})
     snapshot = machine(site, "gfx1100")
-    assert list(built_for_another_rocm(snapshot, MATRIX)) == []
+    assert list(foreign_rocm(snapshot, MATRIX)) == []
     no_hip = msgspec.structs.replace(snapshot, facts={**snapshot.facts, "torch.hip": Fact(None)})
-    assert list(built_for_another_rocm(no_hip, MATRIX)) == []
+    assert list(foreign_rocm(no_hip, MATRIX)) == []
 
 
 def test_torch_whose_code_was_left_out(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.several import render_several
 from rocm_doctor.sources.paste import cut
-from rocm_doctor.training.literals import of_yaml
+from rocm_doctor.training.literals import read_yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
@@ -227,15 +227,15 @@ def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, m
 
         monkeypatch.setattr(common, name, call)
 
-    counted("cleaned")
-    counted("_redacted")
+    counted("clean")
+    counted("_redact")
     report = tmp_path / "ticket.txt"
     report.write_text("torch 2.7.0\n")
     result = CliRunner().invoke(
         cli, ["check", str(report), *(w for f in FORMATS for w in ("--format", f, "-o", str(tmp_path / f)))]
     )
     assert result.exit_code in (0, 1), result.output
-    assert sorted(calls) == ["_redacted", "cleaned"]
+    assert sorted(calls) == ["_redact", "clean"]
 
 
 _ALL_SHAPES = (
@@ -351,5 +351,5 @@ def test_lint_reads_any_kind_of_repetition_in_bounded_time(kind: str, tmp_path: 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
 def test_a_value_of_a_configuration_is_found_behind_any_end_of_a_line(end: str) -> None:
     text = f"a: é{end}b: two{end}"
-    leaf = of_yaml(text)["b"]
+    leaf = read_yaml(text)["b"]
     assert text[leaf.start : leaf.end] == "two"

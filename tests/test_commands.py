@@ -16,13 +16,13 @@ import msgspec
 import pytest
 
 from rocm_doctor import commands as known
-from rocm_doctor.commands import EFFECTS, filled, fitting, in_one_voice, remarks, settings, typed
+from rocm_doctor.commands import EFFECTS, classify, drop_contradictions, fill, fitting, remarks, settings
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.checks import commands as checks
 from rocm_doctor.matrix.checks.commands import complaints
 from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
 from rocm_doctor.pipeline import judge
-from rocm_doctor.plan.catalog import known as known_catalog
+from rocm_doctor.plan.catalog import load_catalog as known_catalog
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.json import read
 from rocm_doctor.reports.terminal import command_lines
@@ -132,7 +132,7 @@ HOSTILE = [
 @pytest.mark.parametrize("kind", sorted(known._SLOTS))
 @pytest.mark.parametrize("value", HOSTILE)
 def test_no_slot_takes_a_value_that_a_shell_would_read(kind: str, value: str) -> None:
-    made = filled(f"pip show {{{kind}}}", **{kind: value})
+    made = fill(f"pip show {{{kind}}}", **{kind: value})
     assert not made or made == (f"pip show {value}",), "a value that is taken is one plain word"
     assert not made or not set(value) & set(" ;|&$`'\"\n()<>\\*?[]{}!#")
 
@@ -146,7 +146,7 @@ def test_no_slot_takes_a_value_that_a_shell_would_read(kind: str, value: str) ->
     ],
 )  # fmt: skip
 def test_each_slot_takes_what_it_is_for(kind: str, value: str) -> None:
-    assert filled(f"x {{{kind}_a}}", **{f"{kind}_a": value}) == (f"x {value}",)
+    assert fill(f"x {{{kind}_a}}", **{f"{kind}_a": value}) == (f"x {value}",)
 
 
 def test_rules_put_values_into_commands_by_slots_only() -> None:
@@ -192,12 +192,12 @@ def test_a_long_command_is_alone_on_its_line(width: int) -> None:
     ],
 )  # fmt: skip
 def test_an_effect_is_that_of_the_worst_program(text: str, effect: str) -> None:
-    assert typed(text, MATRIX.programs).effect == effect
+    assert classify(text, MATRIX.programs).effect == effect
     assert effect in EFFECTS
 
 
 def test_a_stated_type_is_kept() -> None:
-    assert typed(Command("ls", effect="reboot", distributions=("arch",)), MATRIX.programs).effect == "reboot"
+    assert classify(Command("ls", effect="reboot", distributions=("arch",)), MATRIX.programs).effect == "reboot"
 
 
 def test_a_distribution_gets_its_own_commands() -> None:
@@ -242,7 +242,7 @@ def test_of_opposite_commands_the_first_is_kept() -> None:
     def finding(*texts: str) -> Finding:
         return Finding("a.b", "t", "error", "high", "c", commands=tuple(Command(text) for text in texts))
 
-    found = in_one_voice([finding("export A=1", "ls"), finding("unset A", "export B=2"), finding("A=1 x", "export B=3")])
+    found = drop_contradictions([finding("export A=1", "ls"), finding("unset A", "export B=2"), finding("A=1 x", "export B=3")])
     assert [[c.text for c in one.commands] for one in found] == [["export A=1", "ls"], ["export B=2"], ["A=1 x"]]
 
 
@@ -272,8 +272,8 @@ def test_windows_gets_powershell() -> None:
 
 
 def test_what_comes_after_a_command_is_said() -> None:
-    assert remarks(typed("sudo usermod -aG render $USER", MATRIX.programs)) == "log out and in again afterwards"
-    assert "replace MODEL" in remarks(typed("rocm-doctor fit --model MODEL", MATRIX.programs))
+    assert remarks(classify("sudo usermod -aG render $USER", MATRIX.programs)) == "log out and in again afterwards"
+    assert "replace MODEL" in remarks(classify("rocm-doctor fit --model MODEL", MATRIX.programs))
 
 
 def test_a_report_of_version_1_is_still_read() -> None:

@@ -121,7 +121,7 @@ def test_every_slot_gives_one_word_or_no_command(slot: str) -> None:
     """The shell's own parse has the same words as with a harmless value, for values in a slot and in quotes of the template."""
     harmless = SLOTS[slot]
     for template in (f"tool --x {{{slot}}} end", f"tool 'a={{{slot}}}' end", f"A={{{slot}}} tool"):
-        (good,) = commands.filled(template, **{slot: harmless})
+        (good,) = commands.fill(template, **{slot: harmless})
         for hostile in (
             *HOSTILE,
             *(harmless + h for h in HOSTILE),
@@ -134,7 +134,7 @@ def test_every_slot_gives_one_word_or_no_command(slot: str) -> None:
             "é",
             "-x",
         ):
-            for made in commands.filled(template, **{slot: hostile}):
+            for made in commands.fill(template, **{slot: hostile}):
                 assert len(shlex.split(made)) == len(shlex.split(good))
                 assert len(commands.words(made)) == 1
                 outside = made.replace("~", "") if slot == "path" else made  # a path is in quotes, or has it in its middle

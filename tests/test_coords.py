@@ -23,14 +23,14 @@ HERE = Reading("file", "line 1", "words")
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_every_fixture_records_what_coords_defines(path: Path) -> None:
-    assert misfits(pipeline.read_facts(pipeline.from_paths([path]), load())) == []
+    assert misfits(pipeline.read_facts(pipeline.read_paths([path]), load())) == []
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not CAPTURES, reason="the corpus of captures is not beside the project")
 def test_every_capture_records_what_coords_defines() -> None:
     matrix = load()
-    wrong = {w for path in CAPTURES for w in misfits(pipeline.read_facts(pipeline.from_paths([path]), matrix))}
+    wrong = {w for path in CAPTURES for w in misfits(pipeline.read_facts(pipeline.read_paths([path]), matrix))}
     assert wrong == set()
 
 

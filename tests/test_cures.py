@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rocm_doctor.commands import accepted, in_powershell
-from rocm_doctor.cures.solved import CURES, SHOWN, with_solved
+from rocm_doctor.commands import accepts, to_powershell
+from rocm_doctor.cures.solved import CURES, SHOWN, add_solved
 from rocm_doctor.cures.values import Values, templates_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
@@ -109,7 +109,7 @@ def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
         "gid": "993",
         "url": "https://download.pytorch.org/whl/rocm6.4",
     }
-    assert all(accepted(name, examples[name.partition("_")[0]]) for name in MATRIX.slots)
+    assert all(accepts(name, examples[name.partition("_")[0]]) for name in MATRIX.slots)
 
 
 def test_a_strangers_report_cannot_bring_a_command_that_only_looks_like_a_cure() -> None:
@@ -125,7 +125,7 @@ def near(likeness: float, gfx: str = "gfx1100") -> Similar:
 def test_a_solved_report_is_shown_near_and_cures_nearer() -> None:
     one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.", cure="miopen-general")
     likely = {d: [Likely("lib.miopen", 0.9, (), (near(d),))] for d in (SHOWN - 0.01, SHOWN, CURES)}
-    shown = {d: with_solved([one], found, Snapshot(), MATRIX)[0] for d, found in likely.items()}
+    shown = {d: add_solved([one], found, Snapshot(), MATRIX)[0] for d, found in likely.items()}
     assert [bool(f.solved) for f in shown.values()] == [False, True, True]
     assert [f.advice.startswith("Set MIOPEN_X=1.") for f in shown.values()] == [False, False, True]
 
@@ -134,7 +134,7 @@ def test_a_solved_report_of_another_gpu_is_not_shown() -> None:
     text = "RX 580 (gfx803) and MIOpen"
     one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.")
     snapshot = pasted(text).snapshot
-    assert with_solved([one], [Likely("lib.miopen", 0.9, (), (near(0.9),))], snapshot, MATRIX)[0].solved == ()
+    assert add_solved([one], [Likely("lib.miopen", 0.9, (), (near(0.9),))], snapshot, MATRIX)[0].solved == ()
 
 
 def test_a_guess_shows_no_percentage_and_no_word_of_the_model() -> None:
@@ -181,8 +181,8 @@ def test_a_program_without_python_is_not_told_to_install_torch() -> None:
 
 
 def test_commands_for_windows_are_quoted_for_its_shells() -> None:
-    words = in_powershell(Command("pip install 'torch[device-gfx1200]==2.14.0' --index-url https://x.example/"))
+    words = to_powershell(Command("pip install 'torch[device-gfx1200]==2.14.0' --index-url https://x.example/"))
     assert words.text == 'pip install "torch[device-gfx1200]==2.14.0" --index-url https://x.example/'
     assert (
-        in_powershell(Command("HIP_VISIBLE_DEVICES=0 python train.py")).text == "$env:HIP_VISIBLE_DEVICES = '0'; python train.py"
+        to_powershell(Command("HIP_VISIBLE_DEVICES=0 python train.py")).text == "$env:HIP_VISIBLE_DEVICES = '0'; python train.py"
     )

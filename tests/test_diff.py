@@ -21,11 +21,11 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
 def report_of(path: Path) -> Report:
-    return pipeline.judge(pipeline.from_paths([path]), load(), source=path.name)
+    return pipeline.judge(pipeline.read_paths([path]), load(), source=path.name)
 
 
 def with_env(path: Path, **env: str) -> Report:
-    artifacts = [a for a in pipeline.from_paths([path]) if a.name not in ("env", "log/train.log")]
+    artifacts = [a for a in pipeline.read_paths([path]) if a.name not in ("env", "log/train.log")]
     text = "".join(f"{k}={v}\n" for k, v in env.items())
     return pipeline.judge(
         [*artifacts, msgspec.structs.replace(artifacts[0], name="env", text=text, missing=None)], load(), source="after"

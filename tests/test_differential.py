@@ -12,9 +12,9 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
-from rocm_doctor.differential.features import of_text
+from rocm_doctor.differential.features import text_features
 from rocm_doctor.differential.judge import HYPOTHESES
-from rocm_doctor.differential.relations import of_snapshot
+from rocm_doctor.differential.relations import relations
 from rocm_doctor.matrix import load
 from rocm_doctor.model import GUESS, Report
 from rocm_doctor.reports import RenderOptions, render
@@ -97,22 +97,22 @@ def test_words_alone_never_make_an_error(words: str) -> None:
 
 def test_repetition_counts_by_its_logarithm() -> None:
     assert LOADED is not None
-    once = model.vector(LOADED, of_text("segmentation fault"), ()).values
-    often = model.vector(LOADED, of_text("segmentation fault\n" * 1000), ()).values
+    once = model.vector(LOADED, text_features("segmentation fault"), ()).values
+    often = model.vector(LOADED, text_features("segmentation fault\n" * 1000), ()).values
     assert once.keys() <= often.keys()
     assert max(often.values()) <= model.load().weights.kinds["w"]  # type: ignore[union-attr]
 
 
 def test_two_words_of_a_sentence_are_weighed_in_any_order_and_words_of_the_first_line_apart() -> None:
-    found = of_text("It broke after the kernel was updated. GPU gone\nkernel old")
-    assert of_text("The kernel was updated, it broke")["p:broke kernel"] == found["p:broke kernel"] == 1
+    found = text_features("It broke after the kernel was updated. GPU gone\nkernel old")
+    assert text_features("The kernel was updated, it broke")["p:broke kernel"] == found["p:broke kernel"] == 1
     assert "p:gpu kernel" not in found
     assert found["t:kernel"] == 1
     assert "t:old" not in found
 
 
 def features_of(text: str) -> set[str]:
-    return set(of_snapshot(pipeline.read_facts(cut(text, "x"), MATRIX), MATRIX, text))
+    return set(relations(pipeline.read_facts(cut(text, "x"), MATRIX), MATRIX, text))
 
 
 def test_the_targets_that_a_line_names_are_held_against_the_gpu() -> None:
@@ -140,10 +140,10 @@ def test_releases_of_a_component_are_compared_across_sentences() -> None:
 def test_what_carried_an_answer_is_in_the_report() -> None:
     """The weights hold no words of texts: names come from the report itself."""
     assert LOADED is not None
-    vector = model.vector(LOADED, of_text(SEGFAULT), {"f:gfx=gfx1031"})
+    vector = model.vector(LOADED, text_features(SEGFAULT), {"f:gfx=gfx1031"})
     assert vector.values.keys() == vector.names.keys()
-    assert set(vector.names.values()) <= {*of_text(SEGFAULT), "f:gfx=gfx1031"}
-    assert model.carried_by(LOADED, vector, "arch.override-needed")
+    assert set(vector.names.values()) <= {*text_features(SEGFAULT), "f:gfx=gfx1031"}
+    assert model.strongest(LOADED, vector, "arch.override-needed")
 
 
 def test_tool_output_alone_is_not_a_complaint() -> None:

@@ -27,7 +27,7 @@ def figure(name: str, value: float, unit: str = "TFLOP/s", **more: Any) -> Figur
 
 def judged(name: str, gpu: str, value: float, **device: Any) -> Figure:
     report = BenchReport("1", "1", (Device(0, "hip", gpu, **device),), (figure(name, value),))
-    return judge.judged(report, MATRIX).figures[0]
+    return judge.judge_figures(report, MATRIX).figures[0]
 
 
 def test_the_catalog_has_sixty_amd_products_each_with_a_source_and_most_with_every_figure() -> None:
@@ -140,7 +140,7 @@ def test_a_figure_above_the_peak_is_not_judged() -> None:
 
 def test_noise_is_not_judged() -> None:
     report = BenchReport("1", "1", (Device(0, "hip", "AMD Instinct MI300X"),), (Figure(0, "memory-triad", 900.0, "GB/s", 0.5),))
-    assert judge.judged(report, MATRIX).figures[0].verdict == "cannot tell"
+    assert judge.judge_figures(report, MATRIX).figures[0].verdict == "cannot tell"
 
 
 def test_nobody_is_compared_with_fewer_than_three_measurements() -> None:
@@ -149,7 +149,7 @@ def test_nobody_is_compared_with_fewer_than_three_measurements() -> None:
         by_figure[one.product, one.figure] = by_figure.get((one.product, one.figure), 0) + 1
     products = {p.product: p for p in MATRIX.peaks}
     for (product, name), count in by_figure.items():
-        assert bool(peaks.measured(name, products[product], MATRIX)) is (count >= 3)
+        assert bool(peaks.field_figures(name, products[product], MATRIX)) is (count >= 3)
     assert judged("matmul-bf16", "AMD Instinct MI300X", 450.0).verdict == "slow"  # ROCm 6.1, as its measurer says
     assert judged("matmul-bf16", "AMD Instinct MI300X", 640.0).verdict == "as expected"
 
@@ -204,7 +204,7 @@ def test_a_gpu_that_is_slower_than_its_siblings_is_slow() -> None:
         Figure(n, "matmul-bf16-sustained", 600.0 if n != 2 else 500.0, "TFLOP/s", 0.01, samples=s) for n, s in enumerate(samples)
     )
     gpus = tuple(Device(n, "hip", "AMD Instinct MI300X") for n in range(4))
-    found = judge.judged(BenchReport("1", "1", gpus, figures), MATRIX).figures
+    found = judge.judge_figures(BenchReport("1", "1", gpus, figures), MATRIX).figures
     assert [f.verdict for f in found] == ["as expected", "as expected", "slow", "as expected"]
     assert found[2].references[-1].kind == "others"
 
@@ -230,24 +230,26 @@ def test_an_earlier_run_is_compared_by_its_samples_and_in_the_right_direction() 
         return BenchReport("1", "1", device, tuple(made))
 
     before, worse, better = run(850, 7), run(700, 9.9), run(900, 5)
-    assert [f.verdict for f in judge.judged(worse, MATRIX, before, "before.json").figures] == ["slow", "slow"]
-    assert "before.json" in {r.source for f in judge.judged(worse, MATRIX, before, "before.json").figures for r in f.references}
-    assert [f.verdict for f in judge.judged(better, MATRIX, before).figures] == ["as expected", "cannot tell"]
+    assert [f.verdict for f in judge.judge_figures(worse, MATRIX, before, "before.json").figures] == ["slow", "slow"]
+    assert "before.json" in {
+        r.source for f in judge.judge_figures(worse, MATRIX, before, "before.json").figures for r in f.references
+    }
+    assert [f.verdict for f in judge.judge_figures(better, MATRIX, before).figures] == ["as expected", "cannot tell"]
 
 
 def test_figures_of_the_host_may_differ_more_from_run_to_run() -> None:
     """Within a tenth it is the host's neighbours."""
     for statistic, verdict in (("fastest", "cannot tell"), ("median", "slow")):
         before, after = (_launches(value, statistic) for value in (6.19, 6.60))
-        assert judge.judged(after, MATRIX, before).figures[0].verdict == verdict
-    assert judge.judged(_launches(8.0, "fastest"), MATRIX, _launches(6.19, "fastest")).figures[0].verdict == "slow"
+        assert judge.judge_figures(after, MATRIX, before).figures[0].verdict == verdict
+    assert judge.judge_figures(_launches(8.0, "fastest"), MATRIX, _launches(6.19, "fastest")).figures[0].verdict == "slow"
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.2])
 def test_a_figure_that_moved_within_its_run_is_not_slower_by_as_much(drift: float) -> None:
     before, after = _launches(6.0, "median"), _launches(7.0, "median", drift)
-    assert judge.judged(after, MATRIX, before).figures[0].verdict == ("cannot tell" if drift else "slow")
-    assert judge.judged(_launches(7.0, "median"), MATRIX, _launches(6.0, "median", drift)).figures[0].verdict == (
+    assert judge.judge_figures(after, MATRIX, before).figures[0].verdict == ("cannot tell" if drift else "slow")
+    assert judge.judge_figures(_launches(7.0, "median"), MATRIX, _launches(6.0, "median", drift)).figures[0].verdict == (
         "cannot tell" if drift else "slow"
     )
 

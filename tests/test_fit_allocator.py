@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_doctor.fit.allocator import MIB, Allocator, replay, rounded, segment_size
+from rocm_doctor.fit.allocator import MIB, Allocator, replay, round_up, segment_size
 
 SIZES = st.one_of(st.integers(1, 4096), st.integers(1, 3 * MIB), st.integers(1, 64 * MIB))
 
@@ -24,7 +24,7 @@ SIZES = st.one_of(st.integers(1, 4096), st.integers(1, 3 * MIB), st.integers(1, 
     ],
 )
 def test_sizes(size: int, block: int, segment: int) -> None:
-    assert (rounded(size), segment_size(rounded(size))) == (block, segment)
+    assert (round_up(size), segment_size(round_up(size))) == (block, segment)
 
 
 def test_a_remainder_of_up_to_a_mebibyte_stays_with_the_block() -> None:
@@ -83,7 +83,7 @@ def test_the_same_step_twice_reserves_nothing_new(sizes: list[int]) -> None:
         for block in reversed(blocks):
             allocator.give(block)
     assert allocator.reserved == after
-    assert allocator.reserved <= sum(segment_size(rounded(size)) for size in sizes)
+    assert allocator.reserved <= sum(segment_size(round_up(size)) for size in sizes)
 
 
 def test_the_peak_knows_what_was_alive() -> None:

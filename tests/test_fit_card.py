@@ -100,8 +100,8 @@ def test_the_processors_own_gpu_beside_a_discrete_one_does_not_count() -> None:
 
 
 def test_a_declared_card_with_one_size_knows_it_and_with_several_asks() -> None:
-    assert card.declared("gfx908", None, MATRIX).total == 32 * GIB
-    several = card.declared("gfx906", None, MATRIX)
+    assert card.declare_card("gfx908", None, MATRIX).total == 32 * GIB
+    several = card.declare_card("gfx906", None, MATRIX)
     assert several.total is None
     assert "--vram" in several.notes[0]
 
@@ -128,7 +128,7 @@ def test_a_verdict_keeps_the_error_in_mind() -> None:
 def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> None:
     run = job("Llama-3.1-8B", method="full")
     whole = closed_form.predict(run, 0).breakdown
-    four = sharding.per_card(whole, run, shape_of(run.config), 4, strategy)
+    four = sharding.split_breakdown(whole, run, shape_of(run.config), 4, strategy)
     for part, size in whole.items():
         assert four[part] == (-(-size // 4) if part in sharding.SHARDED[strategy] else size)
     assert (sum(four.values()) < sum(whole.values())) == (strategy != "ddp")
@@ -137,13 +137,13 @@ def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> 
 def test_one_card_is_not_sharded() -> None:
     run = job()
     whole = closed_form.predict(run, 0).breakdown
-    assert sharding.per_card(whole, run, shape_of(run.config), 1, "zero3") == whole
+    assert sharding.split_breakdown(whole, run, shape_of(run.config), 1, "zero3") == whole
 
 
 def test_limits_fit_and_one_more_does_not() -> None:
-    run, place = job("Qwen2.5-1.5B"), card.declared("gfx1100", 24 * GIB, MATRIX)
-    now = estimate.by_arithmetic(run, place)
-    peak = advice.scaled(run, place, now, "single")
+    run, place = job("Qwen2.5-1.5B"), card.declare_card("gfx1100", 24 * GIB, MATRIX)
+    now = estimate.compute(run, place)
+    peak = advice.scale_estimate(run, place, now, "single")
     found = advice.limits(run, place, peak, 0.0)
     assert found is not None
     assert place.available is not None
@@ -154,30 +154,30 @@ def test_limits_fit_and_one_more_does_not() -> None:
 
 def test_the_best_single_change_is_first_and_true() -> None:
     run = job("Qwen2.5-3B", dtype="float32", batch=4, seq=4096, kernels=MATH)
-    place = card.declared("gfx906", 32 * GIB, MATRIX)
-    now = estimate.by_arithmetic(run, place)
-    found = advice.changes(run, now, advice.scaled(run, place, now, "single"), Wheels())
+    place = card.declare_card("gfx906", 32 * GIB, MATRIX)
+    now = estimate.compute(run, place)
+    found = advice.changes(run, now, advice.scale_estimate(run, place, now, "single"), Wheels())
     assert [c.saved_bytes for c in found] == sorted((c.saved_bytes for c in found), reverse=True)
     assert {"--fused-loss", "--batch 2 --grad-accum 2", "--seq 2048"} <= {c.option for c in found[:4]}
     halved = msgspec.structs.replace(run, batch=2, grad_accum=2)
-    assert estimate.by_arithmetic(halved, place).peak_allocated_bytes == pytest.approx(
+    assert estimate.compute(halved, place).peak_allocated_bytes == pytest.approx(
         next(c.peak_allocated_bytes for c in found if c.option == "--batch 2 --grad-accum 2"), rel=0.001
     )
 
 
 def test_a_change_that_saves_nothing_is_not_offered() -> None:
     run = job("Qwen2.5-0.5B", kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
-    place = card.declared("gfx942", 192 * GIB, MATRIX)
-    now = estimate.by_arithmetic(run, place)
-    assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scaled(run, place, now, "single"), Wheels()))
+    place = card.declare_card("gfx942", 192 * GIB, MATRIX)
+    now = estimate.compute(run, place)
+    assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scale_estimate(run, place, now, "single"), Wheels()))
 
 
 def test_several_cards_are_judged_at_their_own_highest_moment() -> None:
     """Shared out over eight cards the optimizer's moment shrinks below that of the logits, which nobody shares."""
     run = job("Llama-3.1-8B", method="full", seq=8192, kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
-    eight = msgspec.structs.replace(card.declared("gfx942", 192 * GIB, MATRIX), count=8)
-    found = estimate.by_arithmetic(run, eight, "fsdp2")
+    eight = msgspec.structs.replace(card.declare_card("gfx942", 192 * GIB, MATRIX), count=8)
+    found = estimate.compute(run, eight, "fsdp2")
     assert "logits and loss" in found.breakdown
     assert "optimizer scratch" not in found.breakdown
-    assert found.peak_allocated_bytes < 0.5 * estimate.by_arithmetic(run, eight, "ddp").peak_allocated_bytes
+    assert found.peak_allocated_bytes < 0.5 * estimate.compute(run, eight, "ddp").peak_allocated_bytes
     assert found.error_bound.allocated > estimate.BOUNDS["closed form"].allocated

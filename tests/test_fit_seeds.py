@@ -12,7 +12,7 @@ import pytest
 
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit.attention import kernels_of
-from rocm_doctor.fit.estimate import Estimate, by_arithmetic, verdict
+from rocm_doctor.fit.estimate import Estimate, compute, verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.matrix import load
 
@@ -21,9 +21,9 @@ GIB = 1 << 30
 
 
 def ask(gfx: str, torch: str, model: str, **fields: Any) -> tuple[Estimate, str]:
-    card = cards.declared(gfx, 32 * GIB, MATRIX)
+    card = cards.declare_card(gfx, 32 * GIB, MATRIX)
     kernels, _ = kernels_of(gfx, torch, False, MATRIX)
-    estimate = by_arithmetic(Job(config=MATRIX.plain("models")[model]["config"], kernels=kernels, **fields), card)
+    estimate = compute(Job(config=MATRIX.plain("models")[model]["config"], kernels=kernels, **fields), card)
     return estimate, verdict(estimate, card)
 
 

@@ -169,16 +169,16 @@ def test_vllm_had_room_for_as_many_sequences(monkeypatch: pytest.MonkeyPatch, ro
 
 def test_each_engine_has_its_own_rule_for_windows() -> None:
     gemma, mistral = config("Gemma-3-1B"), config("Mistral-7B-v0.1")
-    assert windows.windowed(gemma, "vllm") == windows.windowed(gemma, "llama.cpp") == (22, 512)
-    assert windows.windowed(mistral, "vllm") == (32, 4096)
-    assert windows.windowed(mistral, "llama.cpp") == windows.windowed(mistral, "transformers") == (0, 0)
-    assert windows.windowed(gemma, "transformers") == (0, 0)
-    assert windows.windowed({**gemma, "layer_types": ["full_attention"] * 26}, "vllm") == (0, 0)
+    assert windows.window_layers(gemma, "vllm") == windows.window_layers(gemma, "llama.cpp") == (22, 512)
+    assert windows.window_layers(mistral, "vllm") == (32, 4096)
+    assert windows.window_layers(mistral, "llama.cpp") == windows.window_layers(mistral, "transformers") == (0, 0)
+    assert windows.window_layers(gemma, "transformers") == (0, 0)
+    assert windows.window_layers({**gemma, "layer_types": ["full_attention"] * 26}, "vllm") == (0, 0)
     # 62 layers, 10 of them full: groups of 10, the last of six with a window padded
-    assert windows.of_vllm(62, 52, 1024, 1, 65536, 2048) == 16 * 10 * (4096 + 6 * 193)
-    assert windows.of_vllm(32, 32, 4096, 1, 32768, 2048) == 16 * 32 * (384 + 1)
-    assert windows.of_vllm(32, 32, 4096, 2, 1600, 2048) == 2 * 16 * 32 * 101
-    assert windows.of_vllm(25, 12, 128, 1, 16, 2048) == 16 * 13 * (1 + 2)
+    assert windows.vllm_tokens(62, 52, 1024, 1, 65536, 2048) == 16 * 10 * (4096 + 6 * 193)
+    assert windows.vllm_tokens(32, 32, 4096, 1, 32768, 2048) == 16 * 32 * (384 + 1)
+    assert windows.vllm_tokens(32, 32, 4096, 2, 1600, 2048) == 2 * 16 * 32 * 101
+    assert windows.vllm_tokens(25, 12, 128, 1, 16, 2048) == 16 * 13 * (1 + 2)
 
 
 @pytest.mark.torch
@@ -220,7 +220,7 @@ def test_gpus_that_cannot_divide_the_model_are_refused() -> None:
     assert done.exit_code == 2
     assert "tensor parallelism" in done.output
     with pytest.raises(ValueError, match="experts"):
-        serving.checked(Serving("vllm", config("Llama-3.1-8B"), weights="mxfp4"))
+        serving.validate(Serving("vllm", config("Llama-3.1-8B"), weights="mxfp4"))
 
 
 def test_the_share_of_vllm_is_that_of_its_version() -> None:

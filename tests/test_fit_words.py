@@ -14,7 +14,7 @@ from rocm_doctor.facts.enrich import target_named
 from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
 from rocm_doctor.fit.quantised import needs, wheels
-from rocm_doctor.fit.text import wrapped
+from rocm_doctor.fit.text import wrap
 from rocm_doctor.matrix import load
 
 GIB = 1 << 30
@@ -131,7 +131,7 @@ def test_no_line_is_wider_than_the_terminal(width: int, monkeypatch: pytest.Monk
 
 
 def test_rows_hang_below_their_words_and_no_option_is_broken() -> None:
-    rows = list(wrapped("      1.07 GiB  fuse output head and loss  [--fused-loss]", 44))
+    rows = list(wrap("      1.07 GiB  fuse output head and loss  [--fused-loss]", 44))
     assert rows == ["      1.07 GiB  fuse output head and loss", " " * 16 + "[--fused-loss]"]
 
 
@@ -139,7 +139,7 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
     """Somebody who pipes the answer still learns why nothing comes."""
     import time
 
-    from rocm_doctor.cli.check import said_when_slow
+    from rocm_doctor.cli.check import notice_when_slow
     from rocm_doctor.fit import answer as answers
 
     at_once = answers.answer
@@ -149,11 +149,11 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
         return at_once(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("rocm_doctor.cli.fit.answers.answer", slow)
-    monkeypatch.setattr("rocm_doctor.cli.fit.said_when_slow", partial(said_when_slow, after=0.1))
+    monkeypatch.setattr("rocm_doctor.cli.fit.notice_when_slow", partial(notice_when_slow, after=0.1))
     assert "still tracing one training step" in fit(*QLORA, "--gpu", "gfx1100").stderr
 
 
 def test_a_card_with_several_sizes_asks_and_names_what_it_is() -> None:
-    found = card.declared("gfx906", None, MATRIX, "MI50")
+    found = card.declare_card("gfx906", None, MATRIX, "MI50")
     assert found.total is None
     assert found.notes[0] == "MI50 comes with 16 or 32 GiB: choose with --vram"

@@ -20,7 +20,7 @@ SEVERITIES = ("none", "note", "warning", "error")
 
 
 def judged(path: Path) -> Report:
-    return pipeline.judge(pipeline.from_paths([path]), load())
+    return pipeline.judge(pipeline.read_paths([path]), load())
 
 
 def expected(folder: Path) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_every_finding_shows_what_was_read_and_who_says_so(folder: Path) -> None
 
 @pytest.mark.parametrize("folder", MACHINES, ids=lambda p: p.name)
 def test_a_ticket_made_of_it_replays_to_the_same_findings(folder: Path, tmp_path: Path) -> None:
-    artifacts = pipeline.from_paths([folder])
+    artifacts = pipeline.read_paths([folder])
     ticket = tmp_path / "ticket.zip"
     ticket.write_bytes(bundle.write(redact_artifacts(artifacts), {}))
     before = [(f.id, f.row, f.severity) for f in judged(folder).findings]

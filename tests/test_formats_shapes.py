@@ -26,7 +26,7 @@ from rocm_doctor.cli import cli
 from rocm_doctor.lint import judge
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, SubjectKind, Undecided
 from rocm_doctor.reports import FORMATS, RenderOptions, render
-from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.neutral import clean
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = Path(os.environ.get("ROCM_DOCTOR_SCHEMAS", "/nonexistent"))
@@ -172,7 +172,7 @@ def test_jsonl_and_json_read_back(report: Report) -> None:
     assert [line["kind"] for line in lines] == ["report"] + ["finding"] * len(report.findings) + ["undecided"] * len(
         report.undecided
     ) + ["snapshot"]
-    assert msgspec.json.decode(shown(report, "json"), type=Report) == cleaned(report)
+    assert msgspec.json.decode(shown(report, "json"), type=Report) == clean(report)
 
 
 class Document(HTMLParser):

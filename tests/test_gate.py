@@ -19,7 +19,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.pipeline import judge_environment, judge_packages
 from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.sources.declared import Target, installed
+from rocm_doctor.sources.declared import Target, collect_environment
 from rocm_doctor.sources.live.python import Interpreter, locate
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -92,7 +92,7 @@ def read(folder: Path, **variables: str) -> list[Artifact]:
     """What is read of an environment, with these variables in force."""
     examined = locate(str(folder), Path("/"), {})
     assert isinstance(examined, Interpreter), examined
-    return installed(examined, Path("/"), variables)
+    return collect_environment(examined, Path("/"), variables)
 
 
 def judged(folder: Path, gpu: str, **variables: str) -> Report:
@@ -362,7 +362,7 @@ ENVIRONMENT = ("py/", "code/", "env", "opt/", "usr/", "etc/os-release")
 )
 def test_a_machine_and_its_environment_alone_are_judged_alike(name: str) -> None:
     """What the machine adds rests on something beside the environment: its driver, its log, its link."""
-    artifacts = pipeline.from_paths([FIXTURES / name])
+    artifacts = pipeline.read_paths([FIXTURES / name])
     machine = pipeline.judge(artifacts, load(), kind="capture")
     environment_ = [a for a in artifacts if a.name.startswith(ENVIRONMENT)]
     gates = [judge_environment(environment_, Target(str(g.get("gfx").value)), load()) for g in machine.snapshot.gpus]

@@ -15,7 +15,7 @@ from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Report, Snapshot, Va
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.machine import gpu_lines
 from rocm_doctor.reports.places import where
-from rocm_doctor.rules.capacity import below_capacity
+from rocm_doctor.rules.capacity import capacity_notes
 from rocm_doctor.rules.checks import PARTS
 from rocm_doctor.sources.bundle import read
 from rocm_doctor.sources.paste import cut
@@ -30,7 +30,7 @@ def gpu(**facts: Value) -> Gpu:
 
 
 def titles(*gpus: Gpu) -> list[str]:
-    return [f"{f.subject}: {f.title}" for f in below_capacity(Snapshot(gpus=gpus, gpus_listed=True), MATRIX)]
+    return [f"{f.subject}: {f.title}" for f in capacity_notes(Snapshot(gpus=gpus, gpus_listed=True), MATRIX)]
 
 
 def words(report: Report) -> str:
@@ -209,10 +209,10 @@ def test_a_missing_node_follows_from_a_missing_driver() -> None:
 def test_each_command_of_a_finding_is_said_once() -> None:
     """Over all rows: what is done is not told again as the check, nor as the question."""
     from rocm_doctor.model import THE_MACHINE
-    from rocm_doctor.rules.findings import from_row
+    from rocm_doctor.rules.findings import row_finding
 
     for row in MATRIX.rows:
-        made = from_row(row, MATRIX, (), "high", THE_MACHINE)
+        made = row_finding(row, MATRIX, (), "high", THE_MACHINE)
         said = [c.text for c in (*made.commands, *made.verify, *([made.settle] if made.settle else []))]
         assert len(said) == len(set(said)), row.key
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.cli.check import said_when_slow
+from rocm_doctor.cli.check import notice_when_slow
 from rocm_doctor.workers import process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -60,10 +60,10 @@ def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> Non
 
 def test_a_slow_block_is_told_of_by_a_signal_that_is_given_back(capsys: pytest.CaptureFixture[str]) -> None:
     before = signal.getsignal(signal.SIGALRM)
-    with said_when_slow("still waiting", after=0.01):
+    with notice_when_slow("still waiting", after=0.01):
         time.sleep(0.1)
         assert capsys.readouterr().err == "still waiting\n"
-    with said_when_slow("still waiting", after=30):
+    with notice_when_slow("still waiting", after=30):
         pass
     assert capsys.readouterr().err == ""
     assert signal.getsignal(signal.SIGALRM) == before

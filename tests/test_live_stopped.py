@@ -13,8 +13,8 @@ import pytest
 from faketools import alive, environment, flood, hanging, named, pid_of, run, tool
 
 from rocm_doctor.sources import live
-from rocm_doctor.sources.live import interrupted
 from rocm_doctor.sources.live import tools as live_tools
+from rocm_doctor.sources.live import was_interrupted
 from rocm_doctor.workers import process
 
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"
@@ -40,7 +40,7 @@ def test_an_interrupt_loses_nothing_that_was_read(root: Path, bin_: Path) -> Non
     hanging(bin_, "rocm-smi")
     with ctrl_c(0.9):
         artifacts = run(root, bin_)
-    assert interrupted(artifacts)
+    assert was_interrupted(artifacts)
     partial, silent = named(artifacts, "cmd/rocminfo"), named(artifacts, f"cmd/{SMI}")
     assert (partial.text, partial.missing, partial.returncode) == (AGENT, None, None)
     assert (silent.text, silent.missing) == ("", "timeout")
@@ -53,7 +53,7 @@ def test_an_interrupt_loses_nothing_that_was_read(root: Path, bin_: Path) -> Non
 
 def test_nobody_interrupts(root: Path, bin_: Path) -> None:
     tool(bin_, "rocminfo", out=AGENT)
-    assert not interrupted(run(root, bin_))
+    assert not was_interrupted(run(root, bin_))
 
 
 def test_an_interrupt_while_an_answer_is_awaited_leaves_a_word_on_the_held_tools(root: Path, bin_: Path) -> None:
@@ -64,7 +64,7 @@ def test_an_interrupt_while_an_answer_is_awaited_leaves_a_word_on_the_held_tools
     with ctrl_c(0.1):
         artifacts = live_tools.finish_tools(asked, environment(bin_))
     assert named(artifacts, f"cmd/{SMI}").missing == "timeout"
-    assert interrupted(artifacts)
+    assert was_interrupted(artifacts)
 
 
 HIPINFO = "device#                           0\nName:                             AMD Radeon RX 7900 XTX\n"
@@ -117,6 +117,6 @@ def test_an_interrupt_loses_nothing_there_either(root: Path, bin_: Path, monkeyp
     on_windows(monkeypatch)
     with ctrl_c(0.9):
         artifacts = run(root, bin_)
-    assert interrupted(artifacts)
+    assert was_interrupted(artifacts)
     assert named(artifacts, "cmd/hipInfo").text == HIPINFO
     assert not alive(pid_of(bin_, "hipInfo.exe"))

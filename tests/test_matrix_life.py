@@ -12,7 +12,7 @@ from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.matrix.checks.citations import followable, official, quotes, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
-from rocm_doctor.matrix.citations import Citation, cited
+from rocm_doctor.matrix.citations import Citation, parse_citation
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
 from rocm_doctor.matrix.types import Support
@@ -139,9 +139,11 @@ def test_sound_ranges_pass(fact: str, made: list[Range]) -> None:
 
 def test_a_source_has_a_place_a_quotation_and_a_date() -> None:
     whole = 'https://x.org/i/1 § comment of 2026-10-02 "fixed in 10.1", seen 2026-11-22'
-    assert cited(whole) == Citation("https://x.org/i/1", "comment of 2026-10-02", "fixed in 10.1", datetime.date(2026, 11, 22))
-    assert cited(f"{URL}, seen 2026-11-22") == Citation(URL, seen=datetime.date(2026, 11, 22))
-    assert cited(URL) == Citation(URL)
+    assert parse_citation(whole) == Citation(
+        "https://x.org/i/1", "comment of 2026-10-02", "fixed in 10.1", datetime.date(2026, 11, 22)
+    )
+    assert parse_citation(f"{URL}, seen 2026-11-22") == Citation(URL, seen=datetime.date(2026, 11, 22))
+    assert parse_citation(URL) == Citation(URL)
     assert not list(source_form(row(sources=(whole,))))
     assert list(source_form(row(sources=("a friend § aside, seen 2026-11-22",))))
     assert list(source_form(row(affected={"rocm.loaded": (Range(fixed="7.2", source="a friend"),)})))

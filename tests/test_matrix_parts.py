@@ -11,9 +11,9 @@ import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.matrix.checks.citations import range_sources, source_form
-from rocm_doctor.matrix.checks.rows import allowed, conditions, contradictions, grades, open_ends, wrong_for_some
+from rocm_doctor.matrix.checks.rows import conditions, contradictions, grade_problems, grades, open_ends, wrong_for_some
 from rocm_doctor.matrix.checks.text import personal_data
-from rocm_doctor.matrix.citations import addressed
+from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
@@ -210,7 +210,7 @@ BUILD = "https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py § al
     ],
 )
 def test_what_only_metadata_says_is_allowed_and_not_works(status: str, sources: tuple[str, ...], refused: bool) -> None:
-    assert bool(list(allowed(row(status=status, sources=sources)))) is refused
+    assert bool(list(grade_problems(row(status=status, sources=sources)))) is refused
 
 
 def test_wrong_results_are_never_harmless() -> None:
@@ -243,7 +243,7 @@ def test_a_number_read_in_the_newest_release_has_an_end(when: dict[str, str], af
     ],
 )  # fmt: skip
 def test_a_source_opens_in_one_step(source: str, complaint: bool) -> None:
-    assert bool(list(source_form(row(sources=(addressed(source),))))) is complaint
+    assert bool(list(source_form(row(sources=(add_address(source),))))) is complaint
 
 
 def test_every_source_of_the_matrix_has_an_address_or_is_a_field_report() -> None:

@@ -134,7 +134,7 @@ def test_a_tool_of_the_oldest_schema_reads_data_with_fields_and_sections_that_ca
     code, out, err = doctor(packages, "plan", "--gpu", "gfx1100", "--format", "json")
     assert (code, err) == (0, "")
     assert json.loads(out)
-    assert doctor(packages, "matrix", "show", "gfx1100")[0] == 0
+    assert doctor(packages, "explain", "gfx1100", "-v")[0] == 0
 
 
 @pytest.mark.parametrize("harm", ["schema", "damaged", "foreign", "gone", "link"])

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Value
-from rocm_doctor.rules.offers import examined, offered
+from rocm_doctor.rules.offers import complete_commands, use_examined
 
 MATRIX = load()
 
@@ -16,7 +16,7 @@ def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") ->
     snapshot = Snapshot({name: Fact(value) for name, value in facts.items()}, gpus)
     typed = MATRIX.typed(["rocm-doctor plan", "uname -r"])
     one = Finding("arch.not-in-build", "title", "error", "high", "cause", commands=typed)
-    return [one.text for one in offered(one, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
+    return [one.text for one in complete_commands(one, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
 
 
 def test_a_live_environment_is_offered_fix() -> None:
@@ -46,10 +46,10 @@ def test_a_prefix_that_is_no_path_is_not_put_into_a_command() -> None:
 def test_what_verifies_a_cure_runs_in_the_interpreter_that_was_examined() -> None:
     command = MATRIX.typed(['python -c "import torch"', "rocminfo"])
     facts = Snapshot({"python.prefix": Fact("/srv/train/.venv"), "platform": Fact("linux")})
-    assert [c.text for c in examined(command, facts, "machine", MATRIX)] == [
+    assert [c.text for c in use_examined(command, facts, "machine", MATRIX)] == [
         '/srv/train/.venv/bin/python -c "import torch"',
         "rocminfo",
     ]
-    assert examined(command, facts, "capture", MATRIX) == command
+    assert use_examined(command, facts, "capture", MATRIX) == command
     odd = Snapshot({"python.prefix": Fact("/srv/my env"), "platform": Fact("linux")})
-    assert examined(command, odd, "machine", MATRIX)[0].text == "'/srv/my env'/bin/python -c \"import torch\""
+    assert use_examined(command, odd, "machine", MATRIX)[0].text == "'/srv/my env'/bin/python -c \"import torch\""

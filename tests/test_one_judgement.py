@@ -10,9 +10,9 @@ from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.judging import exports, unset
-from rocm_doctor.plan.machine import probed
+from rocm_doctor.plan.machine import machine_of
 from rocm_doctor.plan.text import text
 from rocm_doctor.sources.bundle import read
 
@@ -27,8 +27,8 @@ FIXTURES = sorted(
 def judged(name: str) -> tuple[Report, Plan | None]:
     """What `check` says of a fixture, and the plan that starts from it; None where no target is known."""
     report = pipeline.judge(read(Path(__file__).parents[1] / "fixtures" / name), MATRIX)
-    machine = probed(report.snapshot)
-    return report, answer(machine, known(MATRIX), report=report) if machine else None
+    machine = machine_of(report.snapshot)
+    return report, answer(machine, load_catalog(MATRIX), report=report) if machine else None
 
 
 def roots(report: Report) -> list[Finding]:

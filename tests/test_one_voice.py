@@ -22,12 +22,12 @@ from rocm_doctor.matrix import load
 from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Artifact, Finding
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, known
+from rocm_doctor.plan.catalog import System, load_catalog
 from rocm_doctor.plan.commands import install, package_requirements, torch_requirements
 from rocm_doctor.plan.formats import FORMATS
 from rocm_doctor.plan.judging import companions
-from rocm_doctor.plan.machine import declared
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.machine import declare_machine
+from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import variables_text
 
 MATRIX = load()
@@ -38,7 +38,9 @@ FILES = {"requirements": "requirements_DOT_txt", "dockerfile": "Dockerfile"}
 
 @cache
 def planned(gfx: str, system: System, train: str = "lora") -> Plan:
-    return answer(declared(gfx, PYTHON, MATRIX, system), known(MATRIX), wished((), train, known(MATRIX)))
+    return answer(
+        declare_machine(gfx, PYTHON, MATRIX, system), load_catalog(MATRIX), order_packages((), train, load_catalog(MATRIX))
+    )
 
 
 SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")

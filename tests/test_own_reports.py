@@ -9,7 +9,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
-from rocm_doctor.pipeline import from_paths, judge
+from rocm_doctor.pipeline import judge, read_paths
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.paste import cut
 
@@ -22,7 +22,7 @@ SUFFIX = {"jsonl": "jsonl", "sarif": "sarif", "html": "html", "markdown": "md", 
 
 @pytest.fixture(scope="module", params=NAMES)
 def report(request: pytest.FixtureRequest) -> Report:
-    return judge(from_paths([FIXTURES / request.param]), MATRIX, source=request.param, kind="capture")
+    return judge(read_paths([FIXTURES / request.param]), MATRIX, source=request.param, kind="capture")
 
 
 def same(one: Report, other: Report) -> bool:
@@ -38,7 +38,7 @@ def same(one: Report, other: Report) -> bool:
 def test_a_file(report: Report, format_: str, tmp_path: Path) -> None:
     path = tmp_path / f"own.{SUFFIX[format_]}"
     path.write_text(render(format_, report, RenderOptions()), encoding="utf-8")
-    assert same(judge(from_paths([path]), MATRIX), report)
+    assert same(judge(read_paths([path]), MATRIX), report)
 
 
 @pytest.mark.parametrize("format_", READABLE)
@@ -56,13 +56,13 @@ def test_a_paste_with_words_around_it(report: Report, format_: str) -> None:
 def test_a_folder(report: Report, format_: str, tmp_path: Path) -> None:
     (tmp_path / f"own.{SUFFIX[format_]}").write_text(render(format_, report, RenderOptions()), encoding="utf-8")
     (tmp_path / "note.txt").write_text("from the lab\n", encoding="utf-8")
-    again = judge(from_paths([tmp_path]), MATRIX)
+    again = judge(read_paths([tmp_path]), MATRIX)
     assert {f.fingerprint for f in again.findings} == {f.fingerprint for f in report.findings}
 
 
 @pytest.mark.parametrize("format_", ["text", *READABLE])
 def test_a_healthy_report_holds_no_complaint(format_: str) -> None:
-    healthy = judge(from_paths([FIXTURES / "strix-halo-ready"]), MATRIX)
+    healthy = judge(read_paths([FIXTURES / "strix-halo-ready"]), MATRIX)
     again = judge(cut(render(format_, healthy, RenderOptions()), "own"), MATRIX)
     assert [f for f in again.findings if f.severity != "note"] == []
 
@@ -70,7 +70,7 @@ def test_a_healthy_report_holds_no_complaint(format_: str) -> None:
 @pytest.mark.parametrize("format_", ["html", "markdown"])
 def test_a_page_without_its_data_is_no_complaint_either(format_: str) -> None:
     """Pages of earlier versions, and pages whose data was too long."""
-    sick = judge(from_paths([FIXTURES / "mi50-wrong-override"]), MATRIX)
+    sick = judge(read_paths([FIXTURES / "mi50-wrong-override"]), MATRIX)
     page = "\n".join(line for line in render(format_, sick, RenderOptions()).split("\n") if "rocm-doctor report:" not in line)
     again = judge(cut(page, "own"), MATRIX)
     assert again.findings == ()
@@ -78,7 +78,7 @@ def test_a_page_without_its_data_is_no_complaint_either(format_: str) -> None:
 
 
 def test_several_reports_in_one_text(tmp_path: Path) -> None:
-    one = judge(from_paths([FIXTURES / "rx7900xtx-ready"]), MATRIX)
+    one = judge(read_paths([FIXTURES / "rx7900xtx-ready"]), MATRIX)
     text = render("jsonl", one, RenderOptions()) * 3
     assert [a.name for a in cut(text, "all.jsonl")] == ["report/1", "report/2", "report/3"]
 
@@ -124,7 +124,7 @@ def words(value: object) -> str:
 
 
 def test_two_terminal_reports_are_two() -> None:
-    texts = [render("text", judge(from_paths([FIXTURES / name]), MATRIX), RenderOptions()) for name in NAMES[:2]]
+    texts = [render("text", judge(read_paths([FIXTURES / name]), MATRIX), RenderOptions()) for name in NAMES[:2]]
     assert [a.name for a in cut("".join(texts), "all.txt") if a.name.startswith("report")] == ["report/1", "report/2"]
 
 

@@ -8,14 +8,14 @@ import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import System, load_catalog
+from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.versions import release
 
 
 @cache
 def plan_for(system: System, glibc: str = "") -> Plan:
-    return answer(declared("gfx1100", "3.12", MATRIX, system, glibc=glibc), known(MATRIX))
+    return answer(declare_machine("gfx1100", "3.12", MATRIX, system, glibc=glibc), load_catalog(MATRIX))
 
 
 @pytest.mark.parametrize(("glibc", "refused"), [("2.17", True), ("2.27", True), ("2.28", False), ("2.39", False), ("3.0", False)])

@@ -11,8 +11,8 @@ import pytest
 from rocm_doctor.matrix import Support, load
 from rocm_doctor.model import Grade
 from rocm_doctor.plan.answer import answer
-from rocm_doctor.plan.catalog import known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import load_catalog
+from rocm_doctor.plan.machine import declare_machine
 
 MATRIX = load()
 
@@ -31,6 +31,6 @@ def claim(state: Literal["works-unofficially", "broken"], grade: Grade) -> Suppo
 def test_of_two_claims_the_better_grade_decides_and_of_equals_the_one_against(good: Grade, bad: Grade, planned: bool) -> None:
     support = msgspec.json.encode((claim("works-unofficially", good), claim("broken", bad)))
     matrix = msgspec.structs.replace(MATRIX, rows=(), raw={**MATRIX.raw, "support": support})
-    plan = answer(declared("gfx1100", "3.12", matrix), known(matrix))
+    plan = answer(declare_machine("gfx1100", "3.12", matrix), load_catalog(matrix))
     assert bool(plan.stacks) is planned
     assert planned or any("is broken" in one.why for one in plan.rejected)

@@ -80,10 +80,10 @@ def test_a_nightly_is_not_written_where_another_index_could_answer() -> None:
         "--format",
         "requirements",
         "--index",
-        "nightlies",
+        "nightly",
     ).output
     rows = [line for line in text.splitlines() if not line.startswith("#")]
-    assert rows[0].startswith("--index-url https://rocm.nightlies.amd.com/")
+    assert rows[0].startswith("--index-url https://nightly.repo.amd.com/")
     assert not any("transformers" in r for r in rows)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.answer import answer
-from rocm_doctor.plan.catalog import Catalog, Package, Release, known
-from rocm_doctor.plan.judging import held_code
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import Catalog, Package, Release, load_catalog
+from rocm_doctor.plan.judging import package_targets
+from rocm_doctor.plan.machine import declare_machine
 
 MATRIX = load()
-MACHINE = declared("gfx1100", "3.12", MATRIX)
+MACHINE = declare_machine("gfx1100", "3.12", MATRIX)
 
 
 def catalog(**packages: tuple[Release, ...]) -> Catalog:
@@ -23,7 +23,7 @@ def catalog(**packages: tuple[Release, ...]) -> Catalog:
         name: Package(name, "invented", ("https://example.org",), "official", datetime.date(2026, 11, 22), releases)
         for name, releases in packages.items()
     }
-    return msgspec.structs.replace(known(MATRIX), packages=made)
+    return msgspec.structs.replace(load_catalog(MATRIX), packages=made)
 
 
 def release(version: str, **more: object) -> Release:
@@ -71,5 +71,5 @@ def test_the_library_of_the_nearest_minor_below_is_loaded(
     best = answer(MACHINE, known_of).best
     assert best is not None
     candidate = msgspec.structs.replace(best.candidate, index=msgspec.structs.replace(best.candidate.index, hip="7.2"))
-    held = held_code(one, "alpha", candidate, MACHINE, known_of)
+    held = package_targets(one, "alpha", candidate, MACHINE, known_of)
     assert held == ((f"gfx{served}",) if served else ())

@@ -13,25 +13,25 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Row
 from rocm_doctor.plan import packages
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, known
+from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog
 from rocm_doctor.plan.commands import replaces
 from rocm_doctor.plan.evidence import _names, doubts, speaks_for, statements
-from rocm_doctor.plan.judging import _settled
-from rocm_doctor.plan.machine import declared, having, with_stack
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.judging import _is_settled
+from rocm_doctor.plan.machine import declare_machine, having, install_stack
+from rocm_doctor.plan.packages import order_packages
 
 MATRIX = load()
 
 
 @cache
 def known_of() -> Catalog:
-    return known(MATRIX)
+    return load_catalog(MATRIX)
 
 
 @cache
 def plan_for(gfx: str, train: str = "", system: System = "linux", driver: str = "", index: str = "") -> Plan:
     return answer(
-        declared(gfx, "3.12", MATRIX, system, driver), known_of(), wished((), train, known_of()), index
+        declare_machine(gfx, "3.12", MATRIX, system, driver), known_of(), order_packages((), train, known_of()), index
     )  # fmt: skip
 
 
@@ -40,13 +40,13 @@ def test_a_nightly_replaces_any_other_torch(here: str) -> None:
     """A nightly's build has no local version of its own; what is installed is told all the same."""
     nightly = next(s for s in plan_for("gfx1100").stacks if s.candidate.index.nightly)
     assert not nightly.candidate.build.local
-    machine = having(declared("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
+    machine = having(declare_machine("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
     said = [words for words in replaces(nightly, machine) if words.startswith("torch ")]
     assert said == ([f"torch {nightly.candidate.build.torch} in place of {here}"] if here else [])
 
 
 def test_a_preview_speaks_for_a_release() -> None:
-    machine = declared("gfx1100", "3.12", MATRIX)
+    machine = declare_machine("gfx1100", "3.12", MATRIX)
     build = msgspec.structs.replace(next(b for b in MATRIX.torch if b.local), rocm="7.11.0")
     said = statements(machine, MATRIX)
     preview = said._replace(support=tuple(s for s in said.support if s.state == "preview"))
@@ -61,7 +61,7 @@ def test_hearsay_that_something_does_not_work_is_a_doubt(status: str, counts: bo
         row, key="heard", status=status, when={"gpu.gfx": "gfx1100", "torch.version": build.torch}
     )  # fmt: skip
     matrix = msgspec.structs.replace(MATRIX, rows=(made,))
-    heard = [key for key, _, _ in doubts(build, declared("gfx1100", "3.12", MATRIX), matrix)]
+    heard = [key for key, _, _ in doubts(build, declare_machine("gfx1100", "3.12", MATRIX), matrix)]
     assert ("heard" in heard) == counts
 
 
@@ -88,18 +88,18 @@ def test_hearsay_that_something_does_not_work_is_a_doubt(status: str, counts: bo
 def test_what_a_stack_cannot_change_is_settled_once(when: dict[str, str], settled: bool) -> None:
     """Packages, their code and links, and variables are the stack's; the card, the system and a kernel not known are not."""
     row: Row = msgspec.structs.replace(MATRIX.rows[0], when=when, status="broken", harmless=False)
-    assert _settled(row, declared("gfx1100", "3.12", MATRIX)) == settled
+    assert _is_settled(row, declare_machine("gfx1100", "3.12", MATRIX)) == settled
 
 
 def test_a_new_torch_takes_its_companions_with_it() -> None:
     """Code and links of the old torchvision and Triton are gone; another package's stay unless it is installed anew."""
-    machine = declared("gfx1100", "3.12", MATRIX)
+    machine = declare_machine("gfx1100", "3.12", MATRIX)
     read = {f"{family}.{name}": Fact("x") for family in ("pkg", "code", "soname") for name in ("torchvision", "triton", "vllm")}
     base = msgspec.structs.replace(machine.base, facts={**machine.base.facts, **read})
     here = msgspec.structs.replace(machine, base=base)
-    kept = {name for name in with_stack(here, {}).facts if name in read}
+    kept = {name for name in install_stack(here, {}).facts if name in read}
     assert kept == {"pkg.vllm", "code.vllm", "soname.vllm"}
-    assert not {name for name in with_stack(here, {}, ("vllm",)).facts if name in read}
+    assert not {name for name in install_stack(here, {}, ("vllm",)).facts if name in read}
 
 
 def test_an_old_driver_is_led_to_the_kernels_own_and_to_the_newest_module() -> None:
@@ -118,8 +118,8 @@ def test_nightlies_need_a_driver_of_their_time(driver: str, offered: bool) -> No
 
 def test_packages_stand_after_those_that_they_are_built_on() -> None:
     order = ("transformers", "peft", "accelerate", "trl")
-    assert wished(tuple(reversed(order)), "", known_of()) == order
-    assert wished(("trl", "bitsandbytes", "accelerate"), "", known_of()) == ("accelerate", "trl", "bitsandbytes")
+    assert order_packages(tuple(reversed(order)), "", known_of()) == order
+    assert order_packages(("trl", "bitsandbytes", "accelerate"), "", known_of()) == ("accelerate", "trl", "bitsandbytes")
 
 
 def test_a_release_with_a_serious_finding_is_passed_over() -> None:
@@ -162,7 +162,9 @@ def test_a_release_is_passed_over_for_what_is_more_than_a_note(
     monkeypatch.setattr(packages, "needed_env", lambda *_: {})
     package = next(one for one in known_of().packages.values() if one.releases)
     against = Finding("lib.any", "it fails", severity, "high", "")  # type: ignore[arg-type]
-    judge: Any = SimpleNamespace(judge=lambda *_, **__: [against], machine=declared("gfx1100", "3.12", MATRIX), upgrade=False)
+    judge: Any = SimpleNamespace(
+        judge=lambda *_, **__: [against], machine=declare_machine("gfx1100", "3.12", MATRIX), upgrade=False
+    )
     viable = packages._Viable(package, SimpleNamespace(), judge, {})  # type: ignore[arg-type]
     assert list(viable.releases()) == (list(package.releases) if taken else [])
     assert (viable.why is None) == taken

@@ -8,10 +8,10 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.commands import install, replaces
-from rocm_doctor.plan.machine import Machine, probed
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.machine import Machine, machine_of
+from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text
 
 MATRIX = load()
@@ -26,13 +26,13 @@ def snapshot(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Snapshot:
 
 def machine(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Machine:
     base: dict[str, Value] = {"platform": "linux", "wsl": False, "python.version": "3.12.4", "kfd.exists": True, "env.": True}
-    found = probed(snapshot({**base, **facts}, *gfx))
+    found = machine_of(snapshot({**base, **facts}, *gfx))
     assert found
     return found
 
 
 def plan(facts: dict[str, Value], train: str = "lora") -> Plan:
-    return answer(machine(facts, ("gfx906", False)), known(MATRIX), wished((), train, known(MATRIX)))
+    return answer(machine(facts, ("gfx906", False)), load_catalog(MATRIX), order_packages((), train, load_catalog(MATRIX)))
 
 
 CUDA: dict[str, Value] = {
@@ -63,11 +63,15 @@ def test_a_newer_release_than_the_catalog_knows_stays() -> None:
 
 
 def test_an_upgrade_takes_the_newest_that_is_known() -> None:
-    made = answer(machine(CUDA, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
+    made = answer(
+        machine(CUDA, ("gfx906", False)), load_catalog(MATRIX), order_packages((), "lora", load_catalog(MATRIX)), upgrade=True
+    )
     assert made.best
-    assert made.best.packages["accelerate"].version == known(MATRIX).packages["accelerate"].releases[0].version
+    assert made.best.packages["accelerate"].version == load_catalog(MATRIX).packages["accelerate"].releases[0].version
     newer = {**CUDA, "pkg.accelerate": "1.99.0"}
-    made = answer(machine(newer, ("gfx906", False)), known(MATRIX), wished((), "lora", known(MATRIX)), upgrade=True)
+    made = answer(
+        machine(newer, ("gfx906", False)), load_catalog(MATRIX), order_packages((), "lora", load_catalog(MATRIX)), upgrade=True
+    )
     assert made.best
     assert made.best.packages["accelerate"].version == "1.99.0", "no release is taken for an older one"
 
@@ -76,8 +80,8 @@ def test_an_upgrade_never_goes_back() -> None:
     """What is installed works and is newer than the stack with the better evidence."""
     facts: dict[str, Value] = {"torch.version": "2.14.1+rocm7.14", "torch.build": "rocm", "torch.rocm": "7.14"}
     there = machine(facts, ("gfx1100", False))
-    assert answer(there, known(MATRIX), upgrade=True).best == answer(there, known(MATRIX)).best
-    made = answer(there, known(MATRIX), upgrade=True)
+    assert answer(there, load_catalog(MATRIX), upgrade=True).best == answer(there, load_catalog(MATRIX)).best
+    made = answer(there, load_catalog(MATRIX), upgrade=True)
     assert made.best
     assert made.best.candidate.build.local == "2.14.1+rocm7.14"
 
@@ -88,12 +92,12 @@ def test_a_part_of_torch_that_is_missing_is_installed() -> None:
         "torch.version": "2.14.0+rocm10.1.0", "torch.build": "rocm", "torch.rocm": "10.1.0", "torch.family": "therock",
         "torch.device_dists": None, "rocm.loaded": "10.1.0",
     }  # fmt: skip
-    made = answer(machine(facts, ("gfx1150", True)), known(MATRIX))
+    made = answer(machine(facts, ("gfx1150", True)), load_catalog(MATRIX))
     assert made.best
     assert not made.keeps
     [command] = install(made.best, made.machine)
     assert "torch[device-gfx1150]==2.14.0+rocm10.1.0" in command
-    whole = answer(machine({**facts, "torch.device_dists": ("gfx1150",)}, ("gfx1150", True)), known(MATRIX))
+    whole = answer(machine({**facts, "torch.device_dists": ("gfx1150",)}, ("gfx1150", True)), load_catalog(MATRIX))
     assert whole.keeps
 
 
@@ -123,14 +127,14 @@ def test_an_installed_package_that_blocks_every_plan_is_named_first_and_left_out
 
 def test_what_was_read_of_a_library_for_another_torch_is_no_reason() -> None:
     """Beside a CUDA torch bitsandbytes loads its CUDA library, which says nothing of the one for ROCm."""
-    made = answer(machine(BITSANDBYTES, ("gfx1100", False)), known(MATRIX))
+    made = answer(machine(BITSANDBYTES, ("gfx1100", False)), load_catalog(MATRIX))
     assert made.best
     assert (made.blocked, made.elsewhere) == ((), ())
 
 
 def test_the_installed_torch_stays_if_another_release_of_a_package_is_enough() -> None:
     have: dict[str, Value] = {"torch.version": "2.9.1+rocm6.3", "torch.build": "rocm", "pkg.torch": "2.9.1+rocm6.3"}
-    made = answer(machine({**have, "pkg.bitsandbytes": "0.50.2"}, ("gfx1100", False)), known(MATRIX))
+    made = answer(machine({**have, "pkg.bitsandbytes": "0.50.2"}, ("gfx1100", False)), load_catalog(MATRIX))
     assert made.best
     assert made.best.name == "torch 2.9.1+rocm6.3"
     assert [(b.name, b.goes) for b in made.blocked] == [("bitsandbytes", False)]
@@ -139,7 +143,7 @@ def test_the_installed_torch_stays_if_another_release_of_a_package_is_enough() -
 
 def test_no_change_is_named_that_does_not_help() -> None:
     """With the packages kept, another Python, driver or kernel leads nowhere: numpy 2 stays in the way of every old torch."""
-    blocked = answer(machine({**CUDA, "pkg.bitsandbytes": "0.50.2"}, ("gfx906", False)), known(MATRIX), ("bitsandbytes",))
+    blocked = answer(machine({**CUDA, "pkg.bitsandbytes": "0.50.2"}, ("gfx906", False)), load_catalog(MATRIX), ("bitsandbytes",))
     assert not blocked.best
     assert [change.what for change in blocked.nearest if change.what.startswith("with ")] == []
 
@@ -165,13 +169,13 @@ def test_a_package_that_stays_is_judged_with_the_new_torch() -> None:
 
 
 def test_the_discrete_card_is_planned_for() -> None:
-    found = probed(snapshot({"platform": "linux", "python.version": "3.12"}, ("gfx1036", True), ("gfx1100", False)))
+    found = machine_of(snapshot({"platform": "linux", "python.version": "3.12"}, ("gfx1036", True), ("gfx1100", False)))
     assert found
     assert found.gfx == "gfx1100"
 
 
 def test_device_code_is_asked_for_each_card() -> None:
-    made = answer(machine({}, ("gfx1103", True)), known(MATRIX))
+    made = answer(machine({}, ("gfx1103", True)), load_catalog(MATRIX))
     both = machine({}, ("gfx1100", False), ("gfx1201", False))
     assert both.targets == ("gfx1100", "gfx1201")
     assert made.best
@@ -180,12 +184,12 @@ def test_device_code_is_asked_for_each_card() -> None:
 
 
 def test_no_target_no_machine() -> None:
-    assert probed(Snapshot({}, (), gpus_listed=True)) is None
+    assert machine_of(Snapshot({}, (), gpus_listed=True)) is None
 
 
 def test_glibc_is_looked_at() -> None:
     old = msgspec.structs.replace(machine({}, ("gfx1100", False)), glibc="2.17")
-    made = answer(old, known(MATRIX))
+    made = answer(old, load_catalog(MATRIX))
     assert "glibc 2.28" in next(r.why for r in made.rejected if r.build.key == "2.13.0+rocm7.2")
     assert made.best
     assert "linux_x86_64" in made.best.candidate.build.platforms
@@ -215,6 +219,6 @@ def test_a_choice_of_gpus_that_is_wrong_is_cured_by_the_variable_and_by_no_other
     }
     chosen = machine({**have, "env.HIP_VISIBLE_DEVICES": "0"}, ("gfx1036", True), ("gfx1100", False))
     gpus = tuple(Gpu({**gpu.facts, "visible": Fact(n == 0)}) for n, gpu in enumerate(chosen.base.gpus))
-    made = answer(msgspec.structs.replace(chosen, base=msgspec.structs.replace(chosen.base, gpus=gpus)), known(MATRIX))
+    made = answer(msgspec.structs.replace(chosen, base=msgspec.structs.replace(chosen.base, gpus=gpus)), load_catalog(MATRIX))
     assert made.keeps
     assert [(v.name, v.value) for v in made.variables] == [("HIP_VISIBLE_DEVICES", "1")]

@@ -12,17 +12,17 @@ from rocm_doctor.matrix import TorchBuild, load
 from rocm_doctor.model import GRADES, Fact, Finding, Grade, Snapshot, Status
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.candidates import Candidate, rank
-from rocm_doctor.plan.catalog import Catalog, Index, Release, known
+from rocm_doctor.plan.catalog import Catalog, Index, Release, load_catalog
 from rocm_doctor.plan.evidence import Claim
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.newer import _new
-from rocm_doctor.plan.packages import _refused
+from rocm_doctor.plan.packages import _is_refused
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules.build import unseen
-from rocm_doctor.rules.code import built_for_another_rocm
+from rocm_doctor.rules.code import foreign_rocm
 
 MATRIX = load()
-KNOWN: Catalog = known(MATRIX)
+KNOWN: Catalog = load_catalog(MATRIX)
 BUILD = TorchBuild(
     "2.9.1+rocm6.3", "2.9.1", "6.3", "https://x/", "bundled", "observed", ("https://x/",), "field", datetime.date(2026, 11, 1)
 )
@@ -88,7 +88,7 @@ def test_needs_hold_in_both_directions(mine: dict[str, str], others: dict[str, s
     def one(needs: dict[str, str]) -> Release:
         return Release("1.0", ">=2", ">=3.9", needs)
 
-    assert _refused("mine", one(mine), {"other": one(others)}) is refused
+    assert _is_refused("mine", one(mine), {"other": one(others)}) is refused
 
 
 @pytest.mark.parametrize(("hip", "soname", "other"), [
@@ -104,7 +104,7 @@ def test_needs_hold_in_both_directions(mine: dict[str, str], others: dict[str, s
 ])  # fmt: skip
 def test_library_names_belong_to_a_hip_major(hip: str, soname: str, other: bool) -> None:
     made = Snapshot({"torch.hip": Fact(hip), "soname.xformers": Fact((soname,))})
-    assert bool(list(built_for_another_rocm(made, MATRIX))) is other
+    assert bool(list(foreign_rocm(made, MATRIX))) is other
 
 
 def test_every_library_name_has_its_majors() -> None:
@@ -113,7 +113,7 @@ def test_every_library_name_has_its_majors() -> None:
 
 @pytest.mark.parametrize("name", ["torchvision", "torchaudio"])
 def test_what_comes_with_torch_can_be_asked_for(name: str) -> None:
-    plan = answer(declared("gfx1100", "3.12", MATRIX), KNOWN, [name])
+    plan = answer(declare_machine("gfx1100", "3.12", MATRIX), KNOWN, [name])
     assert plan.best
     assert plan.best.packages.keys() <= {"numpy"}
     assert any(r.why == f"no {name} of this build is known" for r in plan.rejected)
@@ -121,17 +121,17 @@ def test_what_comes_with_torch_can_be_asked_for(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_two_reasons_against_the_next_newer_build() -> None:
-    gfx906 = answer(declared("gfx906", "3.12", MATRIX), KNOWN).newer
+    gfx906 = answer(declare_machine("gfx906", "3.12", MATRIX), KNOWN).newer
     assert gfx906
     assert "rocBLAS" in gfx906.reasons[0][0]
     assert gfx906.reasons[1][0].startswith("ROCm 6.4 is broken on gfx906")
     for gfx in MATRIX.gfx:
-        newer = answer(declared(gfx, "3.12", MATRIX), KNOWN).newer
+        newer = answer(declare_machine(gfx, "3.12", MATRIX), KNOWN).newer
         assert newer is None or 1 <= len({words for words, _ in newer.reasons}) == len(newer.reasons) <= 2
 
 
 def test_wrong_results_outrank_grade_in_the_reasons() -> None:
-    plan = answer(declared("gfx950", "3.12", MATRIX), KNOWN)
+    plan = answer(declare_machine("gfx950", "3.12", MATRIX), KNOWN)
     assert plan.newer
     assert "NaN gradients" in plan.newer.reasons[0][0]
 
@@ -147,7 +147,7 @@ def finding(row: str, status: Status) -> Finding:
 
 
 def test_a_build_without_code_that_nobody_vouches_for_in_wsl_has_both_reasons() -> None:
-    newer = answer(declared("gfx1152", "3.12", MATRIX, system="wsl"), KNOWN).newer
+    newer = answer(declare_machine("gfx1152", "3.12", MATRIX, system="wsl"), KNOWN).newer
     assert newer
     assert [words.split(" for ")[0] for words, _ in newer.reasons[:1]] == ["contains no code"]
     assert [words.split()[:2] for words, _ in newer.reasons[1:]] == [["no", "source"]]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.matrix import load
-from rocm_doctor.plan.catalog import Catalog, System, known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import Catalog, System, load_catalog
+from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.stacks import Resolver
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "plan_space.py"
@@ -33,7 +33,7 @@ def script() -> ModuleType:
 
 @cache
 def known_of() -> Catalog:
-    return known(load())
+    return load_catalog(load())
 
 
 @settings(max_examples=60, deadline=None)
@@ -42,7 +42,7 @@ def test_a_plan_passes_check(data: st.DataObject) -> None:
     space = script()
     gfx = data.draw(st.sampled_from(sorted(known_of().matrix.gfx)))
     system: System = data.draw(st.sampled_from(space.SYSTEMS))
-    machine = declared(
+    machine = declare_machine(
         gfx,
         data.draw(st.sampled_from(space.PYTHONS)),
         known_of().matrix,
@@ -62,7 +62,7 @@ def test_the_check_of_the_sample_can_fail() -> None:
     """gfx906 with a build whose rocBLAS lacks it: the same judgement must complain."""
     import msgspec
 
-    machine = declared("gfx906", "3.12", known_of().matrix)
+    machine = declare_machine("gfx906", "3.12", known_of().matrix)
     good = next(Resolver(machine, known_of()).stacks())
     bad = next(b for b in known_of().matrix.torch if b.local == "2.9.1+rocm6.4")
     wrong = msgspec.structs.replace(good, candidate=msgspec.structs.replace(good.candidate, build=bad))

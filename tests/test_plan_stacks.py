@@ -11,10 +11,10 @@ import pytest
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, System, known
+from rocm_doctor.plan.catalog import Catalog, System, load_catalog
 from rocm_doctor.plan.evidence import spans
-from rocm_doctor.plan.machine import declared
-from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.machine import declare_machine
+from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import contains, sort_key
@@ -22,13 +22,13 @@ from rocm_doctor.versions import contains, sort_key
 
 @cache
 def known_of() -> Catalog:
-    return known(load())
+    return load_catalog(load())
 
 
 @cache
 def plan_for(gfx: str, train: str = "", system: System = "linux", python: str = "3.12", driver: str = "", more: str = "") -> Plan:
-    machine = declared(gfx, python, known_of().matrix, system, driver)
-    return answer(machine, known_of(), wished(more.split(",") if more else (), train, known_of()))
+    machine = declare_machine(gfx, python, known_of().matrix, system, driver)
+    return answer(machine, known_of(), order_packages(more.split(",") if more else (), train, known_of()))
 
 
 def named(plan: Plan) -> list[str]:
@@ -251,7 +251,7 @@ def test_a_kernel_that_is_too_old_is_the_first_step(kernel: str, commands: tuple
     """A newer one is booted in minutes: no reason to say that nothing works. A kernel named alone has its own driver."""
     matrix = load()
     for driver in ("inbox", ""):
-        made = answer(declared("gfx1201", "3.12", matrix, kernel=kernel, driver=driver), known(matrix))
+        made = answer(declare_machine("gfx1201", "3.12", matrix, kernel=kernel, driver=driver), load_catalog(matrix))
         assert made.best
         found = [one for one in made.elsewhere if one.row == "rdna4-kernel-before-its-driver"]
         assert bool(found) == (commands is not None)

@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 from tool_texts import run
 
-from rocm_doctor.probes.read.printed import bdf, hex_id, name, size, stated, target, whole_number
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, size, stated_value, target, whole_number
 from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
 
 TOOLS = [
@@ -52,7 +52,7 @@ def test_target(text: str, want: str | None) -> None:
     ],
 )
 def test_not_stated(text: str) -> None:
-    assert stated(text) is None
+    assert stated_value(text) is None
     assert name(text) is None
 
 

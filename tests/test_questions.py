@@ -202,10 +202,10 @@ def test_a_hypothesis_keeps_its_questions() -> None:
 
 @pytest.mark.parametrize("name", ["rx7900xtx-ready", "mi50-wrong-override"])
 def test_what_is_certain_asks_nothing(name: str) -> None:
-    from rocm_doctor.pipeline import from_paths
+    from rocm_doctor.pipeline import read_paths
 
     fixture = Path(__file__).resolve().parents[1] / "fixtures" / name
-    assert judge(from_paths([fixture]), MATRIX).questions == ()
+    assert judge(read_paths([fixture]), MATRIX).questions == ()
 
 
 def test_ask_prints_the_block_alone() -> None:

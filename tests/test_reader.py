@@ -23,7 +23,7 @@ from rocm_doctor.cures.proposed import Known
 from rocm_doctor.integrations.agents.command import answer
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.reader.server import Reader, Silent, ask
 
 TEXT = """torch 2.9.1+rocm6.4 on an RX 7900 XTX (gfx1100), Ubuntu 24.04
@@ -167,7 +167,7 @@ def test_every_format_shows_what_was_proven_corrected_and_only_said(server: Serv
 )
 def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: str) -> None:
     matrix = load()
-    assert Known(declared("gfx1100", "3.12", matrix).base, "capture", matrix).judge(command).proof == proof
+    assert Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix).judge(command).proof == proof
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: st
 )
 def test_a_command_that_destroys_or_hides_what_it_runs_is_withheld(command: str) -> None:
     matrix = load()
-    judged = Known(declared("gfx1100", "3.12", matrix).base, "capture", matrix, TEXT + command).judge(command)
+    judged = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, TEXT + command).judge(command)
     assert (judged.proof, judged.commands) == ("withheld", ())
 
 
 def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not() -> None:
     matrix = load()
-    known = Known(declared("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
+    known = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
     told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x."
     marked = known.marked(told)
     assert marked.count("[not known to exist]") == 3

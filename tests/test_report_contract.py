@@ -41,7 +41,7 @@ def test_there_is_an_old_report_and_a_line_in_the_page_for_every_version() -> No
 
 
 def test_todays_report_fits_the_published_schema() -> None:
-    report = pipeline.judge(pipeline.from_paths([ROOT / "fixtures" / "mi50-wrong-override"]), load())
+    report = pipeline.judge(pipeline.read_paths([ROOT / "fixtures" / "mi50-wrong-override"]), load())
     jsonschema.validate(json.loads(render("json", report, RenderOptions())), SCHEMA)
 
 
@@ -88,7 +88,7 @@ def test_rewording_changes_no_decision() -> None:
 
 
 def test_a_crashed_probe_keeps_the_verdict_open_whatever_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    ready = pipeline.from_paths([ROOT / "fixtures" / "rx7900xtx-ready"])
+    ready = pipeline.read_paths([ROOT / "fixtures" / "rx7900xtx-ready"])
     assert pipeline.judge(ready, load()).verdict == "ready"
 
     def probe(_: object) -> None:

@@ -13,7 +13,7 @@ from tool_texts import ROCMINFO
 from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Report, Snapshot
-from rocm_doctor.pipeline import from_paths, judge, machines
+from rocm_doctor.pipeline import judge, machines, read_paths
 from rocm_doctor.redaction.shared import redact_report
 from rocm_doctor.reports.several import FORMATS, summary
 from rocm_doctor.sources.bundle import read_each
@@ -134,7 +134,7 @@ def test_a_host_keeps_its_pseudonym() -> None:
     """The name goes; a number made of the machine's own id is the same in each of its reports."""
     from rocm_doctor.model import Artifact
 
-    base = from_paths([READY])
+    base = read_paths([READY])
     reports = [judge([*base, Artifact("host", "live", f"name: {name}\nid: {id_}\n")], MATRIX)
                for name, id_ in (("node01", "1a2b3c4d"), ("node01", "1a2b3c4d"), ("node02", "99aabbcc"))]  # fmt: skip
     assert [r.host for r in reports] == ["node01", "node01", "node02"]

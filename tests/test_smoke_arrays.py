@@ -20,7 +20,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.python.smoke import probe
 from rocm_doctor.probes.read.result import Artifacts
-from rocm_doctor.smoke.runner import installed, planned, run_smoke
+from rocm_doctor.smoke.runner import choose_stages, find_frameworks, run_smoke
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import ARRAYS
@@ -157,19 +157,19 @@ def test_a_framework_that_is_not_there_is_said_to_be_absent(tmp_path: Path) -> N
     found = results(run_smoke(str(bare), framework="jax", device="cpu", stages=["matmul"]))
     assert (found["import"]["status"], found["import"]["reason"]) == ("skipped", "not-installed")
     assert found["import"]["message"] == "jax is not installed in this interpreter"
-    assert installed(str(bare), {}) == ("torch",)
+    assert find_frameworks(str(bare), {}) == ("torch",)
 
 
 def test_auto_finds_what_is_installed_without_importing_it(tmp_path: Path) -> None:
     for name in ("jax", "tensorflow"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported')\n")
-    assert {"jax", "tensorflow"} <= set(installed(sys.executable, {"PYTHONPATH": str(tmp_path)}))
+    assert {"jax", "tensorflow"} <= set(find_frameworks(sys.executable, {"PYTHONPATH": str(tmp_path)}))
 
 
 def test_stages_of_one_framework_only() -> None:
-    assert planned(1, ["peft"], "jax") == []
-    assert [stage.name for stage in planned(1, ["sharding"], "jax")] == ["import", "device", "sharding"]
+    assert choose_stages(1, ["peft"], "jax") == []
+    assert [stage.name for stage in choose_stages(1, ["sharding"], "jax")] == ["import", "device", "sharding"]
     with pytest.raises(KeyError, match="peft"):
         run_smoke(framework="jax", stages=["peft"])
 

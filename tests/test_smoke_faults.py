@@ -17,7 +17,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke import endings, watch
-from rocm_doctor.smoke.runner import planned, run_smoke
+from rocm_doctor.smoke.runner import choose_stages, run_smoke
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import all_needs
 
@@ -69,7 +69,7 @@ FATAL = {
     "matmul segv": ("died", "SIGSEGV", "Segmentation fault", "arch.not-in-build"),
     "matmul page-fault": ("died", "SIGABRT", "Memory access fault by GPU node-1", None),
     "lora-shapes page-fault": ("died", "SIGABRT", "Memory access fault by GPU node-1", "lib.hipblaslt"),
-    "attention-flash oom-killer": ("died", "SIGKILL", "SIGKILL", "memory.oom"),
+    "attention-flash oom-killer": ("died", "SIGKILL", "SIGKILL", "memory.host"),
     "soak silence": ("died", "no-result", "no-result", "run.smoke-failed"),
     "attention-flash flood": ("died", "SIGABRT", "the last words", "lib.flash-attn"),
     "matmul raises": ("failed", "RuntimeError", "invalid device function", "arch.not-in-build"),
@@ -86,7 +86,7 @@ def test_a_stage_that_dies(fault: str) -> None:
     report = judged(artifacts)
     if diagnosis:
         assert diagnosis in [f.id for f in report.findings if not f.follows_from], [(f.id, f.row) for f in report.findings]
-    for other in planned(2, ()):
+    for other in choose_stages(2, ()):
         wanted = "not-run" if stage in all_needs(other.name) else "passed"
         assert other.name == stage or found[other.name]["status"] == wanted, other.name
     assert left() == []
@@ -114,7 +114,7 @@ def test_an_unkillable_child_is_abandoned_and_named(monkeypatch: pytest.MonkeyPa
     pids: list[int] = []
     with monkeypatch.context() as patch:
         patch.setattr(os, "killpg", lambda group, number: pids.append(group))
-        patch.setattr(process, "asleep_in", lambda pid: "amdgpu_vm_wait_idle")
+        patch.setattr(process, "kernel_wait", lambda pid: "amdgpu_vm_wait_idle")
         artifacts = smoke("copy hang", stages=["copy"], limit=0.5)
     os.killpg(pids[0], 9)
     os.waitpid(pids[0], 0)

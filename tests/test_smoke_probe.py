@@ -114,7 +114,7 @@ DIAGNOSES = {
     ("attention-efficient", "died", "SIGSEGV"): ("lib.flash-attn", "smoke-attention-efficient"),
     ("backward", "failed", "mismatch"): ("numeric.wrong-result", "smoke-backward-wrong"),
     ("lora", "failed", "mismatch"): ("numeric.wrong-result", "smoke-lora-wrong"),
-    ("lora", "died", "SIGKILL"): ("memory.oom", "smoke-host-memory"),
+    ("lora", "died", "SIGKILL"): ("memory.host", "smoke-host-memory"),
     ("peft", "failed", "import-peft"): ("version.package-mismatch", "smoke-package-import"),
     ("peft", "failed", "TypeError"): ("version.package-mismatch", "smoke-peft-only"),
     ("lora-shapes", "died", "SIGABRT"): ("lib.hipblaslt", "smoke-narrow-operands"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rocm_doctor.smoke import device_queue, state, watch
-from rocm_doctor.smoke.runner import planned
+from rocm_doctor.smoke.runner import choose_stages
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke import basics, compare, hip
 from rocm_doctor.workers.smoke import main as bench
@@ -57,16 +57,16 @@ def test_all_needs_goes_all_the_way() -> None:
 
 
 def test_planned_stages() -> None:
-    assert [s.name for s in planned(3, ["bf16"])] == ["import", "device", "bf16"]
-    assert {s.level for s in planned(2, ())} == {1, 2}
-    assert [s.name for s in planned(1, ["attention", "lora_shapes"])][2:] == [
+    assert [s.name for s in choose_stages(3, ["bf16"])] == ["import", "device", "bf16"]
+    assert {s.level for s in choose_stages(2, ())} == {1, 2}
+    assert [s.name for s in choose_stages(1, ["attention", "lora_shapes"])][2:] == [
         "attention-math",
         "attention-efficient",
         "attention-flash",
         "lora-shapes",
     ]
     with pytest.raises(KeyError):
-        planned(1, ["bf17"])
+        choose_stages(1, ["bf17"])
 
 
 def test_tolerance_grows_with_the_root_of_length_and_steps() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rocm_doctor.differential import model
-from rocm_doctor.differential.features import of_text
+from rocm_doctor.differential.features import text_features
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from corpus import Entry
@@ -36,7 +36,7 @@ def reports(training: Any) -> list[Any]:
         training.Report(
             Entry(id=f"{label}-{n}", label=label, text=text, thread=f"https://example.org/{label}/{n}" if n % 2 else "",
                   confirmed_by="reporter" if n % 2 else ""),
-            dict(of_text(f"{text} Take {'one' if n % 4 else 'two'} of it.")), ("f:platform=linux", f"f:gfx={label}"), (),
+            dict(text_features(f"{text} Take {'one' if n % 4 else 'two'} of it.")), ("f:platform=linux", f"f:gfx={label}"), (),
         )
         for label, text in TEXTS.items()
         for n in range(8)

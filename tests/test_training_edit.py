@@ -21,7 +21,7 @@ WANTED: dict[str, Any] = {"batch": 16, "grad_accum": 1, "checkpointing": False, 
 @pytest.mark.parametrize("file", FILES)
 def test_each_example_is_changed_in_few_lines_and_read_back(file: str) -> None:
     before = (EXAMPLES / file).read_text(encoding="utf-8")
-    made = edit.edited(before, training.read_text(before, file, MATRIX), WANTED, MATRIX)
+    made = edit.edit(before, training.read_text(before, file, MATRIX), WANTED, MATRIX)
     again = training.read_text(made.text, file, MATRIX)
     assert {name: again.value(name) for name in WANTED if name not in made.left} == {
         k: v for k, v in WANTED.items() if k not in made.left
@@ -34,6 +34,6 @@ def test_each_example_is_changed_in_few_lines_and_read_back(file: str) -> None:
 
 def test_a_framework_without_a_key_is_said() -> None:
     text = (EXAMPLES / "torchtune_full_qwen.yaml").read_text(encoding="utf-8")
-    made = edit.edited(text, training.read_text(text, "a.yaml", MATRIX), {"fused_loss": True}, MATRIX)
+    made = edit.edit(text, training.read_text(text, "a.yaml", MATRIX), {"fused_loss": True}, MATRIX)
     assert made.left == ("fused_loss",)
     assert made.text == text

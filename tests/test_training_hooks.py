@@ -239,6 +239,6 @@ def test_lightning_is_guarded(machine: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_ticket_is_redacted(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tickets.of_crash(RuntimeError(f"{CRASH} in /home/quokka/train.py for quokka@trainbox"), machine / "t.zip")
+    tickets.crash_ticket(RuntimeError(f"{CRASH} in /home/quokka/train.py for quokka@trainbox"), machine / "t.zip")
     with zipfile.ZipFile(machine / "t.zip") as archive:
         assert "quokka" not in "".join(archive.read(name).decode(errors="replace") for name in archive.namelist())

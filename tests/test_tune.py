@@ -42,7 +42,7 @@ def base(model: str = "Qwen2.5-0.5B", **settings: Any) -> Job:
 
 
 def card(gib: float) -> Card:
-    return cards.measured("gfx1100", "AMD Radeon RX 7900 XTX", int(gib * GIB), GIB // 2, MATRIX)
+    return cards.measured_card("gfx1100", "AMD Radeon RX 7900 XTX", int(gib * GIB), GIB // 2, MATRIX)
 
 
 @pytest.fixture

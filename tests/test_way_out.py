@@ -21,7 +21,7 @@ from rocm_doctor.cli import main
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.reports import FORMATS, RenderOptions, render
-from rocm_doctor.reports.neutral import cleaned, defused, printed, visible
+from rocm_doctor.reports.neutral import clean, defuse, printable, visible
 
 ROOT = Path(__file__).resolve().parent.parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="signals, /dev/full")
@@ -127,7 +127,7 @@ def test_a_word_of_the_width_of_the_screen_does_not_push_a_command_to_the_start_
     for width in range(40, 43):
         for pad in range(20, 60):
             named = msgspec.structs.replace(report, source="a" * pad + "::stop-commands::x")
-            harmless(render("text", cleaned(named), RenderOptions(width=width, verbose=True)))
+            harmless(render("text", clean(named), RenderOptions(width=width, verbose=True)))
 
 
 @pytest.mark.parametrize(
@@ -144,11 +144,11 @@ def test_a_word_of_the_width_of_the_screen_does_not_push_a_command_to_the_start_
     ],
 )
 def test_only_what_steers_is_changed(text: str, as_printed: str) -> None:
-    assert printed(text) == as_printed
+    assert printable(text) == as_printed
 
 
 def test_our_own_workflow_commands_stay() -> None:
-    assert defused("::error title=x::y\n", commands=True) == "::error title=x::y\n"
+    assert defuse("::error title=x::y\n", commands=True) == "::error title=x::y\n"
     done = run("check", "--example", "--format", "github")
     assert done.stdout.startswith(b"::error title=rocm-doctor")
     assert visible("\ud83d") == "\ufffd"

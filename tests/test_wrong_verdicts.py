@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.facts.derive import derived
+from rocm_doctor.facts.derive import derive
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot, Unknown
-from rocm_doctor.pipeline import from_paths, judge
+from rocm_doctor.pipeline import judge, read_paths
 from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules.findings import in_words
@@ -137,7 +137,7 @@ def test_no_python_value_in_a_sentence(text: str) -> None:
 
 @pytest.mark.parametrize("name", [p.name for p in FIXTURES.iterdir() if (p / "expected.yaml").is_file()])
 def test_nothing_is_said_twice_in_a_finding(name: str) -> None:
-    for one in judge(from_paths([FIXTURES / name]), MATRIX).findings:
+    for one in judge(read_paths([FIXTURES / name]), MATRIX).findings:
         commands = [c.text for c in (*one.commands, *one.verify, *([one.settle] if one.settle else ()))]
         assert len(commands) == len(set(commands)), one.id
         assert len(one.evidence) == len(set(one.evidence)), one.id
@@ -194,7 +194,7 @@ def test_an_address_is_one(text: str) -> None:
     ],
 )
 def test_what_proves_a_way_to_the_device(facts: dict[str, object], open_: bool | None) -> None:
-    made = derived(Snapshot({name: Fact(value, (Reading(name),)) for name, value in facts.items()}))  # type: ignore[arg-type]
+    made = derive(Snapshot({name: Fact(value, (Reading(name),)) for name, value in facts.items()}))  # type: ignore[arg-type]
     assert made.get("kfd.openable", Fact(None)).value is open_
 
 

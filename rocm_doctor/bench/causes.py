@@ -32,7 +32,7 @@ _INVERSE = {
 """Row -> the fact of which the gain is the inverse, at most."""
 
 
-def explained(report: BenchReport, matrix: Matrix, beside: Sequence[Artifact] = ()) -> BenchReport:
+def explain_figures(report: BenchReport, matrix: Matrix, beside: Sequence[Artifact] = ()) -> BenchReport:
     """The report with its causes, as `check` finds them; `beside` are the machine's own artifacts."""
     text = msgspec.json.encode(report).decode()
     judged = pipeline.judge([Artifact(ARTIFACT, "smoke", text), *beside], matrix, source="this benchmark", kind="smoke")
@@ -54,7 +54,7 @@ def _causes(report: BenchReport, findings: Iterable[Finding], matrix: Matrix) ->
             id=one.id,
             row=one.row,
             title=one.title,
-            figures=tuple(dict.fromkeys(_slowed(row, report.figures))),
+            figures=tuple(dict.fromkeys(_slow_figures(row, report.figures))),
             read=tuple(dict.fromkeys(r.quote for r in one.evidence)),
             advice=one.advice,
             commands=one.commands,
@@ -62,17 +62,17 @@ def _causes(report: BenchReport, findings: Iterable[Finding], matrix: Matrix) ->
         )
 
 
-def _slowed(row: Row, figures: Iterable[Figure]) -> Iterator[str]:
+def _slow_figures(row: Row, figures: Iterable[Figure]) -> Iterator[str]:
     """Names of slow figures that the row's conditions are about."""
     about = [name for name, condition in row.when.items() if "slow" in condition.split("|")]
     for figure in figures:
         for name in about:
-            fits = _of_group(name, figure.name) if name in GROUPS else name == FAMILY + figure.name
+            fits = _is_in_group(name, figure.name) if name in GROUPS else name == FAMILY + figure.name
             if fits and figure.verdict == "slow":
                 yield figure.name
 
 
-def _of_group(group: str, figure: str) -> bool:
+def _is_in_group(group: str, figure: str) -> bool:
     """Whether a cause of the group slows the figure: what slows matrix products slows the training shape, too."""
     return bool(GROUPS[group].match(figure)) or (group == "speed.matmul" and figure.startswith("matmul-"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.bench.text import about, heading, summary, words
+from rocm_doctor.bench.text import describe, heading, summary, words
 from rocm_doctor.figures.types import BenchReport, Cause, Figure
 from rocm_doctor.reports.html import command, document, escape, header, items, prose, table
 
@@ -43,7 +43,7 @@ def _row(figure: Figure) -> list[str]:
     )
     value = f"{figure.value:.4g} {escape(figure.unit)}<br>±{figure.spread:.1%}"
     verdict = f'<span class="{kind}" title="{titles}">{told}</span>'
-    return [escape(figure.name), value, plot(figure), verdict, escape(about(figure))]
+    return [escape(figure.name), value, plot(figure), verdict, escape(describe(figure))]
 
 
 def plot(figure: Figure) -> str:

@@ -115,7 +115,9 @@ def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
         Device,
         strict=False,
     )
-    return msgspec.structs.replace(device, facts={**_facts(records), **derived(device, list(_figures(device.index, records)))})
+    return msgspec.structs.replace(
+        device, facts={**_facts(records), **derive_facts(device, list(_figures(device.index, records)))}
+    )
 
 
 def _facts(records: list[Record]) -> dict[str, Any]:
@@ -127,7 +129,7 @@ LOADED = ("matmul-bf16-sustained", "matmul-bf16-training", "train-full", "train-
 """Figures whose sensors tell of the GPU under load, best first."""
 
 
-def derived(device: Device, figures: list[Figure]) -> dict[str, Any]:
+def derive_facts(device: Device, figures: list[Figure]) -> dict[str, Any]:
     """Facts that follow from the sensors and the figures: speed.clock-share, power-share, cap-share, link-share, peer-share, ..."""
     loaded = next((f.conditions for name in LOADED for f in figures if f.name == name and f.conditions.clock_mhz), Conditions())
     values = {f.name: f.value for f in figures}

@@ -18,10 +18,10 @@ def page(report: BenchReport, width: int = 100) -> str:
     missing = [f"  {one.stage}: {one.status}{': ' + one.reason if one.reason else ''}" for one in report.not_measured]
     parts += [["not measured:", *missing]] if missing else []
     parts.append([summary(report)])
-    return "\n\n".join("\n".join(row for line in part for row in _wrapped(line, width)) for part in parts)
+    return "\n\n".join("\n".join(row for line in part for row in _wrap(line, width)) for part in parts)
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap(line: str, width: int) -> list[str]:
     hang = " " * (len(line) - len(line.lstrip()) + 2)
     return [line] if len(line) <= width else textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False)
 
@@ -54,7 +54,7 @@ def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
         bar = _bar(figure.share) if figure.share is not None else " " * BAR
         value = f"{figure.value:>9.4g} {figure.unit:<8} ±{100 * figure.spread:>4.1f} %"
         yield f"  {figure.name:<28}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
-    beside = [(f.name, about(f)) for f in report.figures if f.gpu == gpu.index and gpu.kind != "cpu"]
+    beside = [(f.name, describe(f)) for f in report.figures if f.gpu == gpu.index and gpu.kind != "cpu"]
     if any(words for _, words in beside):
         yield "  measured with:"
         yield from (f"    {name:<28}{words}" for name, words in beside if words)
@@ -65,11 +65,11 @@ def words(figure: Figure) -> str:
     return "" if figure.why == "no reference" else figure.why + (f" [{figure.cause}]" if figure.cause else "")
 
 
-def about(figure: Figure) -> str:
+def describe(figure: Figure) -> str:
     """Shape, library or path, and the sensors during the measurement."""
     detail = figure.detail
     shape = " x ".join(map(str, detail.get("shape") or ()))
-    parts = [shape, str(detail.get("library") or ""), str(detail.get("path") or ""), under(figure.conditions)]
+    parts = [shape, str(detail.get("library") or ""), str(detail.get("path") or ""), describe_load(figure.conditions)]
     return ", ".join(filter(None, parts))
 
 
@@ -79,7 +79,7 @@ def part(figure: Figure) -> str:
     return "" if share is None else f"{share:.0%}" if share < 2 else f"{share:.3g} times"
 
 
-def under(loaded: Conditions) -> str:
+def describe_load(loaded: Conditions) -> str:
     """The sensors in words."""
     parts = [
         f"{loaded.clock_mhz:.0f} of {loaded.clock_max_mhz:.0f} MHz" if loaded.clock_mhz and loaded.clock_max_mhz else "",
@@ -112,7 +112,7 @@ def markdown(report: BenchReport) -> str:
         for f in (f for f in report.figures if f.gpu == gpu.index):
             against = "" if f.reference is None else f"{f.reference:g}"
             verdict = f.verdict if f.share is not None else ""
-            lines.append(f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part(f)} | {verdict} | {about(f)} |")
+            lines.append(f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part(f)} | {verdict} | {describe(f)} |")
         lines.append("")
     for cause in report.causes:
         gain = f" Gain: {cause.gain}." if cause.gain else ""

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.binaries import bitsandbytes, inspect
 from rocm_doctor.binaries.kernels import is_kernel_file, kernel_holdings
 from rocm_doctor.binaries.kpack import Contents
-from rocm_doctor.binaries.listing import listed, relevant, walk
+from rocm_doctor.binaries.listing import list_folder, relevant, walk
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
@@ -53,7 +53,7 @@ def audit_environment(
             roots.setdefault(path, site)
     for root in rocm:
         for folder in ROCM_FOLDERS:
-            for name, _ in listed(root / folder):
+            for name, _ in list_folder(root / folder):
                 roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
     hip = torch_hip if torch_hip is not None else next(filter(None, (_hip_of(folder) for folder in folders)), "")
 
@@ -104,11 +104,11 @@ def audit_paths(
             archives += [found[1]] if found[1] else []
     versions = {m.group(1): m.group(2) for path in paths if (m := _DIST.match(path))}
     choice = bitsandbytes.choose(paths, hip, versions.get("bitsandbytes", ""), override)
-    done = sorted((_joined(h, archives) for h in holdings), key=lambda h: (h.library, h.path))
+    done = sorted((_join_archives(h, archives) for h in holdings), key=lambda h: (h.library, h.path))
     return Audit(place, kind, tuple(done), hip, versions, choice, files, total)
 
 
-def _joined(holding: Holding, archives: list[Contents]) -> Holding:
+def _join_archives(holding: Holding, archives: list[Contents]) -> Holding:
     """A split library with the code that the archives have for it."""
     if holding.kind != "split":
         return holding

@@ -27,9 +27,9 @@ def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, in
             view = file_view(handle, path)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:
-        return (failed(library, shown, f"{error.strerror or error}", "denied"), None), 0
+        return (unreadable_holding(library, shown, f"{error.strerror or error}", "denied"), None), 0
     except Unreadable as error:
-        return (failed(library, shown, str(error)), None), 0
+        return (unreadable_holding(library, shown, str(error)), None), 0
 
 
 def inspect(view: View, library: str, shown: str) -> Found | None:
@@ -37,12 +37,12 @@ def inspect(view: View, library: str, shown: str) -> Found | None:
     try:
         return _inspect(view, library, shown)
     except (Damaged, Overread) as error:
-        return failed(library, shown, str(error)), None
+        return unreadable_holding(library, shown, str(error)), None
     except Missing as error:
-        return failed(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
+        return unreadable_holding(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
 
 
-def failed(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
+def unreadable_holding(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
     """A holding that records why a file could not be read."""
     return Holding(library, shown, "fatbin", problem=problem, why=why)
 
@@ -94,10 +94,10 @@ def _fatbin(view: View, layout: Layout, library: str, shown: str) -> Holding:
         problem = problem or trouble
     if not problem and layout.wrappers > len(bundles):
         problem = f"the host code registers {layout.wrappers} fat binaries, but {len(bundles)} were found"
-    return _summed(Holding(library, shown, "fatbin", needed=layout.needed, runpath=layout.runpath), bundles, problem, why)
+    return _sum_bundles(Holding(library, shown, "fatbin", needed=layout.needed, runpath=layout.runpath), bundles, problem, why)
 
 
-def _summed(holding: Holding, bundles: list[Bundle], problem: str, why: Why) -> Holding:
+def _sum_bundles(holding: Holding, bundles: list[Bundle], problem: str, why: Why) -> Holding:
     counts = Counter(target for b in bundles for target in b.targets)
     filled = sum(1 for b in bundles if b.targets)
     return msgspec.structs.replace(

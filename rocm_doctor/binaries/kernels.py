@@ -47,7 +47,7 @@ def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
             others.setdefault((library, found.group(1), "device-wheel"), set()).add(_device_target(found.group(3)))
     index = {(library, folder, "tensile"): lazy[library, folder] or all_ for (library, folder), all_ in tensile.items()}
     found_all = {**index, **others}
-    return [Holding(lib, where, kind, _in_order(t), note=_note(kind)) for (lib, where, kind), t in found_all.items() if t]  # type: ignore[arg-type]
+    return [Holding(lib, where, kind, _sort_targets(t), note=_note(kind)) for (lib, where, kind), t in found_all.items() if t]  # type: ignore[arg-type]
 
 
 def _note(kind: str) -> str:
@@ -83,5 +83,5 @@ def _device_target(name: str) -> str:
     return "gfx" + digits.group(1).ljust(4, "x") if digits else name
 
 
-def _in_order(targets: set[str]) -> tuple[str, ...]:
+def _sort_targets(targets: set[str]) -> tuple[str, ...]:
     return tuple(sorted(targets, key=target_order))

@@ -34,7 +34,7 @@ def walk(root: Path) -> Iterator[str]:
         if identity is None or identity in visited:
             continue
         visited.add(identity)
-        for name, is_folder in listed(root / folder):
+        for name, is_folder in list_folder(root / folder):
             seen += 1
             if not is_folder:
                 yield folder + name
@@ -53,7 +53,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 def relevant(site: Path) -> Iterator[str]:
     """The names in the folders of `RELEVANT`, as `walk` gives them."""
-    top = listed(site)
+    top = list_folder(site)
     for name, is_folder in top:
         if not is_folder and any(fnmatchcase(name, glob) for glob in RELEVANT_TOP):
             yield name
@@ -62,7 +62,7 @@ def relevant(site: Path) -> Iterator[str]:
     names = [name for name, is_folder in top if is_folder]
     for glob in RELEVANT:
         for folder in _expand(site, glob, names):
-            yield from (f"{folder}/{name}" + ("/" if is_folder else "") for name, is_folder in listed(site / folder))
+            yield from (f"{folder}/{name}" + ("/" if is_folder else "") for name, is_folder in list_folder(site / folder))
 
 
 def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:
@@ -74,17 +74,17 @@ def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:
     return [p.relative_to(site).as_posix() for top in tops for p in (site / top).glob(rest)]
 
 
-def listed(folder: Path) -> list[tuple[str, bool]]:
+def list_folder(folder: Path) -> list[tuple[str, bool]]:
     """Names in a folder, and whether each is a folder; none for a folder that is missing or unreadable.
 
     A link to a neighbour (libx.so -> libx.so.5) is left out, one to elsewhere is not: some installers link whole packages.
     """
     try:
         with os.scandir(folder) as entries:
-            return [(e.name, e.is_dir()) for e in entries if encodable(e.name) and not _beside(e)]
+            return [(e.name, e.is_dir()) for e in entries if encodable(e.name) and not _is_companion(e)]
     except OSError:
         return []
 
 
-def _beside(entry: os.DirEntry[str]) -> bool:
+def _is_companion(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and os.path.dirname(os.readlink(entry.path)) == ""  # noqa: PTH115, PTH120 (hundreds of them)

@@ -117,13 +117,13 @@ def unknown(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
 
 
 def _summary(audit: Audit, gpu: str, override: str | None) -> str:
-    missing, unsure = _named(holes(audit, gpu, override), audit), _named(unknown(audit, gpu, override), audit)
+    missing, unsure = _library_names(holes(audit, gpu, override), audit), _library_names(unknown(audit, gpu, override), audit)
     card = f"{gpu} under HSA_OVERRIDE_GFX_VERSION={override}" if override else gpu
     parts = [f"no code in {', '.join(missing)}" if missing else "", f"unknown for {', '.join(unsure)}" if unsure else ""]
     return f"{card}: " + ("; ".join(p for p in parts if p) or "code in every library that has GPU code")
 
 
-def _named(places: Sequence[Holding], audit: Audit) -> list[str]:
+def _library_names(places: Sequence[Holding], audit: Audit) -> list[str]:
     """The name of a library if all of it is meant, else its files."""
     names = []
     for holding in places:

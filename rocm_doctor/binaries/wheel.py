@@ -7,7 +7,7 @@ from typing import IO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from rocm_doctor.binaries.audit import Progress, audit_paths
-from rocm_doctor.binaries.inspect import Found, failed, inspect
+from rocm_doctor.binaries.inspect import Found, inspect, unreadable_holding
 from rocm_doctor.binaries.listing import MAX_FILES
 from rocm_doctor.binaries.names import library_of
 from rocm_doctor.binaries.types import Audit
@@ -45,7 +45,7 @@ def inspect_member(file: IO[bytes], archive: ZipFile, info: ZipInfo, library: st
             view = member_view(file, archive, info)
             return inspect(view, library, info.filename), view.bytes_read
     except Unreadable as error:
-        return (failed(library, info.filename, f"zip: {error}"), None), 0
+        return (unreadable_holding(library, info.filename, f"zip: {error}"), None), 0
 
 
 def member_view(file: IO[bytes], archive: ZipFile, info: ZipInfo) -> View:

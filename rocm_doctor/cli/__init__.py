@@ -134,13 +134,13 @@ def main() -> None:
     output.guard()
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stopped)
+            signal.signal(getattr(signal, name), _exit_on_signal)
     code = 4
     try:
         code = _run()
         sys.stdout.flush()
     except OutputError as exc:
-        code = _failed(exc.strerror or str(exc))
+        code = _report_failure(exc.strerror or str(exc))
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Stopped as exc:
@@ -170,7 +170,7 @@ class Stopped(BaseException):
         self.code = code
 
 
-def _stopped(number: int, _frame: object) -> None:
+def _exit_on_signal(number: int, _frame: object) -> None:
     raise Stopped(128 + number)
 
 
@@ -187,26 +187,28 @@ def _run() -> int:
         if not isinstance(exc.__context__, EOFError):
             click.echo("interrupted", err=True)
             return INTERRUPTED
-        return _crashed(exc.__context__)
+        return _report_crash(exc.__context__)
     except OutputError:
         raise
     except MemoryError:
-        return _failed("not enough memory; close other programs, or raise the limit of this shell (ulimit -v) or container")
+        return _report_failure(
+            "not enough memory; close other programs, or raise the limit of this shell (ulimit -v) or container"
+        )
     except OSError as exc:
         if exc.errno not in _OF_THE_MACHINE:
-            return _crashed(exc)
-        return _failed(f"{exc.filename or 'this machine'}: {exc.strerror}")
+            return _report_crash(exc)
+        return _report_failure(f"{exc.filename or 'this machine'}: {exc.strerror}")
     except Exception as exc:
-        return _crashed(exc)
+        return _report_crash(exc)
 
 
-def _failed(words: str) -> int:
+def _report_failure(words: str) -> int:
     """The message for a failure of the machine, which is neither the doctor's nor the input's."""
     click.echo(f"Error: {words}", err=True)
     return 2
 
 
-def _crashed(exc: BaseException) -> int:
+def _report_crash(exc: BaseException) -> int:
     from rocm_doctor.cli.crash import ticket
 
     click.echo(ticket(exc), err=True)

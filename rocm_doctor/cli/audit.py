@@ -20,7 +20,7 @@ from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
 from rocm_doctor.cli.common import InputError, completes, interpreter, page_options, print_page, python_option
-from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.neutral import clean
 from rocm_doctor.rules.frameworks import FRAMEWORKS
 
 ROCM = Path("/opt/rocm")
@@ -65,13 +65,13 @@ def command(
     Exit code 1 if a library that needs code for a --gpu has none.
     """
     _check(gpus, override)
-    result = cleaned(_audit(path, interpreter(python) if python or not path else None, hip))
+    result = clean(_audit(path, interpreter(python) if python or not path else None, hip))
     if form == "json":
         body = msgspec.to_builtins(_as_json(result, gpus, override))
-        text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redacted(body)), indent=1).decode()
+        text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redact(body)), indent=1).decode()
     else:
-        lines = [*table.lines(result, gpus, override, 100), *_without_framework(result, gpus)]
-        text = "\n".join(_redacted(lines) if output and not no_redact else lines)
+        lines = [*table.lines(result, gpus, override, 100), *_missing_framework(result, gpus)]
+        text = "\n".join(_redact(lines) if output and not no_redact else lines)
     print_page(text, output)
     sys.exit(_exit_code(result, gpus, override, strict))
 
@@ -82,7 +82,7 @@ def _frameworks(result: Audit) -> list[str]:
     return [one.name for one in FRAMEWORKS if one.library in held]
 
 
-def _without_framework(result: Audit, gpus: tuple[str, ...]) -> list[str]:
+def _missing_framework(result: Audit, gpus: tuple[str, ...]) -> list[str]:
     """A line for an environment that no framework could use a --gpu with, whatever other libraries hold."""
     if not gpus or result.kind != "environment" or _frameworks(result):
         return []
@@ -90,7 +90,7 @@ def _without_framework(result: Audit, gpus: tuple[str, ...]) -> list[str]:
     return [f"no framework here has code for AMD GPUs ({names}): `rocm-doctor check --gpu {gpus[0]}` names the cause"]
 
 
-def _redacted(plain: Any) -> Any:
+def _redact(plain: Any) -> Any:
     from rocm_doctor.redaction.shared import redact_plain
 
     return redact_plain(plain)
@@ -155,6 +155,6 @@ def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict
 
 
 def _exit_code(result: Audit, gpus: tuple[str, ...], override: str | None, strict: bool) -> int:
-    if any(table.holes(result, gpu, override) for gpu in gpus) or (strict and _without_framework(result, gpus)):
+    if any(table.holes(result, gpu, override) for gpu in gpus) or (strict and _missing_framework(result, gpus)):
         return 1
     return 3 if strict and any(table.unknown(result, gpu, override) for gpu in gpus) else 0

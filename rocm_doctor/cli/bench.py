@@ -53,9 +53,9 @@ def command(
         raise InputError(nothing(measured))
     if earlier and earlier.quick != measured.quick:
         click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
-    judged = judge.judged(measured, matrix, earlier, str(compare or ""))
-    report = causes.explained(judged, matrix, beside(judged, python))
-    print_page(rendered(report, form, output), output)
+    judged = judge.judge_figures(measured, matrix, earlier, str(compare or ""))
+    report = causes.explain_figures(judged, matrix, machine_artifacts(judged, python))
+    print_page(render_bench(report, form, output), output)
     if report.interrupted:
         sys.exit(130)
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
@@ -80,7 +80,7 @@ def nothing(report: BenchReport) -> str:
     return f"nothing was measured{': ' + first if first else ''}; `rocm-doctor smoke` looks further"
 
 
-def beside(report: BenchReport, python: str | None) -> list[Artifact]:
+def machine_artifacts(report: BenchReport, python: str | None) -> list[Artifact]:
     """The machine's own artifacts, which some causes need; none for the CPU or a CUDA GPU."""
     if not any(gpu.kind == "hip" for gpu in report.gpus):
         return []
@@ -89,7 +89,7 @@ def beside(report: BenchReport, python: str | None) -> list[Artifact]:
     return collect(python=python)
 
 
-def rendered(report: BenchReport, format_: str, output: Path | None) -> str:
+def render_bench(report: BenchReport, format_: str, output: Path | None) -> str:
     """The report in a format."""
     if format_ == "json":
         return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.check import captured, live, was_interrupted
+from rocm_doctor.cli.check import live, read_captures, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, python_option, write_file
-from rocm_doctor.integrations.ticket import packed
+from rocm_doctor.integrations.ticket import pack_ticket
 from rocm_doctor.redaction.redactor import Redactor, of_this_machine
 from rocm_doctor.redaction.shared import redact_artifacts
 
@@ -38,14 +38,14 @@ def command(
     """Pack what was read from this machine (or from PATHS) for a bug report, without host, user or serials."""
     python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix(None, ())
-    artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
+    artifacts = read_captures(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     redactor = of_this_machine()
     shared = artifacts if no_redact else redact_artifacts(artifacts, redactor)
     source = output.name if no_redact else redactor.text(output.name)
-    data, report = packed(shared, source, matrix)
+    data, report = pack_ticket(shared, source, matrix)
     write_file(output, data)
     if show:
-        click.echo("\n".join(_listed(redactor)) or "nothing was replaced")
+        click.echo("\n".join(_list_secrets(redactor)) or "nothing was replaced")
     for name, line in redactor.withheld.items():
         click.echo(
             f"{redactor.replace(name)}: withheld from line {line} on: more names, addresses and secrets than are replaced",
@@ -57,6 +57,6 @@ def command(
         sys.exit(130)
 
 
-def _listed(redactor: Redactor) -> list[str]:
+def _list_secrets(redactor: Redactor) -> list[str]:
     """A line for each replaced secret: its pseudonym, its masked form, the number of places, and the first one."""
     return [f"{one.pseudonym:14} {one.shown:40} {one.times:5} times, first in {one.first}" for one in redactor.replaced]

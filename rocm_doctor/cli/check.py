@@ -16,8 +16,8 @@ from rocm_doctor import pipeline
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.common import (
     InputError,
-    baselined,
     deliver,
+    drop_baseline,
     exit_code,
     finish,
     interpreter,
@@ -107,14 +107,14 @@ def command(
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
         if paths or logs or ask or same_machine or each or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
-        with said_when_slow("still reading the environment's libraries"):
+        with notice_when_slow("still reading the environment's libraries"):
             reports, artifacts = judge(wanted, python, root, matrix, ignore, named)
-        reports = [second(baselined(report, baseline), artifacts) for report in reports]
+        reports = [second(drop_baseline(report, baseline), artifacts) for report in reports]
         deliver(reports, artifacts=artifacts, **show)
         say_when_old(matrix)
         finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
     if each:
-        from rocm_doctor.cli.each import judged as judged_each
+        from rocm_doctor.cli.each import judge_each as judged_each
 
         for line in judged_each(each, matrix):
             click.echo(line)
@@ -128,7 +128,7 @@ def command(
     found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
     kind: ReportKind = "capture" if paths or example else "machine"
     judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=ignore) for name, artifacts in found]
-    reports = [baselined(report, baseline) for report in judged]
+    reports = [drop_baseline(report, baseline) for report in judged]
     if dry_run:
         from rocm_doctor.reader import question
 
@@ -139,7 +139,7 @@ def command(
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
         click.echo("\n".join(commands) or "no questions", err=not commands)
         return
-    with said_when_slow("still waiting for the language model of --reader"):
+    with notice_when_slow("still waiting for the language model of --reader"):
         reports = [second(report, artifacts) for report, (_, artifacts) in zip(reports, found)]
     deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
@@ -160,7 +160,7 @@ def _alone(
     python: str | None, sysroot: Path | None, logs: tuple[Path, ...], example: bool, no_smoke: bool, named: list[Artifact]
 ) -> list[Artifact]:
     """Artifacts of the packaged example, or of this machine."""
-    return [*captured((), logs, True), *named] if example else live(python, sysroot, logs, smoke=not no_smoke, named=named)
+    return [*read_captures((), logs, True), *named] if example else live(python, sysroot, logs, smoke=not no_smoke, named=named)
 
 
 def _as_one(captures: Sequence[pipeline.Named]) -> pipeline.Named:
@@ -173,13 +173,15 @@ def _captures(paths: tuple[Path, ...], logs: tuple[Path, ...]) -> list[pipeline.
 
     try:
         found = [
-            one for p in paths for one in ([("standard input", captured((p,), (), False))] if str(p) == "-" else read_each(p))
+            one
+            for p in paths
+            for one in ([("standard input", read_captures((p,), (), False))] if str(p) == "-" else read_each(p))
         ]
     except BundleError as exc:
         raise InputError(str(exc)) from exc
     if logs:
         name, artifacts = _as_one(found)
-        return [(name, artifacts + captured((), logs, False))]
+        return [(name, artifacts + read_captures((), logs, False))]
     return found
 
 
@@ -189,17 +191,17 @@ def _source(paths: tuple[Path, ...], example: bool) -> str:
     return ", ".join("standard input" if str(p) == "-" else p.name or str(p) for p in paths) or "this machine"
 
 
-def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> list[Artifact]:
+def read_captures(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> list[Artifact]:
     """Artifacts of the given paths; a path that cannot be read is a usage error."""
     from rocm_doctor.sources.bundle import BundleError, read_stream
 
     try:
         if example:
-            return pipeline.from_paths([example_bundle()], logs)
+            return pipeline.read_paths([example_bundle()], logs)
         if sys.stdin is None and any(str(p) == "-" for p in paths):
             raise InputError("standard input is closed; give a file, or pipe the text into `rocm-doctor check -`")
         stdin = [a for p in paths if str(p) == "-" for a in read_stream(sys.stdin.buffer)]
-        return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
+        return stdin + pipeline.read_paths([p for p in paths if str(p) != "-"], logs)
     except BundleError as exc:
         raise InputError(str(exc)) from exc
 
@@ -217,9 +219,9 @@ def live(
     """Artifacts of this machine, with the smoke test's if requested and if there are a GPU and a framework."""
     from rocm_doctor.sources.live import collect
 
-    with said_when_slow("still reading this machine: waiting for a tool"):
+    with notice_when_slow("still reading this machine: waiting for a tool"):
         artifacts = collect(python=python, root=sysroot or Path("/"))
-    artifacts += [*(captured((), logs, False) if logs else ()), *named]
+    artifacts += [*(read_captures((), logs, False) if logs else ()), *named]
     if was_interrupted(artifacts):
         click.echo("interrupted: the report covers what was read until then", err=True)
     elif smoke and sysroot is None and not (framework := smokes(artifacts)):
@@ -231,7 +233,7 @@ def live(
     return artifacts
 
 
-def examined(python: str | None, matrix: Matrix) -> Report:
+def examine(python: str | None, matrix: Matrix) -> Report:
     """The report on this machine without a smoke test: plan, fix, env and fit start from what `check` says. Ctrl-C ends the command."""
     artifacts = live(python, None, (), smoke=False)
     if was_interrupted(artifacts):
@@ -242,11 +244,11 @@ def examined(python: str | None, matrix: Matrix) -> Report:
 def was_interrupted(artifacts: list[Artifact]) -> bool:
     """True if Ctrl-C ended the reading of this machine."""
     live_source = sys.modules.get("rocm_doctor.sources.live")
-    return bool(live_source and live_source.interrupted(artifacts))
+    return bool(live_source and live_source.was_interrupted(artifacts))
 
 
 @contextmanager
-def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
+def notice_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
     """Print `words` on standard error if the block takes longer than `after` seconds.
 
     A signal says it where there is one. A thread would keep the block's children from naming their group before they start

@@ -18,7 +18,7 @@ from rocm_doctor.cli.output import workflow_commands
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render_cleaned
 from rocm_doctor.reports.json import read as read_report
-from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.neutral import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAIL_ON = ("error", "warning", "note", "never")
@@ -124,7 +124,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         multiple=True,
         metavar="ID[:ROW]",
         help="Ignore a diagnosis or one row of it; repeatable.",
-        shell_complete=completes("ignored"),
+        shell_complete=completes("complete_ignore"),
     ),
     click.option(
         "--baseline",
@@ -181,7 +181,7 @@ def this_system(release: Path = Path("/proc/sys/kernel/osrelease")) -> Literal["
     return "wsl" if release.exists() and "microsoft" in release.read_text(errors="replace").lower() else "linux"
 
 
-def named_gpu(text: str, matrix: Any, where: str = "") -> str:
+def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
     """The gfx target that a user names directly or by product; InputError for none or several. `where` goes into its message."""
     from rocm_doctor.facts.enrich import target_named
 
@@ -234,7 +234,7 @@ def say_when_old(matrix: Any) -> None:
         click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: rocm-doctor matrix update", err=True)
 
 
-def baselined(report: Report, baseline: Path | None) -> Report:
+def drop_baseline(report: Report, baseline: Path | None) -> Report:
     """The report without findings whose fingerprints are in an earlier JSON report."""
     if baseline is None:
         return report
@@ -269,12 +269,12 @@ def deliver(
 
     @cache
     def shown(redacted: bool) -> list[Report]:
-        return list(map(cleaned, _redacted(reports, artifacts) if redacted else reports))
+        return list(map(clean, _redact(reports, artifacts) if redacted else reports))
 
     for number, name in enumerate(names):
         to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        text = _rendered(name, shown(not no_redact and (name != "text" or number < len(outputs))), look)
+        text = _render(name, shown(not no_redact and (name != "text" or number < len(outputs))), look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
@@ -294,7 +294,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise InputError(f"{path}: {exc.strerror or exc}; give a file in an existing, writable folder") from exc
 
 
-def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
+def _render(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
     """The cleaned reports in that format; InputError for a format of one machine where there are several."""
     if len(reports) == 1:
         return render_cleaned(name, reports[0], look)
@@ -307,7 +307,7 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
         raise InputError(f"--format {name} shows one machine, but there are {len(reports)}: use {some}") from exc
 
 
-def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
+def _redact(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The redacted reports, with the same pseudonyms in all of them."""
     from rocm_doctor.redaction.shared import for_reports, having_read, redact_report
 

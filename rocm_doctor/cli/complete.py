@@ -24,7 +24,7 @@ def names(incomplete: str) -> list[CompletionItem]:
     return _fitting([*_targets(matrix), *known], incomplete) or _fitting(_rows(matrix), incomplete)
 
 
-def ignored(incomplete: str) -> list[CompletionItem]:
+def complete_ignore(incomplete: str) -> list[CompletionItem]:
     """What `--ignore` takes: diagnoses; rows where none of these fits."""
     matrix = load_matrix(None, ())
     return _fitting(_diagnoses(matrix), incomplete) or _fitting(_rows(matrix), incomplete)
@@ -71,6 +71,6 @@ def _rows(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 
 def _packages(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.catalog import load_catalog
 
-    yield from ((name, "") for name in ("torch", "jax", "tensorflow", *known(matrix).packages))
+    yield from ((name, "") for name in ("torch", "jax", "tensorflow", *load_catalog(matrix).packages))

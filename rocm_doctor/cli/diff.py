@@ -30,11 +30,11 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
     """
     from rocm_doctor.reports import RenderOptions
     from rocm_doctor.reports.diff import as_page, as_text, compare
-    from rocm_doctor.reports.neutral import cleaned
+    from rocm_doctor.reports.neutral import clean
     from rocm_doctor.reports.page import render
 
     matrix = load_matrix(None, ())
-    found = cleaned(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
+    found = clean(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
     if form == "json":
         words = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     elif form == "text":
@@ -50,7 +50,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     from rocm_doctor.redaction.shared import having_read, redact_report
     from rocm_doctor.sources.bundle import BundleError
 
-    if path.suffix == ".json" and not path.is_dir() and not _of_bench(path):
+    if path.suffix == ".json" and not path.is_dir() and not _is_bench(path):
         try:
             return read_report(files.read(path))
         except (OSError, Unreadable) as exc:
@@ -58,7 +58,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
                 f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
             ) from exc
     try:
-        artifacts = pipeline.from_paths([path])
+        artifacts = pipeline.read_paths([path])
         report = pipeline.judge(artifacts, matrix, source=path.name, kind="capture")
     except BundleError as exc:
         raise InputError(str(exc)) from exc
@@ -67,7 +67,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     return report if no_redact else redact_report(report, having_read(artifacts))
 
 
-def _of_bench(path: Path) -> bool:
+def _is_bench(path: Path) -> bool:
     """Whether the file is a report of `bench`, whose figures are facts as any others."""
     try:
         return jsons.decode(files.read(path), dict[str, Any]).get("kind") == "bench"

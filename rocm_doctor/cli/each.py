@@ -39,7 +39,7 @@ class Line(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def judged(path: Path, matrix: Matrix) -> Iterator[bytes]:
+def judge_each(path: Path, matrix: Matrix) -> Iterator[bytes]:
     """A JSON line for each file of a folder, or for each line of a JSON lines file, in order. Raises InputError where the path cannot be
     opened or a process that judges was killed."""
     reports = _reports(path)
@@ -50,11 +50,11 @@ def judged(path: Path, matrix: Matrix) -> Iterator[bytes]:
             yield from _lines(batch, matrix)
         return
     context = get_context("fork" if os.name == "posix" else "spawn")
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_in_worker, initargs=(matrix,))
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_reset_signals, initargs=(matrix,))
     waiting: deque[Future[list[bytes]]] = deque()
     try:
         for batch in batches:
-            waiting.append(pool.submit(_of_worker, batch))
+            waiting.append(pool.submit(_judge_batch, batch))
             if len(waiting) > 2 * count:
                 yield from waiting.popleft().result()
         while waiting:
@@ -69,7 +69,7 @@ _matrix: Matrix
 """In a worker: read once, so that what was decoded of it serves every report."""
 
 
-def _in_worker(matrix: Matrix) -> None:
+def _reset_signals(matrix: Matrix) -> None:
     """Signals end a worker as they end any process: the handlers of the command line are for its parent."""
     global _matrix
     _matrix = matrix
@@ -79,7 +79,7 @@ def _in_worker(matrix: Matrix) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _of_worker(batch: list[tuple[str, str | Path]]) -> list[bytes]:
+def _judge_batch(batch: list[tuple[str, str | Path]]) -> list[bytes]:
     return _lines(batch, _matrix)
 
 
@@ -117,7 +117,7 @@ def _line(named: tuple[str, str | Path], matrix: Matrix) -> bytes:
 def _artifacts(name: str, body: str | Path) -> tuple[str, list[Artifact]]:
     """The artifacts of a file, or of the text in a JSON line (a string, or an object with `text` and maybe `id`)."""
     if isinstance(body, Path):
-        return name, pipeline.from_paths([body])
+        return name, pipeline.read_paths([body])
     held: Any = msgspec.json.decode(body)
     if isinstance(held, str):
         return name, cut(held, name)

@@ -18,7 +18,7 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.judging import sets_variable
 from rocm_doctor.plan.text import headline, variables_text
-from rocm_doctor.plan.variables import Variable, of_findings
+from rocm_doctor.plan.variables import Variable, variables_of
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
@@ -59,7 +59,7 @@ def command(shell: str | None, **asked: Any) -> None:
 def _for_frameworks(request: Request, shell: str | None) -> NoReturn:
     """Print what findings say to set and to unset for JAX and TensorFlow, which need no variable of their own."""
     report, machine = request.report, request.machine
-    found = of_findings(report.findings, machine, request.known.matrix) if report else ()
+    found = variables_of(report.findings, machine, request.known.matrix) if report else ()
     names = ", ".join(NAMES[name] for name in request.others)
     click.echo(f"for {names}{'' if found else ': nothing to set'}", err=True)
     click.echo(variables_text(found, shell or "bash"), nl=False)
@@ -81,7 +81,7 @@ def _answer(plan: Plan) -> tuple[tuple[Variable, ...], list[Finding]]:
         return plan.variables, serious
     from rocm_doctor.matrix import load
 
-    return of_findings(plan.report.findings, plan.machine, load()), serious
+    return variables_of(plan.report.findings, plan.machine, load()), serious
 
 
 def installed_torch(python: str | None) -> str:

@@ -9,7 +9,7 @@ import click
 
 from rocm_doctor.cli.common import load_matrix
 from rocm_doctor.model import Report
-from rocm_doctor.rules.frameworks import for_amd
+from rocm_doctor.rules.frameworks import amd_frameworks
 
 _DECLARES = ("requirements*.txt", "pyproject.toml", "Dockerfile*", "environment.y*ml", "uv.lock")
 """Files of a repository that `lint` has something to say about."""
@@ -48,7 +48,7 @@ def steps(report: Report, repository: bool) -> tuple[Step, Step]:
         of_torch = any(f.id == "version.torch-not-rocm" and not f.follows_from for f in report.findings)
         ticket = Step("rocm-doctor bundle", "pack this machine, redacted, for a bug report")
         return check, Step("rocm-doctor plan", "which torch to install for this GPU") if of_torch else ticket
-    if not for_amd(facts) and facts.get("torch.version").value is None:
+    if not amd_frameworks(facts) and facts.get("torch.version").value is None:
         return Step("rocm-doctor plan", "what to install for this GPU"), check
     if report.verdict == "ready":
         smoke = Step("rocm-doctor smoke", "compute on the GPU: matmul, attention, a LoRA step")

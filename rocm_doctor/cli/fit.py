@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, NoReturn, get_args
 import click
 import msgspec
 
-from rocm_doctor.cli.check import examined, said_when_slow
+from rocm_doctor.cli.check import examine, notice_when_slow
 from rocm_doctor.cli.common import (
     InputError,
     completes,
     interpreter,
     load_matrix,
-    named_gpu,
     page_options,
     print_page,
     python_option,
+    resolve_gpu,
     width,
 )
 from rocm_doctor.fit import answer as answers
@@ -28,7 +28,7 @@ from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import html, presets, resolve, runner, text
 from rocm_doctor.fit import served as serve_answers
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
-from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, checked
+from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, validate
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.training import edit
@@ -155,7 +155,7 @@ def command(
     matrix = load_matrix(None, ())
     python = interpreter(python)
     if serve:
-        served(
+        answer_serving(
             serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, form, output, gpus), options, matrix
         )
     elif weights or cache:
@@ -164,11 +164,11 @@ def command(
     if measure:
         measurable(attention, gpus)
     try:
-        measured = measured_step(request, python, matrix) if measure else None
-        card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
+        measured = measure_step(request, python, matrix) if measure else None
+        card, installed = machine(gpu, vram, python, matrix) if measured is None else card_of_measurement(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed.get("torch"), matrix)
-        with said_when_slow("still tracing one training step through the model, on the CPU"):
+        with notice_when_slow("still tracing one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
@@ -206,7 +206,7 @@ def change(request: resolve.Request, answer: answers.Answer, matrix: Matrix) -> 
     if answer.run.config is None or wanted is None:
         return None
     before = request.files[0].read_text(encoding="utf-8")
-    made = edit.edited(before, answer.run.config, wanted, matrix)
+    made = edit.edit(before, answer.run.config, wanted, matrix)
     return Way(before, made.text, made.left)
 
 
@@ -225,7 +225,7 @@ class Target(NamedTuple):
     gpus: int
 
 
-def served(
+def answer_serving(
     engine: Engine, weights: str | None, cache: str | None, target: Target, options: Mapping[str, Any], matrix: Matrix
 ) -> NoReturn:
     """Answer for serving, and exit."""
@@ -246,14 +246,14 @@ def served(
         wanted = Serving(
             engine, config, given.get("batch", 1), given.get("seq", 4096), weights or "", cache or "", gpus=target.gpus
         )
-        measured = measured_generation(wanted, target.python) if target.measure else None
+        measured = measure_generation(wanted, target.python) if target.measure else None
         card, installed = (
-            machine(target.gpu, target.vram, target.python, matrix) if measured is None else of_measured(measured, matrix)
+            machine(target.gpu, target.vram, target.python, matrix) if measured is None else card_of_measurement(measured, matrix)
         )
         wanted = msgspec.structs.replace(wanted, share=serve_answers.share_of(engine, installed.get(engine), matrix))
         asked = resolve.Request({"model": given["model"]}, (), target.attention, target.torch)
         job = resolve.resolve(asked, card.gfx, installed.get("torch"), matrix)
-        with said_when_slow("still tracing a generation through the model, on the CPU"):
+        with notice_when_slow("still tracing a generation through the model, on the CPU"):
             found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
@@ -263,22 +263,22 @@ def served(
     sys.exit(1 if found.verdict == "does not fit" else 0)
 
 
-def measured_generation(wanted: Serving, python: str | None) -> runner.Measured:
+def measure_generation(wanted: Serving, python: str | None) -> runner.Measured:
     """The measurement of a generation with transformers."""
-    job = serve_answers.job_of(checked(wanted))
+    job = serve_answers.job_of(validate(wanted))
     return runner.measure(job, python, task="serve", tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
 def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
     """The GPU and the installed versions of torch and vLLM (none for a declared GPU)."""
     if re.fullmatch(r"sm_\d+a?|cuda", gpu):
-        return cards.declared(gpu, vram, matrix), {}
+        return cards.declare_card(gpu, vram, matrix), {}
     if gpu != "auto":
-        gfx = named_gpu(gpu, matrix)
-        return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
-    report = examined(python, matrix)
+        gfx = resolve_gpu(gpu, matrix)
+        return cards.declare_card(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
+    report = examine(python, matrix)
     snapshot = report.snapshot
-    found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
+    found = cards.present(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
     blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
     card = msgspec.structs.replace(found[0], blocker=blocker, total=found[0].total if vram is None else vram)
@@ -294,11 +294,11 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
 def planned_torch(report: Report, matrix: Matrix) -> str:
     """The torch of the first stack that works for the machine; empty where none is known."""
     from rocm_doctor.plan.answer import answer
-    from rocm_doctor.plan.catalog import known
-    from rocm_doctor.plan.machine import probed
+    from rocm_doctor.plan.catalog import load_catalog
+    from rocm_doctor.plan.machine import machine_of
 
-    machine = probed(report.snapshot)
-    best = answer(machine, known(matrix), report=report).best if machine else None
+    machine = machine_of(report.snapshot)
+    best = answer(machine, load_catalog(matrix), report=report).best if machine else None
     return best.candidate.build.local if best else ""
 
 
@@ -312,15 +312,15 @@ def measurable(attention: str | None, gpus: int) -> None:
         raise InputError("--measure runs on one GPU: leave --gpus out")
 
 
-def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
+def measure_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
     """The measurement of real steps, whatever kernels the prediction assumes."""
     job = resolve.resolve(request, "", None, matrix).job
     return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
-def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
+def card_of_measurement(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
     """The GPU that the measurement ran on, and the versions that it used."""
-    card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
+    card = cards.measured_card(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
     return card, measured.versions
 
 

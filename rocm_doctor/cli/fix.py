@@ -22,9 +22,9 @@ from rocm_doctor.plan.environment import Environment, EnvironmentProblem, enviro
 from rocm_doctor.plan.fix import (
     FOLDER,
     build,
-    carried,
     framework_recipe,
     interpreter_of,
+    packages_to_carry,
     recipe,
     shell_here,
     steps,
@@ -33,7 +33,7 @@ from rocm_doctor.plan.fix import (
     variables_file,
 )
 from rocm_doctor.plan.frameworks import FrameworkPlan
-from rocm_doctor.plan.text import headline, in_the_way, text, undecided
+from rocm_doctor.plan.text import blocking_packages, headline, text, undecided
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
 
@@ -88,7 +88,7 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     tool = tool_here()
     if not go:
         _print(steps(plan, old, new, tool))
-        for line in carried(plan, old):
+        for line in packages_to_carry(plan, old):
             click.echo(f"      {line}")
         if plan.variables:
             click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
@@ -104,7 +104,7 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     for one in plan.variables:  # check and its smoke test run as the new environment is to be used
         os.environ.pop(one.name, None)
         os.environ.update({one.name: one.value} if one.value is not None else {})
-    return _ended(plan.report is not None, old, new, left, in_place, bool(plan.variables))
+    return _finish(plan.report is not None, old, new, left, in_place, bool(plan.variables))
 
 
 def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bool, here: bool) -> int:
@@ -124,7 +124,7 @@ def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bo
         click.echo("Nothing was run; --apply builds the new environment.")
         return 0
     left = build(made, new, tool, lambda line: click.echo(line, err=True))
-    return _ended(here, old, new, left, in_place=False)
+    return _finish(here, old, new, left, in_place=False)
 
 
 def _print(commands: list[Argv]) -> None:
@@ -133,7 +133,7 @@ def _print(commands: list[Argv]) -> None:
 
 
 def _announce(plan: Plan, old: Environment, new: Path) -> None:
-    for line in (*undecided(plan), *in_the_way(plan)):
+    for line in (*undecided(plan), *blocking_packages(plan)):
         click.echo(line)
     click.echo(f"{headline(plan)}, in {new}")
     assert plan.best is not None
@@ -144,7 +144,7 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
         click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
 
 
-def _ended(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool, variables: bool = False) -> int:
+def _finish(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool, variables: bool = False) -> int:
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")

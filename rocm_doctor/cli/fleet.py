@@ -68,14 +68,14 @@ def judge(
     An unmet policy is an error, a straggler a warning, a deviation a note.
     """
     from rocm_doctor.fleet.formats import render
-    from rocm_doctor.fleet.judge import exit_code, filled, judged
+    from rocm_doctor.fleet.judge import exit_code, fill_table, judge_table
     from rocm_doctor.fleet.table import Table
 
     policy = _policy(**demands)
     table = Table(policy.ignore)
     try:
-        refused = filled(_documents(reports), table)
-        found = judged(table, refused, policy, _golden(like), _earlier(since, policy.ignore))
+        refused = fill_table(_documents(reports), table)
+        found = judge_table(table, refused, policy, _golden(like), _earlier(since, policy.ignore))
     except OSError as exc:
         raise InputError(f"{exc.filename}: {exc.strerror}") from exc
     names = formats or ("text",)
@@ -100,12 +100,12 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
     """The policy of the file, with what the options say instead."""
     import msgspec
 
-    from rocm_doctor.fleet.policy import Policy, checked, read
+    from rocm_doctor.fleet.policy import Policy, read, validate
 
     try:
         policy = read(policy_file) if policy_file else Policy()
         said = {"expect": expect, "nodes": nodes}
-        return checked(msgspec.structs.replace(policy, **{name: value for name, value in said.items() if value}))
+        return validate(msgspec.structs.replace(policy, **{name: value for name, value in said.items() if value}))
     except (OSError, Unreadable) as exc:
         raise InputError(f"{policy_file}: {exc}" if policy_file else str(exc)) from exc
 
@@ -119,13 +119,13 @@ def _golden(path: Path | None) -> Any:
 
 
 def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
-    from rocm_doctor.fleet.judge import filled
+    from rocm_doctor.fleet.judge import fill_table
     from rocm_doctor.fleet.table import Table
 
     if path is None:
         return None
     table = Table(ignore)
-    refused = filled(_documents((path,)), table)
+    refused = fill_table(_documents((path,)), table)
     if not table.nodes:
         raise InputError(f"{path}: no report in it" + (f" ({refused[0].why})" if refused else ""))
     return table
@@ -190,7 +190,7 @@ def run(
     if resume and not output:
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
-        skip = _reported(output) if resume and output else set()
+        skip = _nodes_with_report(output) if resume and output else set()
         request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), skip=skip, **options)
         if manifest:
             click.echo(_manifest(request))
@@ -202,7 +202,7 @@ def run(
         raise InputError(str(exc)) from exc
     try:
         with Lines(output, resume) as lines:
-            silent = _collected(
+            silent = _collect(
                 planned.nodes(),
                 answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost))),
                 lines,
@@ -221,14 +221,14 @@ def _manifest(request: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(manifest(request, required_nodes(request, "k8s"))), indent=1).decode()
 
 
-def _reported(path: Path) -> set[str]:
+def _nodes_with_report(path: Path) -> set[str]:
     """Nodes with a report in an earlier output."""
-    from rocm_doctor.fleet.judge import filled
+    from rocm_doctor.fleet.judge import fill_table
     from rocm_doctor.fleet.table import Table
 
     table = Table()
     if path.exists():
-        filled(_documents((path,)), table)
+        fill_table(_documents((path,)), table)
     return {node.host for node in table.nodes}
 
 
@@ -264,7 +264,7 @@ class Lines:
             self.file.close()
 
 
-def _collected(nodes: list[str], answers: Any, lines: Lines) -> int:
+def _collect(nodes: list[str], answers: Any, lines: Lines) -> int:
     """Write the lines as they come; the number of nodes without a report."""
     from rocm_doctor.fleet.node import silent
 

@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, machine_options, named_gpu, this_system
+from rocm_doctor.cli.common import InputError, completes, interpreter, machine_options, resolve_gpu, this_system
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.sources.declared import Target
@@ -52,18 +52,20 @@ def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matri
         raise InputError("--root, --rocm, --driver, --kernel and --os declare a machine for --gpu: name its GPU")
     here = Path()
     found = [
-        one for gpu in gpus for one in (_declared(here, given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
+        one
+        for gpu in gpus
+        for one in (_declared_targets(here, given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
     ]
     named = (
         msgspec.structs.replace(
-            one, gpu=named_gpu(one.gpu, matrix, f" ({one.where})" * (one.where != given.where)), os=one.os or this_system()
+            one, gpu=resolve_gpu(one.gpu, matrix, f" ({one.where})" * (one.where != given.where)), os=one.os or this_system()
         )
         for one in found
     )
     return list({one.gpu: one for one in named}.values())
 
 
-def _declared(folder: Path, given: Target) -> list[Target]:
+def _declared_targets(folder: Path, given: Target) -> list[Target]:
     """The targets that a repository declares. An option of the command line counts before the same field of a target."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
@@ -97,13 +99,13 @@ def judge(
 ) -> tuple[list[Report], list[Artifact]]:
     """A report for each target on one environment, and what was read of it; `named` is the framework of --framework. InputError if
     there is no interpreter."""
-    from rocm_doctor.sources.declared import installed
-    from rocm_doctor.sources.live.python import locate, within
+    from rocm_doctor.sources.declared import collect_environment
+    from rocm_doctor.sources.live.python import interpreter_in_root, locate
 
     here = Path("/")
-    examined = within(python, root) if root else locate(interpreter(python), here, os.environ)
+    examined = interpreter_in_root(python, root) if root else locate(interpreter(python), here, os.environ)
     if isinstance(examined, str):
         raise InputError(examined)
-    read = [*installed(examined, root or here, None if root else os.environ), *named]
+    read = [*collect_environment(examined, root or here, None if root else os.environ), *named]
     name = str(root or examined.prefix)
     return [pipeline.judge_environment(read, one, matrix, source=name, ignore=ignore) for one in wanted], read

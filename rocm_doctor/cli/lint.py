@@ -14,12 +14,12 @@ from rocm_doctor.bounded.texts import printable
 from rocm_doctor.cli.common import (
     FAIL_ON,
     InputError,
-    baselined,
     completes,
     deliver,
+    drop_baseline,
     load_matrix,
-    named_gpu,
     report_options,
+    resolve_gpu,
     width,
 )
 from rocm_doctor.matrix import Matrix
@@ -98,7 +98,7 @@ def command(
     if not gpus and (rocm or driver or python):
         raise InputError("--rocm, --driver and --python declare a machine for --gpu: name its GPU")
     matrix = load_matrix(matrix_path, overlays)
-    given = [Target(gpu, named_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
+    given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     found: list[tuple[Result, Report, str, Shown]] = []
     for root, files in _roots(paths):
         wanted = _targets(root, given, names, matrix)
@@ -108,14 +108,14 @@ def command(
             click.echo(_initial(root, wanted, matrix))
             continue
         one = _judged(root, files, wanted, matrix, ignore, select, fix)
-        name, shown = printable(root.name), _shown(root, here)
+        name, shown = printable(root.name), _shown_name(root, here)
         made = report.report(one, matrix, name, shown)
-        found.append((one, _with_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
-        if fail_on == "error" and not _given("fail_on"):
+        found.append((one, _add_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
+        if fail_on == "error" and not _is_given("fail_on"):
             fail_on = one.policy.fail_on or fail_on
     if initial:
         return
-    whole = baselined(merged([made for _, made, _, _ in found]), baseline)
+    whole = drop_baseline(merge_reports([made for _, made, _, _ in found]), baseline)
     if _plain(show) and not resolving and baseline is None:
         for one, _, name, shown in found:
             click.echo(report.text(one, name, _look(show), shown), nl=False, color=_look(show).color)
@@ -149,7 +149,7 @@ def _exit_code(whole: Report, found: list[tuple[Result, Report, str, Shown]], fa
     return 3 if whole.verdict == "undetermined" else 0
 
 
-def _given(name: str) -> bool:
+def _is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) != click.core.ParameterSource.DEFAULT
 
 
@@ -169,20 +169,20 @@ def _roots(paths: tuple[Path, ...]) -> list[tuple[Path, tuple[str, ...]]]:
     """The repositories to read, each with the files that are judged alone (none: all of it)."""
     found: dict[Path, list[str]] = {}
     for path in paths or (Path(),):
-        root = path.resolve() if path.is_dir() else _root_of(path)
+        root = path.resolve() if path.is_dir() else _repository(path)
         files = found.setdefault(root, [])
         if not path.is_dir():
             files.append(path.resolve().relative_to(root).as_posix())
     return [(root, tuple(files)) for root, files in found.items()]
 
 
-def _root_of(path: Path) -> Path:
+def _repository(path: Path) -> Path:
     """The repository of a file: the nearest parent folder with `.git`, else the file's own folder."""
     folder = path.resolve().parent
     return next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder)
 
 
-def _shown(root: Path, here: Path) -> Callable[[str], str]:
+def _shown_name(root: Path, here: Path) -> Callable[[str], str]:
     """The names of a repository's files as they are opened from the current folder, where they lie in it."""
     if root.is_relative_to(here):
         folder = root.relative_to(here).as_posix()
@@ -209,12 +209,12 @@ def _targets(root: Path, given: list[Target], names: tuple[str, ...], matrix: Ma
         if one.os not in _OS:
             raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(_OS)}")
     return [
-        msgspec.structs.replace(t, gpu=named_gpu(t.gpu, matrix, f" ({t.place.file}:{t.place.line})" if t.place else ""))
+        msgspec.structs.replace(t, gpu=resolve_gpu(t.gpu, matrix, f" ({t.place.file}:{t.place.line})" if t.place else ""))
         for t in wanted
     ]
 
 
-def merged(reports: list[Report]) -> Report:
+def merge_reports(reports: list[Report]) -> Report:
     """Several repositories in one report: the findings of all, the verdict of the worst."""
     import msgspec
 
@@ -228,7 +228,7 @@ def merged(reports: list[Report]) -> Report:
     )
 
 
-def _with_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matrix, shown: Shown) -> Report:
+def _add_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matrix, shown: Shown) -> Report:
     """The report with what is wrong in the packages that a resolver takes, as if they were installed."""
     import msgspec
 

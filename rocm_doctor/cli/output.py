@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rocm_doctor.reports.neutral import printed
+from rocm_doctor.reports.neutral import printable
 
 
 class OutputError(OSError):
@@ -24,7 +24,7 @@ class Printer(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         with self._to_the_end():
-            return super().write(printed(text, commands=self.commands))
+            return super().write(printable(text, commands=self.commands))
         return len(text)
 
     def flush(self) -> None:

@@ -11,16 +11,16 @@ from typing import Any, TypeVar, get_args
 import click
 import msgspec
 
-from rocm_doctor.cli.check import examined
+from rocm_doctor.cli.check import examine
 from rocm_doctor.cli.common import (
     InputError,
     completes,
     interpreter,
     load_matrix,
     machine_options,
-    named_gpu,
     page_options,
     print_page,
+    resolve_gpu,
     this_system,
     with_option,
 )
@@ -28,10 +28,10 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, Training, known
+from rocm_doctor.plan.catalog import Catalog, Training, load_catalog
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
-from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
-from rocm_doctor.plan.packages import unknown_names, wished
+from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, having, machine_of
+from rocm_doctor.plan.packages import order_packages, unknown_names
 from rocm_doctor.plan.text import text
 from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.versions import parse
@@ -161,7 +161,7 @@ def read(
     `installed`: what is in the environment of a declared machine, by name.
     """
     matrix = load_matrix(matrix_path, overlays)
-    known_of = known(matrix)
+    known_of = load_catalog(matrix)
     names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
     beside = [name for name in names if name not in frameworks.NAMES]
     if strange := unknown_names(beside, known_of):
@@ -170,12 +170,12 @@ def read(
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
-    wish = wished(beside, train or "", known_of)
+    wish = order_packages(beside, train or "", known_of)
     report = None if gpu else here(python, matrix)
     if gpu:
-        target = _declared(gpu, python, system, driver, kernel, matrix)
+        target = _declared_machine(gpu, python, system, driver, kernel, matrix)
         machine = having(target, installed) if installed else target
-    elif report and (found := probed(report.snapshot)):
+    elif report and (found := machine_of(report.snapshot)):
         machine = found
     else:
         assert report is not None
@@ -192,7 +192,7 @@ def here(python: str | None, matrix: Matrix) -> Report:
     """What `check` says of this machine and the examined environment, without a smoke test."""
     if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
         raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")
-    return examined(interpreter(python), matrix)
+    return examine(interpreter(python), matrix)
 
 
 def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
@@ -208,8 +208,8 @@ def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
     yield "To plan all the same, name the GPU as its box or the Device Manager does: --gpu gfx1100, --gpu 'RX 7900 XTX'"
 
 
-def _declared(gpu: str, python: str | None, system: str | None, driver: str, kernel: str, matrix: Matrix) -> Machine:
-    gpu = named_gpu(gpu, matrix)
+def _declared_machine(gpu: str, python: str | None, system: str | None, driver: str, kernel: str, matrix: Matrix) -> Machine:
+    gpu = resolve_gpu(gpu, matrix)
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
         version = _version_of(version)
@@ -219,7 +219,7 @@ def _declared(gpu: str, python: str | None, system: str | None, driver: str, ker
         )
     chosen = system or this_system()
     minor = ".".join(version.split(".")[:2])
-    return declared(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
+    return declare_machine(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
 
 
 def _version_of(python: str) -> str:

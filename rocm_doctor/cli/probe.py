@@ -10,10 +10,10 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.check import captured, live, was_interrupted
+from rocm_doctor.cli.check import live, read_captures, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, python_option
 from rocm_doctor.model import Artifact, Fact, Snapshot
-from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.neutral import clean
 
 
 @click.command()
@@ -38,10 +38,10 @@ def command(
     """
     python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix(None, ())
-    artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
-    snapshot = cleaned(pipeline.read_facts(artifacts, matrix))
+    artifacts = read_captures(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
+    snapshot = clean(pipeline.read_facts(artifacts, matrix))
     if form == "json":
-        shared = snapshot if no_redact else _redacted(snapshot, artifacts)
+        shared = snapshot if no_redact else _redact(snapshot, artifacts)
         body = plain(shared) if values else shared
         page = msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
     else:
@@ -51,7 +51,7 @@ def command(
         sys.exit(130)
 
 
-def _redacted(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
+def _redact(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
     from rocm_doctor.redaction.shared import having_read, redact_snapshot
 
     return redact_snapshot(snapshot, having_read(artifacts))

@@ -11,7 +11,16 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, python_option, report_options
+from rocm_doctor.cli.common import (
+    InputError,
+    deliver,
+    drop_baseline,
+    finish,
+    interpreter,
+    load_matrix,
+    python_option,
+    report_options,
+)
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, SERVERS, TABLES
@@ -85,10 +94,10 @@ def command(
         table = trained if framework == "auto" else TABLES[framework]
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in table))
         return
-    known(stages, framework)
+    check_stages(stages, framework)
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
-    artifacts = tested(
+    artifacts = run_stages(
         python,
         framework=framework,
         level=level,
@@ -98,8 +107,8 @@ def command(
         limit=stage_limit,
         memory_limit=memory_limit and memory_limit * MIB,
     )
-    artifacts += facts_beside(python, device, artifacts)
-    report = baselined(
+    artifacts += machine_facts(python, device, artifacts)
+    report = drop_baseline(
         pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=ignore), baseline
     )
     summarize(report, **show)
@@ -110,7 +119,7 @@ def command(
     finish(report, fail_on=fail_on, strict=strict)
 
 
-def known(names: tuple[str, ...], framework: str) -> None:
+def check_stages(names: tuple[str, ...], framework: str) -> None:
     """Raises InputError for a stage that no framework has, or not the one asked for."""
     from rocm_doctor.smoke.runner import matching
 
@@ -134,7 +143,7 @@ def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...
         click.echo(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False), err=not readable)
 
 
-def facts_beside(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
+def machine_facts(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
     """The facts of the machine, to judge the results with. A test requested for the CPU, or run on a CUDA GPU, needs none;
     one that found no GPU needs them to report why.
     """
@@ -149,7 +158,7 @@ def facts_beside(python: str | None, device: str, results: list[Artifact]) -> li
     return collect(python=python)
 
 
-def tested(python: str | None, **options: Any) -> list[Artifact]:
+def run_stages(python: str | None, **options: Any) -> list[Artifact]:
     """The smoke test's artifacts, with a line for each stage on standard error while it runs."""
     from rocm_doctor.smoke.runner import run_smoke
 

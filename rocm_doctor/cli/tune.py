@@ -77,7 +77,7 @@ def command(
         raise InputError("--fix changes a configuration: give --config FILE")
     try:
         notes = packing(lengths, seq) if lengths else ()
-        answer = tuned(request, matrix, python, vram, sequences, device, 60 * minutes, began, notes)
+        answer = tune_run(request, matrix, python, vram, sequences, device, 60 * minutes, began, notes)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
     page = msgspec.json.format(
@@ -89,7 +89,7 @@ def command(
         files[0].write_text(new, encoding="utf-8")
 
 
-def tuned(
+def tune_run(
     request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, sequences: int | None, device: str, seconds: float,
     began: float, notes: tuple[str, ...],
 ) -> text.Answer:  # fmt: skip
@@ -116,7 +116,7 @@ def tuned(
             return found
 
         hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 20)
-        complete = searched(hunt)
+        complete = run_search(hunt)
     found = hunt.outcome(complete)
     diff, _, left = rewritten(request, changes(found.baseline.choice, found.best.choice), matrix)
     faster = rewritten(request, changes(found.baseline.choice, found.faster.choice), matrix)[0] if found.faster else ""
@@ -124,7 +124,7 @@ def tuned(
     return text.Answer(found, resolved.source, gpu, round(time.monotonic() - began, 1), diff, left, faster, notes)
 
 
-def searched(hunt: search.Search) -> bool:
+def run_search(hunt: search.Search) -> bool:
     """Run the search. False if Ctrl-C or SIGTERM ended it after a first figure."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -144,19 +144,19 @@ def searched(hunt: search.Search) -> bool:
 
 def rewritten(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> tuple[str, str, tuple[str, ...]]:
     """The change as a diff of the person's file, the new text, and what the file has no key for; empty without a file."""
-    run = resolve.configured(request, matrix)
+    run = resolve.read_configuration(request, matrix)
     if run is None or not wanted:
         return "", "", ()
     path = request.files[0]
     before = path.read_text(encoding="utf-8")
     named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
-    made = edit.edited(before, run, named, matrix)
+    made = edit.edit(before, run, named, matrix)
     return edit.difference(before, made.text, path.name), made.text, made.left
 
 
 def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card:
     """The GPU that the worker found, with no more memory than was allowed; a CPU has the memory that was given, or 8 GiB."""
     if hello.device == "cpu":
-        return cards.measured("", "CPU", vram or 8 << 30, 0, matrix)
+        return cards.measured_card("", "CPU", vram or 8 << 30, 0, matrix)
     total = min(hello.total, vram) if vram else hello.total
-    return cards.measured(hello.gfx, hello.name, total, hello.context, matrix)
+    return cards.measured_card(hello.gfx, hello.name, total, hello.context, matrix)

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from rocm_doctor.cli.check import examined
-from rocm_doctor.cli.common import interpreter, load_matrix, named_gpu, page_options, print_page, system_option, this_system
+from rocm_doctor.cli.check import examine
+from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, resolve_gpu, system_option, this_system
 from rocm_doctor.commands import remarks
 from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import Matrix
@@ -56,10 +56,10 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
 def _known(gpu: str, python: str, system: System | None, matrix: Matrix) -> Known:
     """What exists for the declared machine, or for this one."""
     if gpu:
-        from rocm_doctor.plan.machine import declared
+        from rocm_doctor.plan.machine import declare_machine
 
-        return Known(declared(named_gpu(gpu, matrix), python, matrix, system or this_system()).base, "capture", matrix)
-    return Known(examined(interpreter(python or None), matrix).snapshot, "machine", matrix)
+        return Known(declare_machine(resolve_gpu(gpu, matrix), python, matrix, system or this_system()).base, "capture", matrix)
+    return Known(examine(interpreter(python or None), matrix).snapshot, "machine", matrix)
 
 
 def _judged(line: str, known: Known) -> Proposal:

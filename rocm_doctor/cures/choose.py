@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rocm_doctor.coords import coord
-from rocm_doctor.cures.no_build import without_build
+from rocm_doctor.cures.no_build import drop_plan
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
@@ -31,7 +31,7 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     elif snapshot.get("said.program").known:
         made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
     if kind in ("machine", "smoke"):
-        made = [without_build(one, _target(one, snapshot), matrix) for one in made]
+        made = [drop_plan(one, _target(one, snapshot), matrix) for one in made]
     return [
         _keep_harmless_commands(one) if one.origin == GUESS or (one.confidence == "low" and kind == "capture") else one
         for one in made
@@ -40,7 +40,7 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
 
 def _with_update(one: Finding, values: Values) -> Finding:
     """The finding, whose advice ends with how the program is updated: a guess is wrong often, and its own faults are repaired there."""
-    cures = values.matrix.once(by_name).get(UPDATE, ())
+    cures = values.matrix.once(cures_by_name).get(UPDATE, ())
     return msgspec.structs.replace(one, advice=" ".join([one.advice, *(values.words(cure.do) for cure in cures)]))
 
 
@@ -82,7 +82,7 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
     gpu, values = first_gpu(snapshot), Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
     for at in filter(None, (asked.readings[0] if short and isinstance(asked.value, str) else None, slow)):
         sentence = Logs([Artifact("question", "paste", at.quote)], failure_lines(matrix))
-        fitting = [cure for cure in matrix.once(by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
+        fitting = [cure for cure in matrix.once(cures_by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
         if fitting:
             cure = max(fitting, key=lambda cure: len(cure.when))
             return Reply(cure.key, values.words(cure.do), at, values.commands(cure.commands), cure.sources)
@@ -91,11 +91,11 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
 
 def symptom_cure(snapshot: Snapshot, logs: Logs, matrix: Matrix) -> Cure | None:
     """What helps most often against the symptom of the text in its program; None where neither is known."""
-    fitting = [cure for cure in matrix.once(by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, first_gpu(snapshot), logs)]
+    fitting = [cure for cure in matrix.once(cures_by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, first_gpu(snapshot), logs)]
     return max(fitting, key=_rank, default=None)
 
 
-def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
+def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
     """The cures by each diagnosis and row that they are for, in their order."""
     found: dict[str, list[Cure]] = {}
     for cure in matrix.cures:
@@ -105,7 +105,7 @@ def by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
 
 
 def _attach_cure(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
-    known, gpu = matrix.once(by_name), _gpu_of(one, snapshot)
+    known, gpu = matrix.once(cures_by_name), _gpu_of(one, snapshot)
     for name in filter(None, (one.row, one.id)):
         fitting = [
             cure

@@ -10,7 +10,7 @@ from rocm_doctor.model import Finding
 from rocm_doctor.rules.offers import PLAN
 
 
-def without_build(one: Finding, gfx: str, matrix: Matrix) -> Finding:
+def drop_plan(one: Finding, gfx: str, matrix: Matrix) -> Finding:
     """The finding with neither `plan` nor what goes with it, and with the community wheels that are known, for a GPU without a build."""
     if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands) or has_build(gfx, matrix):
         return one
@@ -24,10 +24,10 @@ def without_build(one: Finding, gfx: str, matrix: Matrix) -> Finding:
 
 def has_build(gfx: str, matrix: Matrix) -> bool:
     """True if a build of the catalog has code for the target, or for a sibling that an override reaches."""
-    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.catalog import load_catalog
 
     siblings = [one.value for one in matrix.gfx[gfx].overrides if one.verdict in ("sibling", "faulty")]
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     for build in matrix.torch:
         index = catalog.index_of(build)
         targets = build.gfx or (index.devices if index else ())

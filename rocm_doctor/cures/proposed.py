@@ -14,13 +14,13 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.binaries.processors import MACH
 from rocm_doctor.binaries.targets import covers, parse_target
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import Program, program_of, settings, typed, words
+from rocm_doctor.commands import Program, classify, program_of, settings, words
 from rocm_doctor.cures.choose import first_gpu
 from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
-from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
@@ -49,7 +49,7 @@ class Known:
         self.gpu = first_gpu(snapshot)
         self.values = Values(snapshot, self.gpu, Logs(()), matrix, kind)
         self.said = frozenset(_NUMBER.findall(text)) | frozenset(one.lower() for one in _GFX.findall(text))
-        self.catalog = known(matrix)
+        self.catalog = load_catalog(matrix)
 
     @property
     def gfx(self) -> str:
@@ -128,7 +128,7 @@ class Known:
         assigned = itertools.takewhile(lambda one: one, map(_ASSIGNED.fullmatch, arguments if name == "export" else argv))
         found = [self._setting(one[1], one[2]) for one in assigned if one]
         asked = _of_pip(name, arguments)
-        effect = typed(shlex.join([name, *arguments]), self.matrix.programs).effect if program else ""
+        effect = classify(shlex.join([name, *arguments]), self.matrix.programs).effect if program else ""
         if effect == "destructive":
             found.append(Proposal("withheld", f"`{name}` deletes files"))
         elif asked is not None:
@@ -273,7 +273,7 @@ def _stated(matrix: Matrix) -> frozenset[str]:
 
 def _served(matrix: Matrix) -> frozenset[str]:
     """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     found = [index.url for index in catalog.indexes.values()]
     found += [at.url for one in matrix.torch if (at := catalog.index_of(one))]
     texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
@@ -285,7 +285,7 @@ def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
     of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
     found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
     found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
-    packages = known(matrix).packages.values()
+    packages = load_catalog(matrix).packages.values()
     return {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases} | found
 
 

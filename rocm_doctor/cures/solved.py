@@ -17,7 +17,7 @@ _GENERAL = ("none", "no cure", "not seen")
 """How the fix of a report begins that found none."""
 
 
-def with_solved(findings: Sequence[Finding], likely: Sequence[Likely], snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
+def add_solved(findings: Sequence[Finding], likely: Sequence[Likely], snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
     """The findings, the first one with the solved reports of its diagnosis that no fact contradicts."""
     first = next((n for n, one in enumerate(findings) if one.severity != "note" and not one.follows_from), None)
     if first is None:
@@ -28,7 +28,7 @@ def with_solved(findings: Sequence[Finding], likely: Sequence[Likely], snapshot:
         s for of in likely for s in of.similar if s.label == one.id and s.likeness >= SHOWN and _possible(s, snapshot, matrix)
     )
     if near:
-        found[first] = _taken_from(one, near, matrix)
+        found[first] = _take_fix(one, near, matrix)
     return found
 
 
@@ -39,7 +39,7 @@ def _possible(report: Similar, snapshot: Snapshot, matrix: Matrix) -> bool:
     return not here or not there or not here.isdisjoint(there)
 
 
-def _taken_from(one: Finding, near: tuple[Similar, ...], matrix: Matrix) -> Finding:
+def _take_fix(one: Finding, near: tuple[Similar, ...], matrix: Matrix) -> Finding:
     """The finding with these reports; with the fix of the nearest where it is near enough and nothing but a general cure is known."""
     best, cure = near[0], next((c for c in matrix.cures if c.key == one.cure), None)
     chosen = (cure is not None and bool(cure.when)) or one.confidence == "high"

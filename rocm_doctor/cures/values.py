@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import accepted, filled, pattern_of
+from rocm_doctor.commands import accepts, fill, pattern_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Application
 from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
@@ -52,12 +52,12 @@ class Values:
             yield from self._typed(install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,))
             return
         names = _SLOT.findall(template.text)
-        known = {name: value for name in names if (value := self.value(name)) and accepted(name, value)}
+        known = {name: value for name in names if (value := self.value(name)) and accepts(name, value)}
         missing = [self.matrix.slots[name] for name in dict.fromkeys(names) if name not in known]
         text = template.text
         for slot in missing:
             text = text.replace("{" + slot.name + "}", slot.placeholder)
-        for made in filled(text, **known) if known else (text,):
+        for made in fill(text, **known) if known else (text,):
             yield from self._typed(slot.tells for slot in missing if slot.tells)
             words = tuple(slot.placeholder for slot in missing)
             yield from self._typed([msgspec.structs.replace(template, text=made, placeholders=(*template.placeholders, *words))])
@@ -115,15 +115,15 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     gfx = gpu.get("gfx").value if gpu else None
     if kind in ("machine", "smoke") or gfx not in matrix.gfx:
         return ()
-    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.catalog import load_catalog
     from rocm_doctor.plan.commands import install
-    from rocm_doctor.plan.machine import declared, system_of
+    from rocm_doctor.plan.machine import declare_machine, system_of
     from rocm_doctor.plan.stacks import best
 
     python = snapshot.get("python.version").value
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
-    machine = declared(str(gfx), minor, matrix, system_of(snapshot))
-    stack = best(machine, known(matrix))
+    machine = declare_machine(str(gfx), minor, matrix, system_of(snapshot))
+    stack = best(machine, load_catalog(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
 
 

@@ -78,8 +78,8 @@ def complaint(artifacts: Sequence[Artifact]) -> list[Line]:
     lines: list[Line] = []
     for artifact, (first, text) in parts:
         read = _lines(artifact.name, first, text, redactor)
-        lines += _of_paste(artifact, read, artifacts) if artifact.name == "paste/text" else filter(_telling, read)
-    return _bounded(
+        lines += _telling_lines(artifact, read, artifacts) if artifact.name == "paste/text" else filter(_telling, read)
+    return _shorten(
         [one._replace(text=one.text[:_WIDTH].strip()) for one in lines if one.text and not _BOILERPLATE.match(one.text)]
     )
 
@@ -104,7 +104,7 @@ def text_of(lines: Iterable[Line]) -> str:
     return "\n".join(line.text for line in lines)
 
 
-def _of_paste(paste: Artifact, lines: Iterable[Line], artifacts: Iterable[Artifact]) -> Iterator[Line]:
+def _telling_lines(paste: Artifact, lines: Iterable[Line], artifacts: Iterable[Artifact]) -> Iterator[Line]:
     """Every line outside of tools' output, and the telling ones inside."""
     covered = {
         number
@@ -135,7 +135,7 @@ def _ends(text: str, most: int) -> Iterator[tuple[int, str]]:
         yield 1 + text.count("\n", 0, len(text) - half), text[-half:]
 
 
-def _bounded(lines: list[Line]) -> list[Line]:
+def _shorten(lines: list[Line]) -> list[Line]:
     """At most about MOST characters: lines of the beginning and the end, and failing lines between them, each kind once."""
     if sum(len(line.text) + 1 for line in lines) <= MOST:
         return lines

@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def of_text(text: str) -> Counter[str]:
+def text_features(text: str) -> Counter[str]:
     """Words, pairs and triples of words, pieces of longer words, words of the first line, and pairs of words of one sentence, with how
     often each occurs.
 
@@ -69,7 +69,7 @@ def _pairs(sentence: list[str]) -> Iterator[str]:
                 yield f"p:{one} {other}" if one < other else f"p:{other} {one}"
 
 
-def of_findings(findings: Iterable[Finding]) -> Iterator[str]:
+def finding_features(findings: Iterable[Finding]) -> Iterator[str]:
     """What rows and rules found: each diagnosis with its confidence, the first of them, or that they found nothing."""
     serious = [f for f in findings if f.severity != "note"]
     for one in serious:

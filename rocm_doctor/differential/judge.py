@@ -14,8 +14,8 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
-from rocm_doctor.differential.features import in_words, of_findings, of_text
-from rocm_doctor.differential.relations import fact_of, of_snapshot
+from rocm_doctor.differential.features import finding_features, in_words, text_features
+from rocm_doctor.differential.relations import fact_of, relations
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import GUESS, STATED, Artifact, Finding, Likely, Reading, Similar, Snapshot
 from rocm_doctor.rules.findings import finding
@@ -121,9 +121,9 @@ def differential(
     if loaded is None or not lines:
         return None
     text = text_of(lines)
-    facts = set(of_snapshot(snapshot, matrix, text))
-    found = set(of_findings(findings))
-    vector = model.vector(loaded, of_text(text), facts)
+    facts = set(relations(snapshot, matrix, text))
+    found = set(finding_features(findings))
+    vector = model.vector(loaded, text_features(text), facts)
     shares = model.probabilities(loaded, model.scores(loaded, vector, found))
     order = sorted(range(len(shares)), key=lambda n: -shares[n])
     near = tuple(Similar(c.thread, c.label, c.cause, c.fix, round(s, 2), c.gfx) for c, s in model.similar(loaded, vector))
@@ -133,10 +133,10 @@ def differential(
         name = loaded.weights.classes[number]
         if shares[number] < LEAST and likely:
             break
-        carried = [f for f, _ in model.carried_by(loaded, vector, name)]
+        carried = [f for f, _ in model.strongest(loaded, vector, name)]
         features[name] = tuple(carried)
         because = [
-            *(_of_row(f) for f in findings if f.id == name and f.severity != "note"),
+            *(_row_word(f) for f in findings if f.id == name and f.severity != "note"),
             *filter(None, map(in_words, carried)),
         ]
         alike = tuple(one for one in near if one.label == name)[:MOST_SIMILAR]
@@ -155,7 +155,7 @@ def _breaks(lines: Sequence[Line]) -> bool:
     return any(_BROKEN.search(line.text) for line in lines)
 
 
-def _of_row(one: Finding) -> str:
+def _row_word(one: Finding) -> str:
     return f"{one.row or 'a rule'} found it ({one.confidence} confidence)"
 
 
@@ -180,7 +180,7 @@ def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
 def _quotes(lines: Sequence[Line], features: Sequence[str]) -> list[Reading]:
     """The lines that hold most of the words that carried a diagnosis; the first line where facts alone carried it."""
     weight = {name: len(features) - n for n, name in enumerate(features)}
-    scored = [(sum(weight.get(name, 0) for name in of_text(line.text)), -n, line) for n, line in enumerate(lines)]
+    scored = [(sum(weight.get(name, 0) for name in text_features(line.text)), -n, line) for n, line in enumerate(lines)]
     best = sorted((one for one in scored if one[0] > 0), reverse=True, key=lambda one: one[:2])[:_QUOTES]
     chosen = [line for _, _, line in sorted(best, key=lambda one: -one[1])] or list(lines[:1])
     return [Reading(line.artifact, f"line {line.number}", line.quote.strip()[:240]) for line in chosen]

@@ -218,7 +218,7 @@ def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) 
     return found
 
 
-def carried_by(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list[tuple[str, float]]:
+def strongest(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list[tuple[str, float]]:
     """The features that speak most for this class (weights are against the mean of all classes), strongest first."""
     weights, starts = loaded.weights, loaded.starts
     wanted = loaded.class_number[name]

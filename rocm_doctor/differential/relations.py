@@ -67,7 +67,7 @@ def numbers(version: object) -> Version:
     return tuple(int(n[:6]) for n in found[0].split(".")) if found else ()
 
 
-def of_snapshot(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[str]:
+def relations(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[str]:
     """Each feature once or more; the caller counts none twice."""
     yield from _plain(snapshot)
     yield from _gpus(snapshot, matrix)
@@ -75,7 +75,7 @@ def of_snapshot(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[
     yield from _environment(snapshot)
     yield from _history(snapshot)
     yield from _targets(snapshot, complaint)
-    yield from _of_lines(complaint)
+    yield from _line_features(complaint)
 
 
 def _plain(snapshot: Snapshot) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _versions(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
     if isinstance(full, str) and any(mark in full for mark in ("dev", "a0", "rc")):
         yield "f:torch nightly"
     for gpu in snapshot.gpus[:16]:
-        yield from _against(gpu, rocm, torchs, known, snapshot)
+        yield from _gpu_relations(gpu, rocm, torchs, known, snapshot)
     index = snapshot.get("said.torch_index").value
     if isinstance(index, str):
         yield f"f:index={re.sub(r'[0-9.]+.*', '', index)}"
@@ -151,7 +151,7 @@ def _versions(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
         yield "f:python at the edge"
 
 
-def _against(gpu: Gpu, rocm: Version, torchs: Version, known: Mapping[str, Reach], snapshot: Snapshot) -> Iterator[str]:
+def _gpu_relations(gpu: Gpu, rocm: Version, torchs: Version, known: Mapping[str, Reach], snapshot: Snapshot) -> Iterator[str]:
     gfx = str(gpu.get("gfx").value)
     span = known.get(gfx)
     if span is None:
@@ -217,7 +217,7 @@ def _targets(snapshot: Snapshot, text: str) -> Iterator[str]:
             yield f"f:{which} {'holds' if named & own else 'lacks'} the gpu"
 
 
-def _of_lines(text: str) -> Iterator[str]:
+def _line_features(text: str) -> Iterator[str]:
     """What the failing lines name: packages of traceback frames, libraries, and how much was said at all."""
     frames = _FRAME.findall(text)
     yield from (f"f:frame {name.lower()}" for name in set(frames[-6:]))
@@ -229,10 +229,10 @@ def _of_lines(text: str) -> Iterator[str]:
         yield "f:two nightlies"
     size = len(text)
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
-    yield from _compared(text)
+    yield from _comparisons(text)
 
 
-def _compared(text: str) -> Iterator[str]:
+def _comparisons(text: str) -> Iterator[str]:
     """The components that one sentence names beside two versions ("the kernel went from 6.14 to 6.17"), and those that short sentences
     name with several ("the update to 6.17. The kernel before, 6.14, is fine")."""
     together: set[str] = set()

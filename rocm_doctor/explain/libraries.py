@@ -11,7 +11,7 @@ from rocm_doctor.matrix.show import may_hold
 from rocm_doctor.matrix.show_target import rows_about
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
-from rocm_doctor.plan.catalog import known as catalog_of
+from rocm_doctor.plan.catalog import load_catalog as catalog_of
 from rocm_doctor.plan.short import answers, installing
 from rocm_doctor.reports.page import Page
 from rocm_doctor.versions import sort_key

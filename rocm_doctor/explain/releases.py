@@ -10,7 +10,7 @@ from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.show import may_hold
 from rocm_doctor.matrix.show_target import supporting
 from rocm_doctor.model import Command
-from rocm_doctor.plan.catalog import known as catalog_of
+from rocm_doctor.plan.catalog import load_catalog as catalog_of
 from rocm_doctor.reports.page import Page
 from rocm_doctor.versions import sort_key
 

@@ -14,11 +14,11 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTORCH_HIP_ALLOC_CONF")
 
 
-def derived(snapshot: Snapshot) -> dict[str, Fact]:
+def derive(snapshot: Snapshot) -> dict[str, Fact]:
     """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded, kfd.openable or dxg.exists, and those of JAX and TensorFlow."""
     others = framework_facts(snapshot)
     whole = msgspec.structs.replace(snapshot, facts={**others, **snapshot.facts})
-    return {**_expandable(whole), **_other_rocm(whole), **_release(whole), **_loaded(whole), **_way(whole), **others}
+    return {**_expandable(whole), **_other_rocm(whole), **_release(whole), **_loaded_rocm(whole), **_way(whole), **others}
 
 
 def _way(snapshot: Snapshot) -> dict[str, Fact]:
@@ -74,7 +74,7 @@ def _release(snapshot: Snapshot) -> dict[str, Fact]:
     return {"torch.release": Fact(value, version.readings[:1] + (family.readings[:1] if line else ()))}
 
 
-def _loaded(snapshot: Snapshot) -> dict[str, Fact]:
+def _loaded_rocm(snapshot: Snapshot) -> dict[str, Fact]:
     """rocm.loaded: the ROCm whose libraries torch loads; with an unknown wheel family torch's own number, not the system's."""
     own, systems, family = (snapshot.get(name) for name in ("torch.rocm", "rocm.version", "torch.family"))
     linked = family.known and family.value not in (None, *OWN_ROCM)
@@ -113,7 +113,7 @@ def masks(snapshot: Snapshot) -> list[str]:
     return [n for n in given if n == ROCR] + [n for n in given if n in HIP][:1]
 
 
-def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
+def mark_visible(snapshot: Snapshot) -> tuple[Gpu, ...]:
     """The GPUs with `visible`, where lists of plain indices decide it: ROCR chooses first, then HIP from what ROCR left.
 
     A declared target stands for all GPUs of its machine, so no index names it. Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).

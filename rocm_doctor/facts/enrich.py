@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.facts.derive import derived, masked
+from rocm_doctor.facts.derive import derive, mark_visible
 from rocm_doctor.facts.run import with_run
-from rocm_doctor.facts.speed import with_speed
+from rocm_doctor.facts.speed import add_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
 from rocm_doctor.matrix.types import Target
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with the catalog's facts about its GPUs."""
-    gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
+    gpus = tuple(Gpu(_enrich_gpu(gpu.facts, matrix)) for gpu in mark_visible(snapshot))
     whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
-    whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
-    return with_speed(with_run(whole), matrix)
+    whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derive(whole), **whole.facts})
+    return add_speed(with_run(whole), matrix)
 
 
 def _builtin(snapshot: Snapshot) -> dict[str, Fact]:
@@ -47,7 +47,7 @@ def _torch_rocm(snapshot: Snapshot, matrix: Matrix) -> dict[str, Fact]:
     return {"torch.rocm": Fact(rocm, hip.readings)} if rocm else {}
 
 
-def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+def _enrich_gpu(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     out = dict(facts)
     by_id = _targets_of_id(facts.get("device_id"), matrix)
     stated = facts.get("gfx")

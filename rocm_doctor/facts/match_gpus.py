@@ -22,7 +22,7 @@ def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> li
     pairs = _at_one_address(ours, theirs)
     for alike in (_by("uuid"), _by("device_id"), _by("marketing_name"), _same_model, _by("gfx")):
         pairs += _only(ours, theirs, pairs, alike)
-    mine, rest = _left(ours, theirs, pairs)
+    mine, rest = _unpaired(ours, theirs, pairs)
     if (complete or len(ours) == len(theirs)) and len(mine) == len(rest):
         in_order = list(zip(mine, rest))
         if all(_compatible(ours[i], theirs[j]) and (len(ours) == 1 or not _other_model(ours[i], theirs[j])) for i, j in in_order):
@@ -62,7 +62,7 @@ def _by(key: str) -> _Alike:
     return lambda one, other: same(one, other, key)
 
 
-def _left(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _unpaired(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     taken = [{p[side] for p in pairs} for side in (0, 1)]
     return [i for i in range(len(ours)) if i not in taken[0]], [j for j in range(len(theirs)) if j not in taken[1]]
 
@@ -80,7 +80,7 @@ def _at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> list[tu
 
 def _only(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]], alike: _Alike) -> list[tuple[int, int]]:
     """Of the remaining GPUs, pairs that match each other and no third. Values that both have must not contradict."""
-    mine, rest = _left(ours, theirs, pairs)
+    mine, rest = _unpaired(ours, theirs, pairs)
     found = [(i, j) for i in mine for j in rest if alike(ours[i], theirs[j])]
     often = Counter(i for i, _ in found), Counter(j for _, j in found)
     return [(i, j) for i, j in found if often[0][i] == often[1][j] == 1 and _compatible(ours[i], theirs[j])]
@@ -114,9 +114,9 @@ def _compatible(one: _Facts, other: _Facts) -> bool:
     """True if no value that both have shows that these are two GPUs."""
     if any(_differ(one, other, key) for key in ("pci_bdf", "device_id", "is_apu")):
         return False
-    return not _differ(one, other, "gfx") or _reported(one) or _reported(other)
+    return not _differ(one, other, "gfx") or _is_from_runtime(one) or _is_from_runtime(other)
 
 
-def _reported(gpu: _Facts) -> bool:
+def _is_from_runtime(gpu: _Facts) -> bool:
     """True if the target comes from the runtime, where HSA_OVERRIDE_GFX_VERSION changes it."""
     return same(gpu, gpu, "gfx_reported") and value(gpu, "gfx_reported") == value(gpu, "gfx")

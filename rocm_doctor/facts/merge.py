@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.facts.match_gpus import another_machine, pair, same, value
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
-from rocm_doctor.probes.read.result import Listing, ProbeResult, merged
+from rocm_doctor.probes.read.result import Listing, ProbeResult, merge
 
 _Facts = dict[str, Fact]
 MOST_GPUS = 256
@@ -22,7 +22,7 @@ def build(notes: Iterable[ProbeResult]) -> Snapshot:
     errors: list[Reading] = []
     for note in notes:
         for key, fact in note.facts.items():
-            facts[key] = merged(facts.get(key), fact)
+            facts[key] = merge(facts.get(key), fact)
         listings += (Listing(item.complete, item.gpus[:MOST_GPUS]) for item in note.listings)
         errors += (*note.errors, *(_too_many(item) for item in note.listings if len(item.gpus) > MOST_GPUS))
     gpus, clashes = _join(listings)
@@ -48,7 +48,7 @@ def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
         pairs = pair(joined, own, listing.complete)
         for mine, other in pairs:
             for key, fact in own[other].items():
-                joined[mine][key] = merged(joined[mine].get(key), fact)
+                joined[mine][key] = merge(joined[mine].get(key), fact)
         paired = {other for _, other in pairs}
         joined += _really_new(joined, [gpu for n, gpu in enumerate(own) if n not in paired], listing) + foreign
         clashes += [_clash(gpu) for gpu in foreign]

@@ -35,7 +35,7 @@ class Files:
         return bool(self._of)
 
 
-def in_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
+def name_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
     """The report with the user's file names in its readings."""
     files = Files(artifacts)
     if not files:

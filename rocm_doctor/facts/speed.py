@@ -25,7 +25,7 @@ GROUPS = {
 _WORST = ("slow", "cannot-tell", "as-expected")
 
 
-def with_speed(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
+def add_speed(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with `speed.*` for its `rate.*`; unchanged without a benchmark."""
     rates = {name.partition(".")[2]: fact for name, fact in snapshot.facts.items() if name.startswith("rate.")}
     if not rates:
@@ -40,7 +40,7 @@ def _verdicts(snapshot: Snapshot, rates: dict[str, Fact], matrix: Matrix) -> dic
 
     device = _device(snapshot)
     figures = tuple(Figure(0, name, float(fact.value), _unit(name), 0.0) for name, fact in rates.items() if _number(fact))  # type: ignore[arg-type]
-    found = judge.judged(BenchReport("", "", (device,), figures), matrix).figures
+    found = judge.judge_figures(BenchReport("", "", (device,), figures), matrix).figures
     return {f"speed.{one.name}": _fact(one, rates[one.name]) for one in found}
 
 
@@ -112,7 +112,7 @@ def _groups(facts: dict[str, Fact]) -> dict[str, Fact]:
     return found
 
 
-def measured(snapshot: Snapshot, note: str = "") -> str:
+def summary(snapshot: Snapshot, note: str = "") -> str:
     """What a benchmark measured, as `16 figures measured on NVIDIA H200, none is slow`; empty without one. `note`: a field report's cause."""
     names = [name.partition(".")[2] for name in snapshot.facts if name.startswith("rate.")]
     slow = [name for name in names if snapshot.get(f"speed.{name}").value == "slow"]

@@ -54,7 +54,7 @@ TOO_FAST = 1.02
 """Above this part of a peak, the peak or the measurement is wrong."""
 
 
-def judged(report: BenchReport, matrix: Matrix, earlier: BenchReport | None = None, file: str = "") -> BenchReport:
+def judge_figures(report: BenchReport, matrix: Matrix, earlier: BenchReport | None = None, file: str = "") -> BenchReport:
     """The report with references and verdicts; `file` names the earlier report."""
     devices = {one.index: one for one in report.gpus}
     figures = tuple(
@@ -76,7 +76,7 @@ def _references(figure: Figure, device: Device, matrix: Matrix) -> Iterable[Refe
     limit = peaks.peak(figure.name, product, matrix)
     if limit:
         yield _reference("peak", figure, limit)
-    found = peaks.measured(figure.name, product, matrix)
+    found = peaks.field_figures(figure.name, product, matrix)
     if found:
         values = sorted(one.value for one in found)
         words = f"{len(values)} measurements by others, {values[0]:g} to {values[-1]:g}"
@@ -108,28 +108,28 @@ def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
         if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu] and f.samples
     ]
     if others:
-        yield _of_samples("others", figure, others, "the other GPUs of this machine", "this run")
+        yield _sample_reference("others", figure, others, "the other GPUs of this machine", "this run")
 
 
 def _earlier(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
     """The same figure of the same GPU in an earlier report."""
     for one in earlier.figures if earlier else ():
         if (one.gpu, one.name, one.unit) == (figure.gpu, figure.name, figure.unit) and one.samples:
-            yield _of_samples("earlier", figure, [one], "the earlier run", file)
+            yield _sample_reference("earlier", figure, [one], "the earlier run", file)
 
 
-def _of_samples(kind: ReferenceKind, figure: Figure, others: Sequence[Figure], words: str, source: str) -> Reference:
+def _sample_reference(kind: ReferenceKind, figure: Figure, others: Sequence[Figure], words: str, source: str) -> Reference:
     """Significant: more than chance, and more than both figures moved within their own runs."""
     middle = statistics.median(one.value for one in others)
     pooled = [sample for one in others for sample in one.samples]
     chance = probability(figure.samples, pooled)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
     ratio = figure.value / middle if middle else 1.0
-    least = max(OF_THE_HOST if _of_the_host(figure) else LEAST, figure.drift + max(one.drift for one in others))
+    least = max(OF_THE_HOST if _is_host_figure(figure) else LEAST, figure.drift + max(one.drift for one in others))
     return Reference(kind, middle, round(ratio, 4), about, source, differs(ratio, figure.samples, pooled, least))
 
 
-def _of_the_host(figure: Figure) -> bool:
+def _is_host_figure(figure: Figure) -> bool:
     return figure.statistic == "fastest" or figure.name == "loader"
 
 
@@ -138,46 +138,46 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     step = next((one for one in references if one.kind == "step"), None)
     if step:
         why = f"{step.ratio:.3g} times what the training step takes"
-        return _with(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
+        return _replace_figure(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
     host = next((one for one in references if one.kind == "host"), None)
     if host and host.ratio < STAGED and figure.detail.get("access") is False:
-        return _with(
+        return _replace_figure(
             figure, references, host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
         )
     if figure.spread > NOISY and figure.statistic == "median":
-        return _with(
+        return _replace_figure(
             figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
         )
     first = next((one for kind in ("earlier", "others") for one in references if one.kind == kind and _worse(figure, one)), None)
     if first:
         change = abs(1 - first.ratio)
-        return _with(figure, references, first, "slow", f"{change:.0%} worse than {first.words} (level {LEVEL:g})")
+        return _replace_figure(figure, references, first, "slow", f"{change:.0%} worse than {first.words} (level {LEVEL:g})")
     field = next((one for one in references if one.kind == "field"), None)
     peak = next((one for one in references if one.kind == "peak"), None)
     if field and (peak is None or peak.ratio <= TOO_FAST):
-        return _with(figure, references, field, "slow" if field.significant else "as expected", _of_field(field))
+        return _replace_figure(figure, references, field, "slow" if field.significant else "as expected", _field_words(field))
     bounds = next((b for prefix, b in BOUNDS if figure.name.startswith(prefix)), None)
     limit = next((one for kind in ("link", "peak") for one in references if one.kind == kind), None)
     if limit is None or bounds is None:
-        return _with(
+        return _replace_figure(
             figure,
             references,
             limit,
             "cannot tell",
             f"{limit.ratio:.0%} of {limit.value:g}; no bound" if limit else "no reference",
         )
-    return _with(figure, references, limit, *_of_limit(limit, bounds))
+    return _replace_figure(figure, references, limit, *_limit_verdict(limit, bounds))
 
 
 def _worse(figure: Figure, reference: Reference) -> bool:
     return bool(reference.significant) and (reference.ratio < 1) is (figure.better == "higher")
 
 
-def _of_field(field: Reference) -> str:
+def _field_words(field: Reference) -> str:
     return f"{field.ratio:.0%} of the median of {field.words}"
 
 
-def _of_limit(limit: Reference, bounds: Bounds) -> tuple[Judgement, str]:
+def _limit_verdict(limit: Reference, bounds: Bounds) -> tuple[Judgement, str]:
     words = f"{limit.ratio:.0%} of {limit.value:g}"
     if limit.ratio > TOO_FAST:
         return "cannot tell", f"{words}: the reference or the measurement is wrong"
@@ -188,7 +188,9 @@ def _of_limit(limit: Reference, bounds: Bounds) -> tuple[Judgement, str]:
     return "as expected", words
 
 
-def _with(figure: Figure, references: Sequence[Reference], chosen: Reference | None, word: Judgement, why: str) -> Figure:
+def _replace_figure(
+    figure: Figure, references: Sequence[Reference], chosen: Reference | None, word: Judgement, why: str
+) -> Figure:
     return msgspec.structs.replace(
         figure,
         references=tuple(references),

@@ -60,7 +60,7 @@ def dtype_of(figure: str) -> str:
 
 def compute(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     """The peak of matrix products of a type in TFLOP/s (TOP/s for int8), without sparsity; every other statement is in its words."""
-    told = _told(dtype, product)
+    told = _other_peaks(dtype, product)
     if product.peaks:
         return _limit(product.peaks.get(dtype, 0.0), f"{dtype} peak, dense{told}", product)
     family = matrix.gfx[product.gfx].family if product.gfx in matrix.gfx else ""
@@ -72,7 +72,7 @@ def compute(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     return Limit(round(value, 2), how + told, rate.sources[0]) if value else None
 
 
-def _told(dtype: str, product: Peak) -> str:
+def _other_peaks(dtype: str, product: Peak) -> str:
     """What other sources state for the same peak."""
     return "".join(
         f"; {one.value:g} by {one.source.partition(' ')[0]}: {one.words}" for one in product.stated if one.figure == dtype
@@ -112,7 +112,7 @@ def _transfers(speed: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def measured(figure: str, product: Peak, matrix: Matrix) -> tuple[FieldFigure, ...]:
+def field_figures(figure: str, product: Peak, matrix: Matrix) -> tuple[FieldFigure, ...]:
     """What others measured, if they are enough to compare with."""
     found = tuple(one for one in matrix.field if one.product == product.product and one.figure == figure)
     return found if len(found) >= ENOUGH else ()

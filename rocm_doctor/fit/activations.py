@@ -49,22 +49,22 @@ def stream_bytes(job: Job) -> int:
     return 4 if job.method == "qlora" and job.kbit_prepare else BYTES[job.dtype]
 
 
-def saved(shape: Shape, job: Job) -> int:
+def saved_bytes(shape: Shape, job: Job) -> int:
     """All that one layer keeps when it is not checkpointed."""
-    return saved_by_attention(shape, job) + saved_by_mlp(shape, job)
+    return kept_attention_bytes(shape, job) + mlp_bytes(shape, job)
 
 
-def saved_by_attention(shape: Shape, job: Job) -> int:
+def kept_attention_bytes(shape: Shape, job: Job) -> int:
     """Bytes that attention keeps for the backward pass."""
     groups = [group for group in _groups(shape) if group[0] in ATTENTION]
     qk = (shape.query_width + shape.kv_width) * _norm_bytes(shape, job) * job.tokens if shape.qk_norm else 0
     return _norms(shape, job) + qk + _inputs(shape, job, groups) + attention_saved(shape, job)
 
 
-def saved_by_mlp(shape: Shape, job: Job) -> int:
+def mlp_bytes(shape: Shape, job: Job) -> int:
     """Bytes that the MLP keeps for the backward pass, those of experts included."""
     groups = [group for group in _groups(shape) if group[0] not in ATTENTION]
-    return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job) + saved_by_experts(shape, job)
+    return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job) + expert_bytes(shape, job)
 
 
 def _norms(shape: Shape, job: Job) -> int:
@@ -95,17 +95,17 @@ def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     if job.method == "full":
         lowered = lowers(job) and group[0] not in ("o_proj", "down_proj")
         return 0 if kept else width * compute * (len(group) if lowered else 1)
-    base = _kept_by_8bit(shape, job, group, targets)
+    base = _int8_bytes(shape, job, group, targets)
     if not targets:
         return base
     if job.autocast:
-        return base + targets * (width + job.rank) * BYTES[job.autocast] + _dropped(job, width, targets)
+        return base + targets * (width + job.rank) * BYTES[job.autocast] + _dropout_bytes(job, width, targets)
     adapter = BYTES[job.adapter_dtype]
     copies = targets if stream_bytes(job) != adapter or job.dropout else 0 if kept else 1
-    return base + (copies * width + targets * job.rank) * adapter + _dropped(job, width, targets)
+    return base + (copies * width + targets * job.rank) * adapter + _dropout_bytes(job, width, targets)
 
 
-def _kept_by_8bit(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
+def _int8_bytes(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
     """bitsandbytes' 8-bit layer keeps its input; an adapter may share it, and attention's output is kept already."""
     shared = targets > 0 and stream_bytes(job) == 4 and not job.autocast and not job.dropout
     if job.quant_bits != 8 or shared or group == ("o_proj",):
@@ -113,7 +113,7 @@ def _kept_by_8bit(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     return shape.projections[group[0]][0] * stream_bytes(job)
 
 
-def _dropped(job: Job, width: int, targets: int) -> int:
+def _dropout_bytes(job: Job, width: int, targets: int) -> int:
     """Dropout's mask, one byte a value. What it gives out is then the input that is kept, one for each target."""
     return targets * width if job.dropout else 0
 
@@ -131,14 +131,14 @@ def attention_saved(shape: Shape, job: Job) -> int:
     compute, kernel = attention_bytes(job), kernel_of(shape, job)
     query, kv = job.tokens * shape.query_width, job.tokens * shape.kv_width
     if kernel in ("flash", "efficient"):
-        kv = _kept_values(shape, job, query, kv)
+        kv = _key_values(shape, job, query, kv)
         return (2 * query + 2 * kv) * compute + job.batch * shape.heads * job.seq * 4 + _mask(shape, job)
     if kernel == "math":
         return 3 * query * 4 + score_bytes(shape, job)
     return (2 * query + (query if shape.heads != shape.kv_heads else kv)) * compute + eager_scores(shape, job)
 
 
-def _kept_values(shape: Shape, job: Job, query: int, kv: int) -> int:
+def _key_values(shape: Shape, job: Job, query: int, kv: int) -> int:
     """Keys (and as many values) per token: of every query head under a mask; a slice of a fused projection keeps the whole of
     it."""
     if 0 < shape.window <= job.seq and shape.heads != shape.kv_heads:
@@ -167,7 +167,7 @@ def _mlp(shape: Shape, job: Job) -> int:
     return job.tokens * shape.inner_of_all * compute_bytes(job) * (3 if shape.gated else 1)
 
 
-def saved_by_experts(shape: Shape, job: Job) -> int:
+def expert_bytes(shape: Shape, job: Job) -> int:
     """Bytes that transformers' grouped product of experts keeps, for each token and expert that it takes: gate, its activation and
     up, and the output, which the router's gradient needs; inputs of both products where the weights train. Of the router: its
     probabilities in float32, and places of 64 bits that sort the tokens and put them back. A shared expert keeps its output."""
@@ -193,8 +193,8 @@ def expert_scratch(shape: Shape, job: Job) -> int:
 def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
     """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention,
     when what the MLP kept is free again."""
-    attention = saved_by_attention(shape, job)
-    mlp = attention + saved_by_mlp(shape, job)
+    attention = kept_attention_bytes(shape, job)
+    mlp = attention + mlp_bytes(shape, job)
     return max((mlp, mlp_scratch(shape, job)), (attention, attention_scratch(shape, job)), key=sum)
 
 

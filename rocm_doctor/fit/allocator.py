@@ -31,7 +31,7 @@ class Peak(msgspec.Struct, frozen=True):
     breakdown: dict[str, int]
 
 
-def rounded(size: int) -> int:
+def round_up(size: int) -> int:
     """A size as the allocator rounds it, in bytes."""
     return max(512, -(-size // 512) * 512)
 
@@ -56,7 +56,7 @@ class Allocator:
 
     def take(self, size: int) -> Block:
         """Allocate at least `size` bytes."""
-        size = rounded(size)
+        size = round_up(size)
         small = size <= SMALL
         room, address = self._best(small, size) or self._grow(size)
         left = room - size

@@ -8,7 +8,7 @@ from rocm_doctor.fit import advice, runner
 from rocm_doctor.fit.advice import Change, Limits
 from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.enough import Enough, enough
-from rocm_doctor.fit.estimate import Estimate, Verdict, by_arithmetic, by_simulation, margin, verdict
+from rocm_doctor.fit.estimate import Estimate, Verdict, compute, margin, simulate, verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import Resolved
 from rocm_doctor.fit.shape import ShapeError
@@ -48,18 +48,18 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, strategy, python, fast)
-    sizes = tuple((size, verdict(estimate, _of_size(card, size))) for size in card.sizes)
+    sizes = tuple((size, verdict(estimate, _resize(card, size))) for size in card.sizes)
     if sizes and len({_fits(said) for _, said in sizes}) == 1:
         # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
-        card = _of_size(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
+        card = _resize(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
     said = verdict(estimate, card)
     limits, changes, ways = _outlook(run, card, strategy, estimate, said, matrix)
     notes = (*run.notes, note) if note else run.notes
-    lacks = unsupported(run, card.gfx, matrix)
+    lacks = unsupported_features(run, card.gfx, matrix)
     return Answer(run, card, estimate, said, margin(estimate, card), limits, changes, notes, ways, sizes, lacks)
 
 
-def unsupported(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
+def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
     """bfloat16 on a GPU without it, and an attention that is asked for by name where torch has no fused kernel. What needs bitsandbytes is
     said by its own rows (quantised.py)."""
     target, job = matrix.gfx.get(gfx), run.job
@@ -76,7 +76,7 @@ def unsupported(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
     return tuple(lacks)
 
 
-def _of_size(card: Card, size: int) -> Card:
+def _resize(card: Card, size: int) -> Card:
     return msgspec.structs.replace(card, total=size)
 
 
@@ -87,13 +87,13 @@ def _fits(said: Verdict) -> bool | None:
 
 def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast: bool) -> tuple[Estimate, str]:
     if fast:
-        return by_arithmetic(job, card, strategy), ""
+        return compute(job, card, strategy), ""
     try:
         found = runner.simulate(job, python)
     except runner.WorkerError as exc:
-        return by_arithmetic(job, card, strategy), f"not simulated: {_why(exc)}"
+        return compute(job, card, strategy), f"not simulated: {_why(exc)}"
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    return by_simulation(job, card, found, strategy), f"simulated with {versions}; attention calls: {_calls(found.attention)}"
+    return simulate(job, card, found, strategy), f"simulated with {versions}; attention calls: {_calls(found.attention)}"
 
 
 def _why(problem: Exception) -> str:
@@ -116,7 +116,7 @@ def _outlook(
     """None for an architecture that the closed form does not cover."""
     bound = estimate.error_bound.allocated
     try:
-        peak = advice.scaled(run.job, card, estimate, strategy)
+        peak = advice.scale_estimate(run.job, card, estimate, strategy)
         ways = enough(run.job, card, peak, bound, run.bitsandbytes, matrix) if said == "does not fit" else ()
     except ShapeError:
         return None, (), ()

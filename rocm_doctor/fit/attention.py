@@ -18,13 +18,13 @@ def kernels_of(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) 
         return MATH, f"no entry for torch {torch}: the math path is assumed"
     about = f"torch {torch}" if torch else f"torch {row['torch']} (assumed: none was given or found; set it with --torch)"
     if gfx in row["stable"]:
-        return _fused(row["grouped"]), f"{about} has AOTriton's flash and memory-efficient attention for {gfx}"
+        return _fused_kernels(row["grouped"]), f"{about} has AOTriton's flash and memory-efficient attention for {gfx}"
     if gfx in row["experimental"]:
         if experimental:
-            return _fused(row["grouped"]), f"{about} has AOTriton's attention for {gfx} behind {FLAG}=1, which is set"
+            return _fused_kernels(row["grouped"]), f"{about} has AOTriton's attention for {gfx} behind {FLAG}=1, which is set"
         return MATH, f"{about} takes the math path on {gfx}, which keeps all scores; {FLAG}=1 would turn fused attention on"
     return MATH, f"{about} has no fused attention for {gfx}: the math path keeps a score for every pair of tokens"
 
 
-def _fused(grouped: bool) -> Kernels:
+def _fused_kernels(grouped: bool) -> Kernels:
     return Kernels(flash=True, efficient=True, flash_gqa=grouped, efficient_gqa=False, hip=True)

@@ -14,7 +14,7 @@ import msgspec
 from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Gpu, Snapshot
-from rocm_doctor.rules.findings import to_choose
+from rocm_doctor.rules.findings import choosable_gpus
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 CONTEXT = 512 * MIB
@@ -53,7 +53,7 @@ def workspace_of(gfx: str, matrix: Matrix | None = None) -> int:
     return (128 if large else 32) * MIB + (76 * MIB if lt else 0)
 
 
-def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
+def declare_card(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
     """A declared GPU: its memory from `vram` bytes, or from the catalog if all GPUs of the target have the same.
 
     `product`: the given name, which may decide the size where the target does not.
@@ -73,7 +73,7 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx, matrix), notes=(*notes, empty), sizes=open_)
 
 
-def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:
+def measured_card(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:
     """The GPU that a measurement ran on; its context is what was in use beside torch's allocator."""
     return Card(
         gfx,
@@ -88,13 +88,13 @@ def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> C
 
 def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
     """The AMD GPUs of this machine to train on, with a note on one that is hidden from this shell."""
-    return [_of_gpu(gpu, matrix) for gpu in to_choose(snapshot)]
+    return [_card_of(gpu, matrix) for gpu in choosable_gpus(snapshot)]
 
 
 _HIDDEN = "this GPU is hidden from this shell: rocm-doctor check says by what"
 
 
-def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
+def _card_of(gpu: Gpu, matrix: Matrix) -> Card:
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     total, notes = _total(gpu)
     used = _number(gpu, "vram_used_bytes")

@@ -48,7 +48,7 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
     moments = [spread({**fixed, **moment(shape, job, held)}) for moment in MOMENTS]
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
-    return Peak(allocated, reserved(shape, job, held, allocated), breakdown)
+    return Peak(allocated, reserved_bytes(shape, job, held, allocated), breakdown)
 
 
 def trained_shape(job: Job) -> Shape:
@@ -90,17 +90,17 @@ def _states(job: Job, count: int, size: int) -> int:
     return int(2 * count * EIGHT_BIT) if job.optimizer == "adamw_8bit" else 0
 
 
-def _kept(shape: Shape, job: Job) -> dict[str, int]:
+def _kept_bytes(shape: Shape, job: Job) -> dict[str, int]:
     """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in
     float32; under autocast the lowered copy of the output head."""
     stream = activations.stream_bytes(job)
-    layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved(shape, job)
+    layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved_bytes(shape, job)
     final = job.tokens * shape.hidden * (4 + (stream if job.method == "full" else 0))
     head = shape.vocabulary * shape.hidden * BYTES[job.autocast] if job.autocast and activations.stream_bytes(job) == 4 else 0
     return {"activations": shape.layers * layer + final + head}
 
 
-def _accumulated(job: Job, held: Held) -> int:
+def _accumulated_bytes(job: Job, held: Held) -> int:
     """Gradients of earlier micro-batches are there all through a later one."""
     return held.gradients if job.grad_accum > 1 else 0
 
@@ -113,7 +113,7 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
         chunk = max(FUSED_TOKENS, 1 << (-(-job.tokens // chunks) - 1).bit_length())
         value = BYTES[job.autocast or job.dtype]
         logits = min(chunk, job.tokens) * shape.vocabulary * (4 + value) + job.tokens * shape.hidden * BYTES[job.dtype]
-    return {**_kept(shape, job), "logits and loss": logits, "gradients": _accumulated(job, held)}
+    return {**_kept_bytes(shape, job), "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
 def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
@@ -126,16 +126,16 @@ def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
         else 0
     )
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * (8 + activations.compute_bytes(job))
-    kept = _kept(shape, job)["activations"] + lowered
-    return {"activations": kept, "logits and loss": logits, "gradients": _accumulated(job, held)}
+    kept = _kept_bytes(shape, job)["activations"] + lowered
+    return {"activations": kept, "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
 def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
     again, scratch = _one_layer(shape, job)
-    kept = _kept(shape, job)["activations"] + (again if job.checkpointing else 0)
-    return {"activations": kept, "gradients": max(head, _accumulated(job, held)), "backward scratch": scratch}
+    kept = _kept_bytes(shape, job)["activations"] + (again if job.checkpointing else 0)
+    return {"activations": kept, "gradients": max(head, _accumulated_bytes(job, held)), "backward scratch": scratch}
 
 
 def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
@@ -171,7 +171,7 @@ def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"gradients": held.gradients, "optimizer scratch": scratch}
 
 
-def reserved(shape: Shape, job: Job, held: Held, allocated: int) -> int:
+def reserved_bytes(shape: Shape, job: Job, held: Held, allocated: int) -> int:
     """What the allocator holds at the peak, free blocks included.
 
     The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the

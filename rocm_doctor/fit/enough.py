@@ -14,7 +14,7 @@ import msgspec
 from rocm_doctor.fit.advice import neighbours, possible
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.estimate import by_arithmetic
+from rocm_doctor.fit.estimate import compute
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import Wheels
 from rocm_doctor.fit.shape import ShapeError
@@ -92,7 +92,7 @@ def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Enough]:
     for level in _sets(job, wheels):
         for count in (n for n in GPUS if n > card.count):
             many = msgspec.structs.replace(card, count=count)
-            bound = by_arithmetic(job, many, "fsdp2").error_bound.allocated
+            bound = compute(job, many, "fsdp2").error_bound.allocated
             peak = partial(_spread, many)
             if found := _best(level, peak, (card.available or 0) / (1 + bound)):
                 words, options, size, _ = found
@@ -105,7 +105,7 @@ def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Enough]:
 
 
 def _spread(card: Card, job: Job) -> int:
-    return by_arithmetic(job, card, "fsdp2").peak_allocated_bytes
+    return compute(job, card, "fsdp2").peak_allocated_bytes
 
 
 def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Enough]:

@@ -12,7 +12,7 @@ from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.runner import Simulated, peak_of
 from rocm_doctor.fit.shape import shape_of
-from rocm_doctor.fit.sharding import per_card
+from rocm_doctor.fit.sharding import split_breakdown
 
 How = Literal["simulation", "closed form"]
 Verdict = Literal["fits", "tight", "too close to call", "does not fit", "unknown"]
@@ -45,12 +45,12 @@ class Estimate(msgspec.Struct, frozen=True):
     error_bound: Bound
 
 
-def by_simulation(job: Job, card: Card, found: Simulated, strategy: Strategy = "single") -> Estimate:
+def simulate(job: Job, card: Card, found: Simulated, strategy: Strategy = "single") -> Estimate:
     """The estimate from a simulated step."""
     return _spread("simulation", peak_of(found, card.workspace), job, card, strategy)
 
 
-def by_arithmetic(job: Job, card: Card, strategy: Strategy = "single") -> Estimate:
+def compute(job: Job, card: Card, strategy: Strategy = "single") -> Estimate:
     """Raises shape.ShapeError for an architecture that the closed form does not cover."""
     return _spread("closed form", closed_form.predict(job, card.workspace), job, card, strategy)
 
@@ -61,7 +61,9 @@ def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> E
     if strategy == "single" or card.count < 2:
         return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
     shape = shape_of(job.config)
-    parts = closed_form.predict(job, card.workspace, lambda moment: per_card(moment, job, shape, card.count, strategy)).breakdown
+    parts = closed_form.predict(
+        job, card.workspace, lambda moment: split_breakdown(moment, job, shape, card.count, strategy)
+    ).breakdown
     scale = peak.allocated / closed_form.predict(job, card.workspace).allocated
     allocated = int(sum(parts.values()) * scale)
     return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, SHARDED)

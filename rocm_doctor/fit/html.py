@@ -8,14 +8,14 @@ from rocm_doctor.fit import text
 from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.text import configuration, gib, heading, kernels, on_this_gpu, outlook, room, verdict, ways
 from rocm_doctor.redaction.shared import redact_plain
-from rocm_doctor.reports.html import block, document, embedded, escape, header, redacted
+from rocm_doctor.reports.html import block, document, embed, escape, header, redacted
 
 _KIND = {"fits": "ready", "does not fit": "problems"}
 
 
 def shown(answer: Answer, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
-    return redacted(embedded("\n".join(_body(answer)))) if form == "html" else redact_plain(text.page(answer, None))
+    return redacted(embed("\n".join(_body(answer)))) if form == "html" else redact_plain(text.page(answer, None))
 
 
 def page(answer: Answer) -> str:

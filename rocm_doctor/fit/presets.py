@@ -27,14 +27,14 @@ def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
     """Fields of config.json and where they come from. Raises ModelError."""
     path = Path(name)
     if path.is_dir() or path.suffix == ".json":
-        return _from_file(path / "config.json" if path.is_dir() else path)
+        return _read_file(path / "config.json" if path.is_dir() else path)
     presets: Mapping[str, Any] = matrix.plain("models") or {}
     found = preset_key(name, presets)
     if found:
         return dict(presets[found]["config"]), f"preset {found}"
     cached = hub_copy(name)
     if cached:
-        return _from_file(cached)
+        return _read_file(cached)
     raise ModelError(
         f"{name}: no preset, file or folder of that name; give the model's config.json, or one of: {', '.join(presets)}"
     )
@@ -63,7 +63,7 @@ def hub_copy(name: str) -> Path | None:
     return copies[-1] if copies else None
 
 
-def _from_file(path: Path) -> tuple[dict[str, Any], str]:
+def _read_file(path: Path) -> tuple[dict[str, Any], str]:
     try:
         fields = jsons.loads(files.text(path, files.MIB))
     except OSError as exc:

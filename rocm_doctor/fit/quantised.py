@@ -8,10 +8,10 @@ import msgspec
 
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.fit.job import Job
-from rocm_doctor.lint.wheels import by_version
+from rocm_doctor.lint.wheels import rows_by_version
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Row, Snapshot
-from rocm_doctor.plan.catalog import Release, known
+from rocm_doctor.plan.catalog import Release, load_catalog
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.versions import contains, rocm_of_local
@@ -36,18 +36,18 @@ def needs(job: Job) -> str:
 
 def wheels(gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
     """The wheel that serves the GPU best, among the releases that go with this torch (None: any)."""
-    package = known(matrix).packages.get(NAME)
+    package = load_catalog(matrix).packages.get(NAME)
     if package is None or gfx not in matrix.gfx:
         return Wheels()
-    rows = tuple(row for row in by_version(matrix, frozenset((NAME,))) if {f"pkg.{NAME}", "gpu.gfx"} <= row.when.keys())
+    rows = tuple(row for row in rows_by_version(matrix, frozenset((NAME,))) if {f"pkg.{NAME}", "gpu.gfx"} <= row.when.keys())
     fewer = matrix.with_rows(rows)
     fitting = [r for r in package.releases if torch is None or contains(r.torch, torch) is not False]
-    found = [_of_release(release, gfx, torch, fewer) for release in fitting]
+    found = [_release_wheels(release, gfx, torch, fewer) for release in fitting]
     best = {one.state: one for one in reversed(found)}
     return best.get("held") or best.get("partly") or best.get("missing") or Wheels()
 
 
-def _of_release(release: Release, gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
+def _release_wheels(release: Release, gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
     facts = {"torch.build": Fact("rocm"), f"pkg.{NAME}": Fact(release.version)}
     rocm = rocm_of_local(torch) if torch else None
     if torch and rocm:
@@ -56,10 +56,10 @@ def _of_release(release: Release, gfx: str, torch: str | None, matrix: Matrix) -
     found, undecided = judge(snapshot, Logs(()), matrix, ())
     against = [row for one in found if (row := matrix.row(one.row)) and row.status == "unsupported"]
     if against:
-        return Wheels("missing", _said(against[0]))
+        return Wheels("missing", _statement(against[0]))
     open_ = [row for one in undecided if one.row and (row := matrix.row(one.row)) and row.status == "unsupported"]
-    return Wheels("partly", _said(open_[0])) if open_ else Wheels()
+    return Wheels("partly", _statement(open_[0])) if open_ else Wheels()
 
 
-def _said(row: Row) -> str:
+def _statement(row: Row) -> str:
     return f"{row.title} ({row.grade}: {row.sources[0]})"

@@ -42,7 +42,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
 
     Raises ValueError (training.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
     """
-    run = configured(request, matrix)
+    run = read_configuration(request, matrix)
     model = request.options.get("model") or (run.value("model") if run else None)
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
@@ -51,13 +51,13 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     if request.attention == "eager":
         given["implementation"] = "eager"
     kernels, words = _kernels(request, gfx, request.torch or installed, matrix)
-    job = msgspec.convert({**_completed(given, fields), "config": fields, "kernels": kernels}, Job)
-    notes = (f"read from {Path(run.file).name} ({run.framework})", *_assumed(run, given)) if run else ()
+    job = msgspec.convert({**_complete(given, fields), "config": fields, "kernels": kernels}, Job)
+    notes = (f"read from {Path(run.file).name} ({run.framework})", *_assumptions(run, given)) if run else ()
     wheels = quantised.wheels(gfx, request.torch or installed, matrix)
     return Resolved(job, source, (*notes, words), wheels, run)
 
 
-def configured(request: Request, matrix: Matrix) -> training.Run | None:
+def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
     """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
     if not request.files:
         return None
@@ -80,7 +80,7 @@ def _fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _assumed(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _assumptions(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]:
     """What the configuration leaves to the checkpoint."""
     if run.value("dtype") != "checkpoint":
         return ()
@@ -103,7 +103,7 @@ def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> t
     return MATH, f"{request.attention} attention, as asked"
 
 
-def _completed(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """What one setting implies of another: QLoRA is 4 bits, a fused architecture has other layer names."""
     out = dict(given)
     if "method" not in out and out.get("quant_bits"):

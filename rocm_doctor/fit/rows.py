@@ -36,7 +36,7 @@ def job_of(row: Mapping[str, str], matrix: Matrix, kernels: Kernels) -> Job:
     """The run of a row. Raises presets.ModelError for a model that has no preset, ValueError for a setting that is none."""
     fields: dict[str, Any] = {
         "config": config_of(row["model"], matrix)[0], "method": row["method"], "dtype": row["dtype"], "kernels": kernels,
-        "rank": int(row["rank"] or 0), "targets": tuple(row["targets"].split("+")) if row["targets"] else SEVEN,
+        "rank": int(row["rank"] or 0) or 16, "targets": tuple(row["targets"].split("+")) if row["targets"] else SEVEN,
         "batch": int(row["batch"]), "seq": int(row["seq"]), "checkpointing": row["checkpointing"] == "True",
         "implementation": row["attn"], "optimizer": row["optimizer"], "autocast": row.get("autocast") or None,
         "grad_accum": int(row.get("grad_accum") or 1), "dropout": float(row.get("dropout") or 0),

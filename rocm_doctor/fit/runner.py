@@ -102,14 +102,14 @@ def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
         path = Path(folder) / "job.json"
         path.write_bytes(msgspec.json.encode(_as_dict(job, task)))
-        done, doing = _followed([python or sys.executable, START, "fit", str(path)], limit, tell)
+        done, doing = _follow([python or sys.executable, START, "fit", str(path)], limit, tell)
     if done.state != "finished":
         what = "simulation" if task.startswith("simulate") else "measurement"
         raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s){f' while {doing}' if doing else ''}")
-    return _decoded(done.stdout, done.stderr, kind)
+    return _decode(done.stdout, done.stderr, kind)
 
 
-def _followed(argv: list[str], limit: float, tell: Tell) -> tuple[process.ChildResult, str]:
+def _follow(argv: list[str], limit: float, tell: Tell) -> tuple[process.ChildResult, str]:
     """The finished child, and what it was doing last."""
     child = process.start(process.ChildSpec(argv, limit, cap=64 * MIB))
     doing, told, read = "", time.monotonic(), 0
@@ -140,7 +140,7 @@ def _as_dict(job: Job, task: Task) -> Mapping[str, Any]:
     return {**fields, "card": job.kernels, "task": task}
 
 
-def _decoded(stdout: str, stderr: str, kind: type[Any]) -> Any:
+def _decode(stdout: str, stderr: str, kind: type[Any]) -> Any:
     lines = [line for line in stdout.splitlines() if line.startswith("{")]
     if not lines:
         raise WorkerError((stderr.strip().splitlines() or ["the worker printed nothing"])[-1])

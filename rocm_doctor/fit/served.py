@@ -37,7 +37,7 @@ def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: s
 
     Raises ValueError for a format that the engine does not have, shape.ShapeError for an architecture that is not covered.
     """
-    wanted = serving.checked(msgspec.structs.replace(wanted, total=card.total))
+    wanted = serving.validate(msgspec.structs.replace(wanted, total=card.total))
     card = _share(wanted, card)
     estimate, note = _estimate(wanted, card, kernels, python, fast)
     tokens = None if card.available is None else serving.room_for_tokens(wanted, card.available)
@@ -47,10 +47,10 @@ def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: s
 
 def _structure(wanted: Serving) -> Iterator[str]:
     """What the sum assumes of experts, windows and several GPUs."""
-    few, window = windows.windowed(wanted.config, wanted.engine)
+    few, window = windows.window_layers(wanted.config, wanted.engine)
     if few:
         yield f"{few} layers see a window of {window} tokens and keep no more than {wanted.engine}'s cache needs for it"
-    elif wanted.config.get("sliding_window") and windows.windowed(wanted.config, "vllm")[0]:
+    elif wanted.config.get("sliding_window") and windows.window_layers(wanted.config, "vllm")[0]:
         yield f"the model's sliding window saves nothing in {wanted.engine}'s cache"
     experts = served_shape(wanted.config).experts
     if experts:
@@ -136,7 +136,7 @@ def page(found: Served, measured: runner.Measured | None, width: int = 100) -> s
         _capacity(found),
         text.comparison(found.estimate, measured) if measured else [],
     ]
-    return "\n\n".join("\n".join(row for line in part for row in text.wrapped(line, width)) for part in parts if part)
+    return "\n\n".join("\n".join(row for line in part for row in text.wrap(line, width)) for part in parts if part)
 
 
 def _capacity(found: Served) -> list[str]:

@@ -77,7 +77,7 @@ class Serving(msgspec.Struct, frozen=True):
         return {"transformers": tokens, "llama.cpp": min(tokens, 512), "vllm": 8192 if self.large else 2048}[self.engine]
 
 
-def checked(serving: Serving) -> Serving:
+def validate(serving: Serving) -> Serving:
     """The same. Raises ValueError for a format that the engine does not have, or GPUs that cannot divide the model."""
     for wanted, known, what in ((serving.weights, FORMATS, "weights"), (serving.cache, CACHES, "cache")):
         if wanted and wanted not in known[serving.engine]:
@@ -128,12 +128,12 @@ def weights(shape: Shape, serving: Serving) -> int:
         head = max(small, 6.5625) if bits < 8 else small
         return int((experts * bits + (linears - finer) * most + finer * small + table * head + rest * 32) / 8)
     dense = 16 if bits < 16 else bits
-    plain = (linears + _copied(shape, serving)) * (dense if experts else bits)
+    plain = (linears + _copied_bytes(shape, serving)) * (dense if experts else bits)
     divided = experts * bits + plain + shape.embedding_parameters * dense
     return int((divided / serving.gpus + rest * dense) / 8)
 
 
-def _copied(shape: Shape, serving: Serving) -> int:
+def _copied_bytes(shape: Shape, serving: Serving) -> int:
     """Weights that more GPUs than key heads add: vLLM copies the key and value projections."""
     copies = max(1, serving.gpus // shape.kv_heads)
     return (copies - 1) * 2 * shape.layers * shape.hidden * shape.kv_width
@@ -159,10 +159,10 @@ def _token_layers(shape: Shape, serving: Serving) -> int:
     """Tokens that the cache keeps, those of every layer counted."""
     if serving.engine == "transformers":
         return shape.layers * cached_tokens(serving)
-    few, window = windows.windowed(serving.config, serving.engine)
+    few, window = windows.window_layers(serving.config, serving.engine)
     if serving.engine == "vllm":
-        return windows.of_vllm(shape.layers, few, window, serving.batch, serving.context, serving.chunk)
-    return windows.of_llama_cpp(shape.layers, few, window, serving.batch, serving.context)
+        return windows.vllm_tokens(shape.layers, few, window, serving.batch, serving.context, serving.chunk)
+    return windows.llama_cpp_tokens(shape.layers, few, window, serving.batch, serving.context)
 
 
 def cached_tokens(serving: Serving) -> int:

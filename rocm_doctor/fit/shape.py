@@ -133,7 +133,7 @@ def served_shape(config: Mapping[str, Any]) -> Shape:
     linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim, gated)
     return Shape(
         layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
-        vocabulary=_size(config, "vocab_size"), tied=_tied(config, kind), linears=linears,
+        vocabulary=_size(config, "vocab_size"), tied=_has_tied_weights(config, kind), linears=linears,
         biases=_biases(kind, hidden, inner, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
         softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
         window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0, experts=experts,
@@ -166,7 +166,7 @@ def _biases(kind: str, hidden: int, inner: int, heads: int, kv_heads: int, dim: 
     return attention + router + hidden + heads + experts.count * (1 + 2 * inner + hidden)
 
 
-def _tied(config: Mapping[str, Any], kind: str) -> bool:
+def _has_tied_weights(config: Mapping[str, Any], kind: str) -> bool:
     """Absent means the default of the model type: tied for Gemma, untied for the others here."""
     return bool(config.get("tie_word_embeddings", kind.startswith("gemma")))
 

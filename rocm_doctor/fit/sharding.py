@@ -13,7 +13,7 @@ ZERO3_LIVE = 1_000_000_000
 """DeepSpeed's stage3_max_live_parameters, in values."""
 
 
-def per_card(breakdown: dict[str, int], job: Job, shape: Shape, cards: int, strategy: Strategy) -> dict[str, int]:
+def split_breakdown(breakdown: dict[str, int], job: Job, shape: Shape, cards: int, strategy: Strategy) -> dict[str, int]:
     """The breakdown of one GPU's peak in bytes. Activations and logits are each GPU's own: its micro-batch is not shared."""
     if strategy == "single" or cards < 2:
         return breakdown

@@ -36,10 +36,10 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
         outlook(answer),
         comparison(answer.estimate, measured) if measured else [],
     ]
-    return "\n\n".join("\n".join(row for line in part for row in wrapped(line, width)) for part in parts if part)
+    return "\n\n".join("\n".join(row for line in part for row in wrap(line, width)) for part in parts if part)
 
 
-def wrapped(line: str, width: int) -> Iterator[str]:
+def wrap(line: str, width: int) -> Iterator[str]:
     """A line in rows of at most `width` columns; the rows after the first hang below its words, behind a label or a figure."""
     if len(line) <= width:
         yield line
@@ -140,7 +140,7 @@ def verdict(answer: Answer) -> str:
     if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
     if answer.sizes and left is None:
-        return _by_size(answer.sizes)
+        return _size_words(answer.sizes)
     if left is None:
         return words
     each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}" if answer.sizes else ""
@@ -154,7 +154,7 @@ def need(estimate: Estimate, card: Card) -> str:
     return f"about {peak / GIB:.1f} GiB, {limit}, of {room / GIB:.1f} GiB available"
 
 
-def _by_size(sizes: Sequence[tuple[int, Verdict]]) -> str:
+def _size_words(sizes: Sequence[tuple[int, Verdict]]) -> str:
     """`It fits with 16 GiB, not with 8 GiB`."""
     groups: dict[str, list[int]] = {}
     for size, said in sizes:

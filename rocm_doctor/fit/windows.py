@@ -18,7 +18,7 @@ EVERY = {"gemma2": 2, "gpt_oss": 2, "gemma3_text": 6}
 ALL = ("mistral", "mixtral", "phi3")
 
 
-def windowed(config: Mapping[str, Any], engine: str) -> tuple[int, int]:
+def window_layers(config: Mapping[str, Any], engine: str) -> tuple[int, int]:
     """How many layers see a window only, and its tokens: (0, 0) if all see everything."""
     kind, layers, window = config.get("model_type", ""), int(config["num_hidden_layers"]), config.get("sliding_window")
     if not window or engine == "transformers" or (engine == "llama.cpp" and kind not in EVERY):
@@ -33,7 +33,7 @@ def windowed(config: Mapping[str, Any], engine: str) -> tuple[int, int]:
     return (few, int(window)) if few else (0, 0)
 
 
-def of_vllm(layers: int, few: int, window: int, batch: int, context: int, chunk: int) -> int:
+def vllm_tokens(layers: int, few: int, window: int, batch: int, context: int, chunk: int) -> int:
     """Tokens of all layers together: full ones, and `few` with a window, in groups of one size."""
     full, size = layers - few, layers
     if few and full:
@@ -44,11 +44,11 @@ def of_vllm(layers: int, few: int, window: int, batch: int, context: int, chunk:
     return batch * BLOCK * size * (-(-full // size) * whole + -(-few // size) * short)
 
 
-def of_llama_cpp(layers: int, few: int, window: int, batch: int, context: int) -> int:
+def llama_cpp_tokens(layers: int, few: int, window: int, batch: int, context: int) -> int:
     """Tokens of all layers together, of one cache that all sequences share (--kv-unified)."""
-    cells = _padded(batch * context)
-    return (layers - few) * cells + few * _padded(min(cells, window * batch + MICRO))
+    cells = _pad(batch * context)
+    return (layers - few) * cells + few * _pad(min(cells, window * batch + MICRO))
 
 
-def _padded(cells: int) -> int:
+def _pad(cells: int) -> int:
     return -(-cells // CELLS) * CELLS

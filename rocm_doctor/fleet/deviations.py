@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.fleet.table import FAMILIES, NOT_PROBED, Table
 from rocm_doctor.fleet.types import Association, Changed
 from rocm_doctor.model import Fact
-from rocm_doctor.reports.machine import shown
+from rocm_doctor.reports.machine import show_value
 
 BY_SLOT = frozenset({"gpu.pci_bdf", "gpu.node", "gpu.render_node", "gpu.numa_node", "gpu.links"})
 """Facts that differ between the GPUs of a sound node: the node's list is compared as a whole."""
@@ -74,9 +74,9 @@ def compare(table: Table, golden: Table | None = None) -> Compared:
     found: list[Deviation] = []
     own: list[str] = []
     for fact in sorted(table.columns if golden is None else {*table.columns, *golden.columns}):
-        held = held_values(table, fact, nodes)
+        held = count_values(table, fact, nodes)
         if golden is not None:
-            known = held_values(golden, fact, golden.compared())
+            known = count_values(golden, fact, golden.compared())
             wanted = next(iter(known), None if fact.startswith(FAMILIES) else NOT_PROBED)
             if wanted == NOT_PROBED:
                 continue
@@ -89,7 +89,7 @@ def compare(table: Table, golden: Table | None = None) -> Compared:
     return Compared(sorted(found, key=lambda one: (len(one.nodes), one.fact, one.value)), own)
 
 
-def held_values(table: Table, fact: str, nodes: list[int]) -> Held:
+def count_values(table: Table, fact: str, nodes: list[int]) -> Held:
     """Each value of the fact with where it is, absent and not probed included."""
     column = table.columns.get(fact, {})
     if fact in BY_SLOT:
@@ -170,7 +170,7 @@ def words(value: Any) -> str:
         return "; ".join(words(one) for one in value)
     if value == NOT_PROBED:
         return "not probed"
-    return ("yes" if value else "no") if isinstance(value, bool) else shown(Fact(value))
+    return ("yes" if value else "no") if isinstance(value, bool) else show_value(Fact(value))
 
 
 def changes(before: Table, now: Table) -> list[Changed]:
@@ -194,7 +194,7 @@ def _changed(fact: str, before: Table, now: Table, numbers: dict[int, int]) -> I
 def _values(table: Table, fact: str) -> dict[int, tuple[Any, ...]]:
     """The value of each node, or those of its GPUs in order."""
     held: dict[int, dict[int, Any]] = {}
-    for value, holders in held_values(table, fact, table.compared()).items():
+    for value, holders in count_values(table, fact, table.compared()).items():
         for node, gpu in holders.places():
             held.setdefault(node, {})[gpu] = value
     return {node: tuple(gpus[gpu] for gpu in sorted(gpus)) for node, gpus in held.items()}

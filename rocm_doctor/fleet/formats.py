@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.reports.neutral import cleaned, defused
+from rocm_doctor.reports.neutral import clean, defuse
 
 if TYPE_CHECKING:
     from rocm_doctor.fleet.judge import Judged
@@ -24,16 +24,14 @@ def render(format_: str, judged: Judged, states: Collection[str] = ("problems",)
     """The judgement in that format, without control sequences and CI commands. `states`: of the nodes of a node set."""
     from rocm_doctor.fleet import nodeset, pages
 
-    safe = judged._replace(
-        summary=cleaned(judged.summary), rows=[row._replace(reasons=cleaned(row.reasons)) for row in judged.rows]
-    )
+    safe = judged._replace(summary=clean(judged.summary), rows=[row._replace(reasons=clean(row.reasons)) for row in judged.rows])
     if format_ == "nodeset":
         return nodeset.fold(row.host for row in judged.rows if row.state in states) + "\n"
     renderers = {
         "text": pages.render_text, "json": _json, "html": pages.render_html, "csv": _csv, "prometheus": _prometheus,
         "pass": _pass, "fail": _fail,
     }  # fmt: skip
-    return defused(renderers[format_](safe))
+    return defuse(renderers[format_](safe))
 
 
 def _json(judged: Judged) -> str:

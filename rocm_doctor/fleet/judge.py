@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     severities: frozenset[str]
 
 
-def filled(read: Iterable[Read], table: Table) -> list[Refused]:
+def fill_table(read: Iterable[Read], table: Table) -> list[Refused]:
     """Take all documents into the table; those that were refused."""
     refused: list[Refused] = []
     for document in read:
@@ -47,7 +47,7 @@ def filled(read: Iterable[Read], table: Table) -> list[Refused]:
     return refused
 
 
-def judged(
+def judge_table(
     table: Table, refused: Sequence[Refused], policy: Policy, golden: Table | None = None, before: Table | None = None
 ) -> Judged:
     """The judgement on what is in the table."""

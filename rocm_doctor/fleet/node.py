@@ -40,12 +40,12 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
         "interrupted": "interrupted",
     }.get(done.state, "")
     try:
-        return named(host, done.stdout.encode(), at=time.time()) if not why else silent(host, why)
+        return add_host(host, done.stdout.encode(), at=time.time()) if not why else silent(host, why)
     except (Unreadable, msgspec.DecodeError) as exc:
         return silent(host, last_line(done.stderr) or f"exit code {done.returncode}: {exc}")
 
 
-def named(host: str, body: bytes, **more: float) -> bytes:
+def add_host(host: str, body: bytes, **more: float) -> bytes:
     """The JSON object with this host, on one line; `more`: `at`, seconds of the node's clock, `received`, of the collector's."""
     held = jsons.decode(msgspec.json.format(body, indent=-1), dict[str, msgspec.Raw])
     return msgspec.json.encode({**held, "host": host, **more})

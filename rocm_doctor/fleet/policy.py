@@ -12,7 +12,7 @@ from rocm_doctor.bounded import Unreadable, files, tomls, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.deviations import held_values, words
+from rocm_doctor.fleet.deviations import count_values, words
 from rocm_doctor.fleet.stragglers import WORSE, Z
 from rocm_doctor.fleet.table import Table
 from rocm_doctor.fleet.types import Unmet
@@ -44,12 +44,12 @@ def read(path: Path) -> Policy:
     text = files.text(path, 1 << 20)
     values = tomls.values(text) if path.suffix == ".toml" else yamls.values(text)
     try:
-        return checked(msgspec.convert(values or {}, Policy))
+        return validate(msgspec.convert(values or {}, Policy))
     except msgspec.ValidationError as exc:
         raise Unreadable(str(exc)) from exc
 
 
-def checked(policy: Policy) -> Policy:
+def validate(policy: Policy) -> Policy:
     """The policy itself. Raises Unreadable for a demand that cannot be judged."""
     if policy.expect and not _EXPECTED.fullmatch(policy.expect):
         raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942, or 8")
@@ -67,10 +67,13 @@ def checked(policy: Policy) -> Policy:
 
 def unmet_demands(policy: Policy, table: Table) -> list[Unmet]:
     """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
-    return [*_expected(policy.expect, table), *(one for item in policy.require.items() for one in _required(*item, table))]
+    return [
+        *_check_expected(policy.expect, table),
+        *(one for item in policy.require.items() for one in _check_required(*item, table)),
+    ]
 
 
-def _expected(expect: str, table: Table) -> Iterator[Unmet]:
+def _check_expected(expect: str, table: Table) -> Iterator[Unmet]:
     if not (wanted := _EXPECTED.fullmatch(expect)):
         return
     groups: dict[str, set[int]] = {}
@@ -83,10 +86,10 @@ def _expected(expect: str, table: Table) -> Iterator[Unmet]:
         yield Unmet(f"{wanted[1]} × {wanted[2] or 'GPU'}", said, len(numbers), table.names(numbers))
 
 
-def _required(name: str, condition: str, table: Table) -> Iterator[Unmet]:
+def _check_required(name: str, condition: str, table: Table) -> Iterator[Unmet]:
     kind = coord(name)
     assert kind
-    for value, holders in held_values(table, name, table.compared()).items():
+    for value, holders in count_values(table, name, table.compared()).items():
         if holds(kind.kind, condition, Fact(value)) is not True:
             numbers = {number for number, _ in holders.places()}
             yield Unmet(f"{name}: {condition}", words(value), len(numbers), table.names(numbers))

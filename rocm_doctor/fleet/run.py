@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.fleet.engines import Launch, Plan
-from rocm_doctor.fleet.node import first_lines, named, silent
+from rocm_doctor.fleet.node import add_host, first_lines, silent
 from rocm_doctor.fleet.nodeset import expand
 from rocm_doctor.fleet.pieces import Joiner
 from rocm_doctor.workers import process
@@ -113,7 +113,7 @@ def _answer(host: str, body: bytes, refused: str) -> Answer:
     """The line of a node; a short one may be the node's own word for why there is no report."""
     try:
         why = refused or (jsons.decode(body, _Said).error if len(body) < LONGEST else "")
-        return Answer(host, silent(host, why) if why else named(host, body, received=time.time()), why)
+        return Answer(host, silent(host, why) if why else add_host(host, body, received=time.time()), why)
     except Unreadable as exc:
         return Answer(host, silent(host, f"not a report: {exc}"), f"not a report: {exc}")
 

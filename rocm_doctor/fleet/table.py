@@ -126,7 +126,7 @@ class Table:
             self.silent.pop(own.host, None)
         if len(alive) == len(self._reports) == len(self.nodes):
             return
-        self.columns = {name: column for name, found in self.columns.items() if (column := _renumbered(found, facts))}
+        self.columns = {name: column for name, found in self.columns.items() if (column := _renumber(found, facts))}
         for held in self.figures.values():
             kept = [(value, (figures[n], gpu)) for value, (n, gpu) in zip(held.values, held.places) if n in figures]
             held.values, held.places = array("d", (value for value, _ in kept)), [place for _, place in kept]
@@ -204,7 +204,7 @@ class Table:
         figures.places.append((number, one.gpu))
 
 
-def _renumbered(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) -> dict[Any, array[int]]:
+def _renumber(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) -> dict[Any, array[int]]:
     made = {value: array("I", [numbers[n] for n in found if n in numbers]) for value, found in column.items()}
     return {value: found for value, found in made.items() if found}
 

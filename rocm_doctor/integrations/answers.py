@@ -38,12 +38,12 @@ def plan_for(
     Raises ValueError for an unknown GPU or package, or if this machine has no AMD GPU with a known target.
     """
     from rocm_doctor.plan.answer import answer
-    from rocm_doctor.plan.catalog import System, Training, known
-    from rocm_doctor.plan.machine import declared
-    from rocm_doctor.plan.packages import unknown_names, wished
+    from rocm_doctor.plan.catalog import System, Training, load_catalog
+    from rocm_doctor.plan.machine import declare_machine
+    from rocm_doctor.plan.packages import order_packages, unknown_names
 
     matrix = load()
-    catalog = known(matrix)
+    catalog = load_catalog(matrix)
     for name, value, allowed in (("system", system, (None, *get_args(System))), ("train", train, ("", *get_args(Training)))):
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: expected one of {', '.join(filter(None, allowed))}")
@@ -53,9 +53,11 @@ def plan_for(
         raise ValueError(f"packages={', '.join(strange)}: unknown; known are {', '.join(catalog.packages)}")
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     here: System = "windows" if sys.platform == "win32" else "linux"
-    wish = wished(list(packages), train, catalog)
+    wish = order_packages(list(packages), train, catalog)
     if gpu:
-        return answer(declared(target_of("gpu", gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish)
+        return answer(
+            declare_machine(target_of("gpu", gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish
+        )
     report = _report(matrix)
     return answer(_this_machine(report), catalog, wish, report=report)
 
@@ -81,9 +83,9 @@ def fit_for(
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
     matrix = load()
     if gpu:
-        card = cards.declared(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
+        card = cards.declare_card(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
-        card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declared("", vram, matrix)
+        card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declare_card("", vram, matrix)
     run = resolve(Request({"model": str(model), **options}), card.gfx, None, matrix)
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
 
@@ -107,9 +109,9 @@ def _valid(kind: type, options: Mapping[str, Any]) -> None:
 
 
 def _this_machine(report: Report) -> Machine:
-    from rocm_doctor.plan.machine import probed
+    from rocm_doctor.plan.machine import machine_of
 
-    machine = probed(report.snapshot)
+    machine = machine_of(report.snapshot)
     if machine is None:
         raise ValueError("no AMD GPU with a known target found; name one: plan_for('gfx1100')")
     return machine

@@ -40,13 +40,13 @@ def magic(line: str, shell: Any, cell: str | None = None) -> Report | None:
 def why() -> Report:
     """The report on this machine with the last uncaught exception as its failing log. Raises ValueError if there was none."""
     from rocm_doctor import pipeline
-    from rocm_doctor.integrations.ticket import log_of
+    from rocm_doctor.integrations.ticket import traceback_log
     from rocm_doctor.sources.live import collect
 
     error = getattr(sys, "last_value", None)
     if error is None:
         raise ValueError("no exception was raised in this session")
-    return pipeline.judge([*collect(tools=False), log_of(error)], load())
+    return pipeline.judge([*collect(tools=False), traceback_log(error)], load())
 
 
 def _in_terminal(arguments: list[str], shell: Any) -> None:

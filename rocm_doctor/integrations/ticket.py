@@ -15,25 +15,25 @@ from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
 
 
-def packed(shared: Sequence[Artifact], name: str, matrix: Matrix) -> tuple[bytes, Report]:
+def pack_ticket(shared: Sequence[Artifact], name: str, matrix: Matrix) -> tuple[bytes, Report]:
     """The zip of artifacts that may be shared, with their report as JSON and Markdown."""
     report = pipeline.judge(shared, matrix, source=name, kind="capture")
     extra = {f"report.{end}": render(form, report, RenderOptions()) for end, form in (("json", "json"), ("md", "markdown"))}
     return bundle.write(list(shared), extra), report
 
 
-def of_crash(error: BaseException, path: Path) -> Report:
+def crash_ticket(error: BaseException, path: Path) -> Report:
     """Write the bundle of this machine with the traceback as its failing log. Raises OSError."""
     from rocm_doctor.sources.live import collect
 
-    artifacts = [*collect(), log_of(error)]
+    artifacts = [*collect(), traceback_log(error)]
     redactor = of_this_machine()
-    data, report = packed(redact_artifacts(artifacts, redactor), redactor.text(path.name), load())
+    data, report = pack_ticket(redact_artifacts(artifacts, redactor), redactor.text(path.name), load())
     path.write_bytes(data)
     return report
 
 
-def log_of(error: BaseException) -> Artifact:
+def traceback_log(error: BaseException) -> Artifact:
     """The traceback of an exception, as a failing log."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return Artifact("log/traceback.log", "live", text)

@@ -47,11 +47,11 @@ def write_ticket(error: BaseException, ticket: str | Path | None = TICKET) -> No
     """Write the bundle for an exception and log where it is. Raises nothing: the exception itself matters more."""
     if ticket is None:
         return
-    from rocm_doctor.integrations.ticket import of_crash
+    from rocm_doctor.integrations.ticket import crash_ticket
 
     path = _of_rank(Path(ticket))
     try:
-        report = of_crash(error, path)
+        report = crash_ticket(error, path)
         _log.warning("rocm-doctor: %s; %s holds the details without names and addresses", report.summary, path)
     except Exception as problem:
         _log.warning("rocm-doctor: no ticket was written: %s: %s", type(problem).__name__, problem)

@@ -58,17 +58,17 @@ def is_of_amd(name: str) -> bool:
 
 def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> For:
     """Whom an environment is for. `named`: files of the command line; `root`: the name of the repository's folder."""
-    if _of_other_system(one):
+    if _is_other_system(one):
         return For("other", frozenset())
     own = gpus_in(f"{one.file} {one.label}", matrix)
     gpus = own or gpus_in(root, matrix)
     if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *named)):
         return For("declared", gpus)
-    by_path = _by_path(one, bool(own))
-    return For(by_path or _by_text(one), gpus, by_path is None)
+    by_path = _path_audience(one, bool(own))
+    return For(by_path or _text_audience(one), gpus, by_path is None)
 
 
-def _by_path(one: Environment, names_gpu: bool) -> Audience | None:
+def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
     """The vendor by the label, else by the file's name and its folders from the nearest on; None where they name none."""
     folders = one.file.lower().split("/")
     aside = any(_VENDOR.get(token) == "aside" for folder in folders for token in _tokens(folder))
@@ -85,12 +85,12 @@ def _by_path(one: Environment, names_gpu: bool) -> Audience | None:
     return "aside" if aside else None
 
 
-def _by_text(one: Environment) -> Audience:
+def _text_audience(one: Environment) -> Audience:
     amd, nvidia = _of_text(one)
     return "amd" if amd and not nvidia else "other" if nvidia and not amd else "neutral"
 
 
-def _of_other_system(one: Environment) -> bool:
+def _is_other_system(one: Environment) -> bool:
     """True if AMD's wheels for Windows are asked for, or if every wheel that is named by its address is for Windows or macOS: several, or torch."""
     if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
         return True
@@ -117,13 +117,13 @@ def _of_text(one: Environment) -> tuple[bool, bool]:
 
 def gpus_in(words: str, matrix: Matrix) -> frozenset[str]:
     """The targets that words name, as gfx numbers or as products of the catalog."""
-    known = matrix.once(_known)
+    known = matrix.once(_found_names)
     if words not in known:
         known[words] = _gpus_in(words, matrix)
     return known[words]
 
 
-def _known(_: Matrix) -> dict[str, frozenset[str]]:
+def _found_names(_: Matrix) -> dict[str, frozenset[str]]:
     """What was found with a matrix: every environment of a folder has the same words."""
     return {}
 

@@ -47,7 +47,7 @@ def source_of(index: Index) -> Source:
     if found := _MANYLINUX.match(url):
         return Source("rocm", found[1].strip("."))
     if found := _FAMILY.search(url):
-        return Source("rocm", "", (found[1],), "nightlies" in url)
+        return Source("rocm", "", (found[1],), "nightl" in url)
     if _NO_TORCH.match(url):
         return Source("none")
     if _PYPI.match(url):

@@ -9,7 +9,7 @@ from rocm_doctor.lint.tree import Tree
 
 
 @lru_cache(1)
-def documented_index(tree: Tree) -> Place | None:
+def first_index(tree: Tree) -> Place | None:
     """The first line of a document that names a ROCm index of torch: its reader installs torch first."""
     for path in tree.paths:
         if path.count("/") > 4 or not path.lower().endswith((".md", ".rst")) or tree.late:

@@ -12,7 +12,7 @@ from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.accept import fold
 from rocm_doctor.lint.audience import For, audience, is_of_amd
 from rocm_doctor.lint.decisive import decisive_unread
-from rocm_doctor.lint.documents import comments_on_torch, documented_index
+from rocm_doctor.lint.documents import comments_on_torch, first_index
 from rocm_doctor.lint.edits import prove
 from rocm_doctor.lint.model import (
     ACCEPTED,
@@ -134,7 +134,7 @@ class _Judging:
     def _with_its_indexes_alone(self, one: Environment) -> Environment:
         """A requirements file that nothing in the repository installs with further indexes, and no document either: it is complete."""
         of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
-        if not of_rocm or documented_index(self.tree) is not None:
+        if not of_rocm or first_index(self.tree) is not None:
             return one
         steps = tuple(msgspec.structs.replace(s, complete=True) if isinstance(s, Install) else s for s in one.steps)
         return msgspec.structs.replace(one, steps=steps)
@@ -220,7 +220,7 @@ class _Judging:
         does a package that requires one torch."""
         if one.kind not in LISTS or torch.asked is None or torch.asked.name in self.replacing:
             return False
-        pin, document = catalog.pinned_version(torch.asked.specifier), documented_index(self.tree)
+        pin, document = catalog.pinned_version(torch.asked.specifier), first_index(self.tree)
         if torch.asked.name != "torch":
             return kind == "main" or document is not None or comments_on_torch(self.tree, one.file)
         if kind != "main" or (pin and not (document and pin in document.quote)):

@@ -230,7 +230,7 @@ class Problem(msgspec.Struct, frozen=True):
         return (self.id, self.row, *(self.key or (self.places[0].file, self.places[0].line)))
 
 
-def unparsed(kind: Kind, path: str, line: int, *, installs: bool = False) -> Environment:
+def unread_environment(kind: Kind, path: str, line: int, *, installs: bool = False) -> Environment:
     """The environment of a file that does not parse, unread from that line on (0: no line is known). `installs` as in Unread."""
     unread = Unread(Place(path, max(1, line)), Reason.SYNTAX, installs)
     return Environment(kind, Place(path, 1), unread=(unread,), files=(path,))

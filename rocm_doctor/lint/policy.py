@@ -34,7 +34,7 @@ def read(tree: Tree) -> Policy:
         if text is None:
             continue
         try:
-            root = _of_toml(text) if file.endswith(".toml") else load(text)
+            root = _toml_policy(text) if file.endswith(".toml") else load(text)
         except Unreadable as exc:
             if file.endswith(".toml"):
                 return Policy()
@@ -48,7 +48,7 @@ def read(tree: Tree) -> Policy:
     return Policy()
 
 
-def _of_toml(text: str) -> Node | None:
+def _toml_policy(text: str) -> Node | None:
     """`[tool.rocm-doctor]` in the form of YAML nodes, each at the first line behind the table's head that holds its key."""
     table = tomls.values(text).get("tool", {}).get("rocm-doctor")
     lines = text.split("\n")

@@ -20,7 +20,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Snapshot, Verdict
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.json import SCHEMA_VERSION
-from rocm_doctor.reports.neutral import printed
+from rocm_doctor.reports.neutral import printable
 
 _VERDICTS: dict[str, Verdict] = {FAILS: "problems", PASSES: "ready"}
 Shown = Callable[[str], str]
@@ -94,7 +94,7 @@ def _count(number: int, noun: str) -> str:
 def text(found: Result, name: str, look: RenderOptions, shown: Shown = str) -> str:
     """The result for a terminal."""
     lines = [_verdict(found, look)] if look.quiet else list(_lines(found, name, look, shown))
-    return printed("\n".join(lines) + "\n")
+    return printable("\n".join(lines) + "\n")
 
 
 def _lines(found: Result, name: str, look: RenderOptions, shown: Shown) -> Iterator[str]:
@@ -133,20 +133,20 @@ def _problem(one: Problem, tree: Tree, look: RenderOptions, shown: Shown) -> Ite
     first = one.places[0]
     targets = f" · {', '.join(one.gpus)}" if one.gpus else ""
     yield ""
-    yield from _wrapped(f"{mark} {shown(first.file)}:{first.line}: {one.title}", look, "", "  ", colour)
+    yield from _wrap(f"{mark} {shown(first.file)}:{first.line}: {one.title}", look, "", "  ", colour)
     yield click.style(f"  {one.severity} · {one.row or one.id}{targets}{'' if one.literal else ' · not certain'}", dim=True)
     more = one.places[1 : None if look.verbose else 4]
-    yield from _wrapped(first.quote, look, "  read   ", "         ")
-    yield from (line for p in more for line in _wrapped(f"{shown(p.file)}:{p.line}: {p.quote}", look, "         ", "         "))
-    yield from _wrapped(one.cause, look, "  why    ", "         ")
+    yield from _wrap(first.quote, look, "  read   ", "         ")
+    yield from (line for p in more for line in _wrap(f"{shown(p.file)}:{p.line}: {p.quote}", look, "         ", "         "))
+    yield from _wrap(one.cause, look, "  why    ", "         ")
     if one.edits:
         yield f"  fix    {shown(one.edits[0].place.file)} (--fix writes it)"
         yield from (
             click.style(f"         {line}", fg="green" if line[0] == "+" else "red") for line in diff_lines(tree, one.edits)
         )
     for hint in one.hints:
-        yield from _wrapped(hint, look, "  or     " if one.edits else "  hint   ", "         ")
-    yield from _wrapped("; ".join(one.sources[:2]), look, "  source ", "         ")
+        yield from _wrap(hint, look, "  or     " if one.edits else "  hint   ", "         ")
+    yield from _wrap("; ".join(one.sources[:2]), look, "  source ", "         ")
 
 
 def _unread(found: Result, look: RenderOptions, shown: Shown) -> Iterator[str]:
@@ -156,12 +156,12 @@ def _unread(found: Result, look: RenderOptions, shown: Shown) -> Iterator[str]:
     yield ""
     counts = Counter(u.reason for u in found.unread)
     reasons = "; ".join(f"{reason.value} {counts[reason]}" for reason in Reason if counts[reason])
-    yield from _wrapped(
+    yield from _wrap(
         f"not read: {_count(len(found.unread), 'place')} ({reasons}){'' if look.verbose else '; -v lists them'}", look, "", "  "
     )
     whole = [u for u in found.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]
     for one in found.unread if look.verbose else whole:
-        yield from _wrapped(
+        yield from _wrap(
             f"{shown(one.place.file)}:{one.place.line}: {one.reason.value}{one.place.quote and f': {one.place.quote}'}",
             look,
             "  ",
@@ -174,7 +174,7 @@ def _verdict(found: Result, look: RenderOptions) -> str:
     return click.style(f"{mark} {summary(found)}", fg=colour)
 
 
-def _wrapped(words: str, look: RenderOptions, first: str, rest: str, colour: str | None = None) -> Iterator[str]:
+def _wrap(words: str, look: RenderOptions, first: str, rest: str, colour: str | None = None) -> Iterator[str]:
     if not words.strip():
         return
     lines = textwrap.wrap(

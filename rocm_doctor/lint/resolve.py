@@ -62,11 +62,11 @@ def resolve(root: Path, one: Environment, target: Target) -> Resolved:
             return Resolved("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
         return Resolved("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
     if uv:
-        return _with_uv(uv, root, one, python, target.os)
-    return _with_pip(root, one, python, target.os)
+        return _run_uv(uv, root, one, python, target.os)
+    return _run_pip(root, one, python, target.os)
 
 
-def _with_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolved:
+def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolved:
     command = [uv, "pip", "compile", one.file, "--python-version", python, "--python-platform", _PLATFORMS[system], "--no-header", "--quiet",
                "--no-annotate", "--python", sys.executable, *(["--extra", one.label] if one.label else [])]  # fmt: skip
     done = run(command, limit=SECONDS, cwd=str(root))
@@ -90,7 +90,7 @@ def _of_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolved:
     return Resolved("uv.lock", found)
 
 
-def _with_pip(root: Path, one: Environment, python: str, system: str) -> Resolved:
+def _run_pip(root: Path, one: Environment, python: str, system: str) -> Resolved:
     project = f"./{Path(one.file).parent.as_posix()}{f'[{one.label}]' if one.label else ''}"
     asked = ["-r", one.file] if one.kind == "requirements" else [project]
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:

@@ -45,7 +45,7 @@ class Torch(NamedTuple):
 
 def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
     """The torch of an environment; why it is not known; None where nothing brings one."""
-    now: Torch | Unread | None = _of_image(one, matrix)
+    now: Torch | Unread | None = _image_torch(one, matrix)
     there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
     target = catalog.with_python(target, one.image, matrix)
     certain = True
@@ -55,7 +55,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         if one.elsewhere and not any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements):
             continue
-        then = _after(step, now, target, matrix, frozenset(there))
+        then = _torch_after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
             certain = certain or then.settled
             now = then._replace(literal=certain and then.literal)
@@ -65,7 +65,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
     return now
 
 
-def _of_image(one: Environment, matrix: Matrix) -> Torch | Unread | None:
+def _image_torch(one: Environment, matrix: Matrix) -> Torch | Unread | None:
     if one.image is None:
         return None
     facts = catalog.image_facts(one.image.name, matrix)
@@ -76,28 +76,28 @@ def _of_image(one: Environment, matrix: Matrix) -> Torch | Unread | None:
     return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
 
 
-def _after(
+def _torch_after(
     step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, there: frozenset[str]
 ) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
     before = None if step.apart else now
     asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
     if not asked:
-        return _required(step, before, now, target, matrix, there)
+        return _required_torch(step, before, now, target, matrix, there)
     one = asked[-1]
     named = catalog.local_build(one.specifier, one.url)
     if isinstance(before, Unread) and not named and not step.upgrade:
         return before  # what is there may satisfy the requirement
-    if isinstance(before, Torch) and not step.upgrade and _satisfied(before, one, named):
+    if isinstance(before, Torch) and not step.upgrade and _keeps_torch(before, one, named):
         return now
-    found = _resolved(step, one, named, target, matrix)
+    found = _resolve(step, one, named, target, matrix)
     open_ = isinstance(before, Torch) and before.vendor == "rocm" and not before.version and not named
     if open_ and isinstance(found, Torch) and found.vendor != "rocm":
         return found._replace(literal=False)  # the pin may be the very torch of the image
     return found
 
 
-def _satisfied(now: Torch, one: Requirement, named: tuple[str, str] | None) -> bool:
+def _keeps_torch(now: Torch, one: Requirement, named: tuple[str, str] | None) -> bool:
     """True if pip keeps the torch that is there."""
     if named and (named[0] != now.vendor or (named[1] and now.rocm and named[1] != now.rocm)):
         return False
@@ -123,12 +123,12 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
     return (more + default if first else default + more), first
 
 
-def _resolved(step: Install, one: Requirement, named: tuple[str, str] | None, target: Target, matrix: Matrix) -> Torch | Unread:
+def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, target: Target, matrix: Matrix) -> Torch | Unread:
     """torch as it is taken from the indexes."""
     version = catalog.pinned_version(one.specifier)
     devices = tuple(e.removeprefix("device-") for e in one.extras if e.startswith("device-gfx"))
     if step.tool == "conda":
-        return _of_conda(step, one)
+        return _conda_torch(step, one)
     asked, first = _sources(step, "torch")
     if named:
         if (
@@ -176,7 +176,7 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
 def _first(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
     for source, index in asked:
         offer = _offer(source, one, target, matrix)
-        return _from(source, index, one, offer, matrix, target.python)
+        return _torch_from(source, index, one, offer, matrix, target.python)
     raise AssertionError("an installer asks one index at least")
 
 
@@ -186,14 +186,14 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
     there = [(s, i, v) for s, i, v in offers if v is not None]
     if not there:
         source, index = next(((s, i) for s, i in asked if s.vendor == "rocm"), asked[0])
-        return _from(source, index, one, None, matrix, target.python)
+        return _torch_from(source, index, one, None, matrix, target.python)
     open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
     if open_ and len(there) > 1:
-        return _from(*open_, one, "", matrix)._replace(literal=False)
+        return _torch_from(*open_, one, "", matrix)._replace(literal=False)
     rank = {"rocm": 3, "cuda": 2, "cpu": 1, "pypi": 0}
     source, index, version = max(there, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
     beaten = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
-    found = _from(source, index, one, version, matrix)
+    found = _torch_from(source, index, one, version, matrix)
     if beaten and source.vendor == "pypi":
         has = f"whose newest fitting torch is {beaten[1]}" if beaten[1] else f"which has no torch {one.specifier}"
         return found._replace(
@@ -202,7 +202,9 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
     return found
 
 
-def _from(source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix, python: str = "") -> Torch:
+def _torch_from(
+    source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix, python: str = ""
+) -> Torch:
     where = index.url if index else "the package index"
     if version is None:
         builds = catalog.builds_on(matrix, source.rocm)
@@ -234,7 +236,7 @@ def _missing(one: Requirement, rocm: str, asked: list[Asked], target: Target, ma
     return f"the index of rocm{ours[-1].rocm} has no torch{one.specifier}"
 
 
-def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
+def _conda_torch(step: Install, one: Requirement) -> Torch | Unread:
     words = f"{one.url} {' '.join(index.url for index in step.indexes)}".lower()
     if "rocm" in words or "hip" in words or "amd" in words:
         return Unread(one.place, Reason.INDEX, True)
@@ -250,7 +252,7 @@ def _of_conda(step: Install, one: Requirement) -> Torch | Unread:
     )
 
 
-def _required(
+def _required_torch(
     step: Install,
     before: Torch | Unread | None,
     now: Torch | Unread | None,

@@ -14,7 +14,7 @@ WITH_CODE = frozenset(("bitsandbytes", "xformers", "flash-attn"))
 """The packages of which a release says whether it has code for AMD GPUs: by its wheels, or by what its setup.py can build."""
 
 
-def by_version(matrix: Matrix, names: frozenset[str]) -> Iterator[Row]:
+def rows_by_version(matrix: Matrix, names: frozenset[str]) -> Iterator[Row]:
     """The rows; those that want to know that code is missing in one of these packages no longer ask for it."""
     dropped = {"code." + name for name in names}
     for row in matrix.rows:

@@ -3,7 +3,7 @@
     https://github.com/ROCm/TheRock/issues/7699 § comment of 2026-10-02 "fixed in 10.1", seen 2026-11-22
 
 Only the first part must be there; it may be a short name of sources.yaml. The locator is a heading, a line or a comment.
-The compiled matrix holds every reference as an address (`addressed`), so that a reader opens it in one step.
+The compiled matrix holds every reference as an address (`add_address`), so that a reader opens it in one step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Citation(NamedTuple):
         return not _THREAD.match(self.ref) and not self.ref.startswith(UNADDRESSED)
 
 
-def cited(text: str) -> Citation:
+def parse_citation(text: str) -> Citation:
     """The parts of a source."""
     found = _TEXT.match(text)
     if found is None:
@@ -52,7 +52,7 @@ def _date(text: str | None) -> datetime.date | None:
         return None
 
 
-def addressed(text: str) -> str:
+def add_address(text: str) -> str:
     """The source with its reference as an address: a file of a repository and a package of the index get theirs, and what the reference
     said of it becomes part of the locator. A source of another form is left as it is.
 
@@ -61,7 +61,7 @@ def addressed(text: str) -> str:
     >>> addressed("PyPI wheels peft 0.7.1 to 0.21.2: METADATA")
     'https://pypi.org/project/peft/0.7.1/ § wheels peft 0.7.1 to 0.21.2: METADATA'
     """
-    ref = cited(text).ref
+    ref = parse_citation(text).ref
     if file := _FILE.match(ref):
         return f"https://github.com/{file['repo']}/blob/{file['commit']}/{file['path']}{text.removeprefix(ref)}"
     if package := _PACKAGE.match(ref):

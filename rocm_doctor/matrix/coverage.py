@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.store import Matrix
-from rocm_doctor.matrix.tables import LAYERS, Table, opposed
+from rocm_doctor.matrix.tables import LAYERS, Table, contradict
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import GRADES, as_of
 
@@ -50,7 +50,7 @@ def _read_again(matrix: Matrix, today: datetime.date) -> Table:
     outcomes = Counter(row.verified.outcome if row.verified else _NEVER for row in matrix.rows)
     stale = sum(today - as_of(row) > _STALE for row in matrix.rows)
     ends = sum(bool(row.affected) for row in matrix.rows)
-    placed = sum(bool(cited(source).at) for row in matrix.rows for source in row.sources)
+    placed = sum(bool(parse_citation(source).at) for row in matrix.rows for source in row.sources)
     lines = [*sorted(outcomes.items()), ("hearsay", sum(row.grade == "hearsay" for row in matrix.rows)), ("stale", stale)]
     lines += [("with ranges", ends), ("sources with a place in them", placed)]
     return Table("rows by second reading", ("rows", "count"), [(name, str(count)) for name, count in lines])
@@ -86,7 +86,7 @@ def _contradictions(matrix: Matrix) -> Table:
     for number, one in enumerate(matrix.support):
         for other in matrix.support[number + 1 :]:
             for gfx in sorted(set(one.gfx) & set(other.gfx)):
-                if opposed(one, other):
+                if contradict(one, other):
                     lines.append((gfx, f"{one.since} to {one.until}", _words(one), _words(other)))
     return Table("contradictions, side by side", ("target", "ROCm", "one says", "the other says"), lines)
 

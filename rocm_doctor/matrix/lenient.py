@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-def decoded(data: bytes, kind: Any) -> Any:
+def decode(data: bytes, kind: Any) -> Any:
     """The JSON as that type, without the fields that the type does not have. Raises msgspec.MsgspecError."""
     try:
         return msgspec.json.decode(data, type=kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.store import Matrix
 from rocm_doctor.model import Diagnosis, Row
 
@@ -37,7 +37,7 @@ def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
         yield from ("```sh", *(c.text for c in known.commands), "```", "")
     if known.verify:
         yield from ("Then check:", "", "```sh", *(c.text for c in known.verify), "```", "")
-    yield from ("**Sources**", "", *(f"- {_linked(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
+    yield from ("**Sources**", "", *(f"- {_link(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
     if rows:
         yield from (
             "",
@@ -51,14 +51,14 @@ def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
 
 def _line(row: Row) -> str:
     when = "<br>".join(f"`{name}`: `{_cell(condition)}`" for name, condition in row.when.items())
-    return f"| `{row.key}`: {_cell(row.title)} | {when} | {row.status} | {row.grade}, {row.checked} | {_linked(row.sources[0])} |"
+    return f"| `{row.key}`: {_cell(row.title)} | {when} | {row.status} | {row.grade}, {row.checked} | {_link(row.sources[0])} |"
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _linked(source: str) -> str:
-    one = cited(source)
+def _link(source: str) -> str:
+    one = parse_citation(source)
     link = f"<{one.ref}>" if one.ref.startswith("https://") else _cell(one.ref)
     return link + _cell(source.removeprefix(one.ref))

@@ -19,7 +19,7 @@ _NAMES = {
 _LINES = {"": "", "upstream": "PyTorch's ", "amd": "AMD's "}
 
 
-def with_ranges(row: Row) -> dict[str, str]:
+def all_conditions(row: Row) -> dict[str, str]:
     """The conditions of a row, those of its ranges among them."""
     return {**row.when, **{name: condition(ranges) for name, ranges in row.affected.items()}}
 

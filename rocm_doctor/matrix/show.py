@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rocm_doctor.matrix.show_target import about
+from rocm_doctor.matrix.show_target import target_tables
 from rocm_doctor.matrix.store import Matrix
-from rocm_doctor.matrix.tables import Table, of_fact, of_row, of_support, statements
+from rocm_doctor.matrix.tables import Table, fact_line, row_line, statements, support_line
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.versions import contains, parse
 
@@ -23,7 +23,7 @@ def show(matrix: Matrix, subject: str, version: str = "") -> list[Table]:
         return _driver(matrix)
     targets = [t for t in matrix.gfx.values() if t.gfx == name or _named(t, name)]
     if targets:
-        return [table for target in targets for table in about(matrix, target)]
+        return [table for target in targets for table in target_tables(matrix, target)]
     return _package(matrix, name) or _variable(matrix, subject)
 
 
@@ -41,12 +41,12 @@ def _torch(matrix: Matrix, version: str) -> list[Table]:
     ]
     columns = ("torch", "ROCm", "family", "compiled for", "torchvision", "triton", "how known", "grade", "index")
     features = [
-        of_fact(f)
+        fact_line(f)
         for f in matrix.facts
         if f.subject.startswith("PyTorch feature") and (not version or may_hold(f.version, version))
     ]
     rows = [
-        of_row(r) for r in matrix.rows if version and "torch.version" in r.when and may_hold(r.when["torch.version"], version)
+        row_line(r) for r in matrix.rows if version and "torch.version" in r.when and may_hold(r.when["torch.version"], version)
     ]
     tables = [Table(f"torch {version}".strip(), columns, lines), statements("features", features), statements("rows", rows)]
     return [t for t in tables if t.lines] if builds else []
@@ -76,9 +76,9 @@ def _rocm(matrix: Matrix, version: str) -> list[Table]:
         (r.version, str(r.date or "no date"), r.stream, r.hip, ", ".join(f"{c} {v}" for c, v in r.components.items()), r.notes)
         for r in releases
     ]
-    facts = [of_fact(f) for f in matrix.facts if version in f.rocm]
+    facts = [fact_line(f) for f in matrix.facts if version in f.rocm]
     support = [
-        of_support(s)._replace(what=f"{' '.join(s.gfx)}: {s.words}")
+        support_line(s)._replace(what=f"{' '.join(s.gfx)}: {s.words}")
         for s in matrix.support
         if _is(s.since, version) or _is(s.until, version)
     ]
@@ -102,7 +102,7 @@ def _driver(matrix: Matrix, rocm: str = "") -> list[Table]:
 def _package(matrix: Matrix, name: str) -> list[Table]:
     rows = [r for r in matrix.rows if f"pkg.{name}" in r.when or r.diagnosis == f"lib.{name}"]
     facts = [f for f in matrix.facts if f.subject.lower().replace(" ", "-") == name]
-    table = statements(name, [*(of_fact(f) for f in facts), *(of_row(r) for r in rows)])
+    table = statements(name, [*(fact_line(f) for f in facts), *(row_line(r) for r in rows)])
     readers = [e for e in matrix.env.values() if name in e.reader.lower().replace(" ", "-")] if rows or facts else []
     settings = Table("variables", ("name", "effect", "harm", "grade"), [(e.name, e.effect, e.harm, e.grade) for e in readers])
     return [t for t in (table, settings) if t.lines]
@@ -110,7 +110,7 @@ def _package(matrix: Matrix, name: str) -> list[Table]:
 
 def _variable(matrix: Matrix, name: str) -> list[Table]:
     known = [e for e in matrix.env.values() if name.upper() in (e.name, *e.also)]
-    rows = [of_row(r) for r in matrix.rows if f"env.{name.upper()}" in r.when]
+    rows = [row_line(r) for r in matrix.rows if f"env.{name.upper()}" in r.when]
     lines = [(e.exists, e.reader, e.platform, e.default, e.effect, e.harm, f"{e.grade}: {e.sources[0]}") for e in known]
     columns = ("exists", "read by", "platform", "default", "effect", "harm", "sources")
     return [t for t in (Table(name.upper(), columns, lines), statements("rows", rows)) if t.lines]

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from rocm_doctor.matrix.store import Matrix
-from rocm_doctor.matrix.tables import Line, Table, conditions, of_fact, of_row, of_support, opposed, since, statements, until
+from rocm_doctor.matrix.tables import (
+    Line,
+    Table,
+    conditions,
+    contradict,
+    fact_line,
+    first_version,
+    last_version,
+    row_line,
+    statements,
+    support_line,
+)
 from rocm_doctor.matrix.types import Support, Target, TorchBuild
 from rocm_doctor.model import Row
 from rocm_doctor.versions import sort_key
@@ -15,7 +26,7 @@ ENGINES = ("vLLM", "SGLang", "llama.cpp")
 _WHEEL = ("torch", "ROCm", "code", "rocBLAS kernels", "Python", "how known", "index")
 
 
-def about(matrix: Matrix, target: Target) -> Iterator[Table]:
+def target_tables(matrix: Matrix, target: Target) -> Iterator[Table]:
     """Identity, statements by layer, wheels with its code, and overrides in use."""
     vram = ", ".join(f"{card} {'/'.join(f'{v:g}' for v in sizes)} GiB" for card, sizes in target.vram.items()) or target.memory
     numbers = ", ".join(f"{n} {v}" for n, v in (("fp16", target.fp16), ("bf16", target.bf16), ("fp8", target.fp8)) if v)
@@ -35,7 +46,9 @@ def about(matrix: Matrix, target: Target) -> Iterator[Table]:
     yield Table("in short", ("question", "answer", "sources"), list(_in_short(matrix, target)))
     yield statements(f"{target.gfx} by layer", _about_target(matrix, target))
     yield Table("serving", ("engine", "path", "what is known", "grade", "sources"), list(_serving(matrix, target.gfx)))
-    yield Table("torch wheels for ROCm with code for it", _WHEEL, [_wheel(b, target.gfx) for b in with_code(matrix, target.gfx)])
+    yield Table(
+        "torch wheels for ROCm with code for it", _WHEEL, [_wheel(b, target.gfx) for b in builds_with_code(matrix, target.gfx)]
+    )
     if target.overrides:
         lines = [(o.value, o.verdict, o.words, o.grade, o.sources[0]) for o in target.overrides]
         yield Table("HSA_OVERRIDE_GFX_VERSION", ("value", "verdict", "why", "grade", "sources"), lines)
@@ -52,13 +65,13 @@ def listed(matrix: Matrix, target: Target) -> Iterator[tuple[str, str, str, str]
     for system in ("linux", "windows", "wsl"):
         found = [one for one in _by_amd(matrix) if target.gfx in one.gfx and one.os == system]
         if found:
-            last = max(found, key=until)
-            yield system, min(found, key=since).since, last.until or "now", last.sources[0]
+            last = max(found, key=last_version)
+            yield system, min(found, key=first_version).since, last.until or "now", last.sources[0]
 
 
 def supporting(matrix: Matrix, system: str, release: str) -> list[str]:
     """The targets that AMD lists for a ROCm release on a system."""
-    found = [one for one in _by_amd(matrix) if one.os == system and since(one) <= sort_key(release) <= until(one)]
+    found = [one for one in _by_amd(matrix) if one.os == system and first_version(one) <= sort_key(release) <= last_version(one)]
     return [gfx for gfx in matrix.gfx if any(gfx in one.gfx for one in found)]
 
 
@@ -74,13 +87,13 @@ def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:
     for one in support:
         if one.state in ("works-unofficially", "preview", "release-ready"):
             yield one.state.replace("-", " "), f"ROCm {one.since} to {one.until or 'now'} {one.os} ({one.grade})", one.sources[0]
-    serving = [b for b in with_code(matrix, target.gfx) if not b.blas or target.gfx in b.blas]
+    serving = [b for b in builds_with_code(matrix, target.gfx) if not b.blas or target.gfx in b.blas]
     for question, family in (("newest wheel of PyTorch's index", "bundled"), ("device packages of AMD", "therock")):
         for build in [b for b in serving if b.family == family][:1]:
             yield question, f"torch {build.key} ({build.gfx_evidence or build.evidence}, {build.gfx_grade})", build.sources[0]
 
 
-def with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
+def builds_with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
     """The wheels with code for a target, the newest first."""
     return sorted((b for b in matrix.torch if gfx in b.gfx), key=lambda b: (sort_key(b.torch), sort_key(b.rocm)), reverse=True)
 
@@ -99,10 +112,10 @@ def _wheel(build: TorchBuild, gfx: str = "") -> tuple[str, ...]:
 def _about_target(matrix: Matrix, target: Target) -> Iterator[Line]:
     support = [s for s in matrix.support if target.gfx in s.gfx]
     for one in support:
-        mark = " ≠" if any(opposed(one, other) for other in support) else ""
-        yield of_support(one)._replace(state=one.state + mark)
-    yield from (of_fact(f) for f in matrix.facts if target.gfx in f.gfx and not f.subject.startswith("Serving: "))
-    yield from (of_row(row)._replace(where=conditions(rest)) for row, rest in rows_about(matrix, target))
+        mark = " ≠" if any(contradict(one, other) for other in support) else ""
+        yield support_line(one)._replace(state=one.state + mark)
+    yield from (fact_line(f) for f in matrix.facts if target.gfx in f.gfx and not f.subject.startswith("Serving: "))
+    yield from (row_line(row)._replace(where=conditions(rest)) for row, rest in rows_about(matrix, target))
 
 
 def rows_about(matrix: Matrix, target: Target) -> Iterator[tuple[Row, dict[str, str]]]:

@@ -25,9 +25,9 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program
-from rocm_doctor.matrix.citations import addressed
+from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.installed import SCHEMAS
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import (
     Application,
     Complaint,
@@ -227,7 +227,7 @@ def read_typed(path: Path, kind: Any, name: str = "") -> Any:
 def read_yaml(path: Path, name: str = "") -> Any:
     """The plain values of a YAML file. Raises MatrixError for a file that is missing or is not YAML."""
     try:
-        return _parsed(files.text(path, MAX_BYTES))
+        return _parse(files.text(path, MAX_BYTES))
     except OSError as exc:
         raise MatrixError([Problem(name or path.name, 0, "", exc.strerror or str(exc))]) from exc
     except Unreadable as exc:
@@ -235,7 +235,7 @@ def read_yaml(path: Path, name: str = "") -> Any:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """The values of a text, shared by all callers, who must not change them. The cache holds more texts than the matrix has files."""
     return yamls.values(text, MAX_NODES)
 
@@ -270,10 +270,10 @@ def _convert(
     try:
         if kind is None:
             return spelled(item, shorts) if isinstance(item, dict) else item
-        made = msgspec.convert(expanded(item, shorts), kind)
+        made = msgspec.convert(expand(item, shorts), kind)
         if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
             raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
-        return msgspec.structs.replace(made, when=with_ranges(made)) if isinstance(made, Row) and made.affected else made
+        return msgspec.structs.replace(made, when=all_conditions(made)) if isinstance(made, Row) and made.affected else made
     except msgspec.ValidationError as exc:
         problems.append(_misfit(exc, path, label, at))
     except KeyError as exc:
@@ -294,7 +294,7 @@ def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
     yield from (int(s) if s.isdigit() else s for s in steps)
 
 
-def expanded(item: Any, shorts: Shorts) -> Any:
+def expand(item: Any, shorts: Shorts) -> Any:
     """The entry with the short names of its sources, its sets of targets and its plain commands written out. Raises KeyError as
     `spelled` does."""
     if not isinstance(item, dict):
@@ -306,11 +306,13 @@ def expanded(item: Any, shorts: Shorts) -> Any:
     made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
     made = spelled(made, shorts)
     if isinstance(made.get("affected"), dict):
-        made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}
+        made["affected"] = {
+            fact: [_expand_source(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()
+        }
     if isinstance(made.get("stated"), list):
-        made["stated"] = [_sourced(one, shorts) for one in made["stated"]]
+        made["stated"] = [_expand_source(one, shorts) for one in made["stated"]]
     if isinstance(made.get("overrides"), list):
-        made["overrides"] = [expanded(o, shorts) for o in made["overrides"]]
+        made["overrides"] = [expand(o, shorts) for o in made["overrides"]]
     return made
 
 
@@ -319,7 +321,7 @@ def spelled(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
     does not exist."""
     made = dict(item)
     if isinstance(made.get("sources"), list):
-        made["sources"] = [_cited(source, shorts) for source in made["sources"]]
+        made["sources"] = [_expand_citation(source, shorts) for source in made["sources"]]
     for name in _TARGETS & made.keys():
         if isinstance(made[name], dict):
             wanted = str(made[name].get("set"))
@@ -329,12 +331,12 @@ def spelled(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
     return made
 
 
-def _sourced(one: Any, shorts: Shorts) -> Any:
+def _expand_source(one: Any, shorts: Shorts) -> Any:
     """A part of an entry (a range, a statement) with the short name of its source written out."""
-    return {**one, "source": _cited(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
+    return {**one, "source": _expand_citation(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
 
 
-def _cited(source: Any, shorts: Shorts) -> Any:
+def _expand_citation(source: Any, shorts: Shorts) -> Any:
     """A source with the short name that it may begin with written out, and its address. Raises KeyError for a name
     that does not exist."""
     if not isinstance(source, str):
@@ -342,7 +344,7 @@ def _cited(source: Any, shorts: Shorts) -> Any:
     found = _SHORT.match(source)
     if found and found[1] not in shorts.sources:
         raise KeyError("sources", found[1])
-    return addressed(shorts.sources[found[1]] + source[found.end() :] if found else source)
+    return add_address(shorts.sources[found[1]] + source[found.end() :] if found else source)
 
 
 def _list(value: Any) -> list[Any]:

@@ -20,9 +20,9 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.bounded.patterns import fits
-from rocm_doctor.commands import Program, typed
+from rocm_doctor.commands import Program, classify
 from rocm_doctor.matrix import installed, lenient
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import (
     Application,
     Complaint,
@@ -104,7 +104,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         """The entries of a section of the catalog, decoded at the first call; none where the matrix has no such section."""
         kept: dict[str, tuple[_T, ...]] = self.__dict__.setdefault("sections", {})
         if name not in kept:
-            kept[name] = _decoded(self.raw, name, tuple[of, ...])  # type: ignore[valid-type]
+            kept[name] = _decode(self.raw, name, tuple[of, ...])  # type: ignore[valid-type]
         return kept[name]
 
     def named(self, name: str, of: type[_Named]) -> dict[str, _Named]:
@@ -126,7 +126,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def by_kernel(self) -> tuple[tuple[str, str], ...]:
         """GPUs and ranges of ROCm releases that some kernels cannot run, each as a row asks for them."""
-        asked = ((row, with_ranges(row)) for row in self.rows if row.status in ("broken", "unsupported") and not row.harmless)
+        asked = ((row, all_conditions(row)) for row in self.rows if row.status in ("broken", "unsupported") and not row.harmless)
         return tuple((one["gpu.gfx"], one["rocm.loaded"]) for _, one in asked if set(one) == {"gpu.gfx", "rocm.loaded", "kernel"})
 
     def needs_a_kernel(self, gfx: str, rocm: str) -> bool:
@@ -150,7 +150,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def driver(self) -> Driver:
         """Driver modules, ranges and Windows releases."""
-        return lenient.decoded(self.raw.get("driver", b'{"modules":[],"windows":[]}'), Driver)  # type: ignore[no-any-return]
+        return lenient.decode(self.raw.get("driver", b'{"modules":[],"windows":[]}'), Driver)  # type: ignore[no-any-return]
 
     support = _list("support", Support)
     """Support statements."""
@@ -166,7 +166,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def rates(self) -> dict[tuple[str, str], Rate]:
         """Operations per clock and compute unit by family and type."""
-        return {(one.family, one.dtype): one for one in _decoded(self.raw, "rates", tuple[Rate, ...])}
+        return {(one.family, one.dtype): one for one in _decode(self.raw, "rates", tuple[Rate, ...])}
 
     peaks = _list("peaks", Peak)
     """Products with their clocks, compute units and bandwidths."""
@@ -182,11 +182,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:
         """The phrases of each complaint, by its name."""
-        return {one.name: one.any for one in _decoded(self.raw, "complaints", tuple[Complaint, ...])}
+        return {one.name: one.any for one in _decode(self.raw, "complaints", tuple[Complaint, ...])}
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalog knows of their programs."""
-        return tuple(typed(one, self.programs) for one in commands)
+        return tuple(classify(one, self.programs) for one in commands)
 
     def fact(self, key: str) -> Fact:
         """The statement of that key. Raises KeyError for one that the catalog does not have."""
@@ -203,15 +203,15 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def sonames(self) -> dict[str, tuple[int, ...]]:
         """The HIP majors that have a library name."""
-        return {one.name: one.hip for one in _decoded(self.raw, "sonames", tuple[Soname, ...])}
+        return {one.name: one.hip for one in _decode(self.raw, "sonames", tuple[Soname, ...])}
 
     def plain(self, section: str) -> Any:
         """A section of the catalog that has no type here (`models`), as plain values; None when there is none."""
         return msgspec.json.decode(self.raw[section]) if section in self.raw else None
 
 
-def _decoded(raw: dict[str, bytes], section: str, kind: type[_T]) -> _T:
-    return lenient.decoded(raw.get(section, b"[]"), kind)  # type: ignore[no-any-return]
+def _decode(raw: dict[str, bytes], section: str, kind: type[_T]) -> _T:
+    return lenient.decode(raw.get(section, b"[]"), kind)  # type: ignore[no-any-return]
 
 
 class _Head(msgspec.Struct):
@@ -228,7 +228,7 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
 
     Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
     """
-    matrix = _replaced(path) if path else _built_in()
+    matrix = _read_replacement(path) if path else _built_in()
     for overlay in overlays:
         matrix = _overlaid(matrix, overlay, _rows_of(overlay))
     return matrix
@@ -241,7 +241,7 @@ def decode(data: bytes, origin: str = "") -> Matrix:
         schema = msgspec.json.decode(parts.get("schema", msgspec.Raw(b"0")), type=int)
         if schema not in installed.SCHEMAS:
             raise Unreadable(f"row schema {schema}; this rocm-doctor reads {' and '.join(map(str, installed.SCHEMAS))}")
-        head: _Head = lenient.decoded(data, _Head)
+        head: _Head = lenient.decode(data, _Head)
     except msgspec.MsgspecError as exc:
         raise Unreadable(str(exc)[:200]) from exc
     raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
@@ -257,11 +257,11 @@ def _built_in() -> Matrix:
         _write(data)
         return decode(data)
     at = None if _SOURCE.is_dir() else installed.folder()
-    return _compiled(_COMPILED, _COMPILED.stat().st_mtime_ns, at)
+    return _load_compiled(_COMPILED, _COMPILED.stat().st_mtime_ns, at)
 
 
 @lru_cache(1)
-def _compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
+def _load_compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
     """The matrix of the file, or the newer one in the folder of the distribution; the same one for every call in a process: what was
     decoded of it and made of it is kept."""
     refused = ""
@@ -309,7 +309,7 @@ def _write(data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _replaced(path: Path) -> Matrix:
+def _read_replacement(path: Path) -> Matrix:
     from rocm_doctor.matrix.source import MatrixError, Problem, compile_json
 
     if path.is_dir():

@@ -40,10 +40,10 @@ def statements(title: str, lines: Iterable[Line]) -> Table:
     merged: dict[tuple[str, ...], list[Line]] = {}
     for line in sorted(lines, key=lambda x: LAYERS.index(x.layer)):
         merged.setdefault((line.layer, line.what, line.state, line.grade), []).append(line)
-    return Table(title, STATEMENT, [_joined(group) for group in merged.values()])
+    return Table(title, STATEMENT, [_merge_lines(group) for group in merged.values()])
 
 
-def _joined(group: Sequence[Line]) -> tuple[str, ...]:
+def _merge_lines(group: Sequence[Line]) -> tuple[str, ...]:
     first = group[0]
     where = ", ".join(dict.fromkeys(x.where for x in group if x.where))
     more = len({x.source for x in group}) - 1
@@ -58,7 +58,7 @@ def _joined(group: Sequence[Line]) -> tuple[str, ...]:
     )
 
 
-def opposed(one: Support, other: Support) -> bool:
+def contradict(one: Support, other: Support) -> bool:
     """Two statements that speak of one system and a release in common, and one is good news and the other bad."""
     states = {one.state, other.state}
     return one.os == other.os and bool(states & GOOD) and bool(states & BAD) and _meet(one, other)
@@ -66,32 +66,32 @@ def opposed(one: Support, other: Support) -> bool:
 
 def _meet(one: Support, other: Support) -> bool:
     """Whether the two ranges have a release in common (`6.4.x` is its series, an open end is open)."""
-    return since(one) <= until(other) and since(other) <= until(one)
+    return first_version(one) <= last_version(other) and first_version(other) <= last_version(one)
 
 
-def since(one: Support) -> SortKey:
+def first_version(one: Support) -> SortKey:
     """Sort key of the first version that a statement covers."""
     return sort_key(one.since.replace(".x", ".0"))
 
 
-def until(one: Support) -> SortKey:
+def last_version(one: Support) -> SortKey:
     """Sort key of the last version that a statement covers."""
     return sort_key(one.until.replace(".x", ".99") or "999")
 
 
-def of_support(s: Support) -> Line:
+def support_line(s: Support) -> Line:
     """A support statement as a line."""
     to = f" to {s.until}" if s.until and s.until != s.since else "" if s.until else " and later"
     return Line(s.layer, s.words, s.state, f"ROCm {s.since}{to} {s.os}", s.grade, s.sources[0], str(s.checked))
 
 
-def of_fact(f: Fact) -> Line:
+def fact_line(f: Fact) -> Line:
     """A catalog fact as a line."""
     where = ", ".join(x for x in (f.version, f"ROCm {f.rocm}" if f.rocm and f.rocm != "any" else "", f.scope) if x)
     return Line(f.layer, f"{f.subject}: {f.words}", "", where, f.grade, f.sources[0], str(f.checked))
 
 
-def of_row(r: Row) -> Line:
+def row_line(r: Row) -> Line:
     """A row as a line."""
     return Line(r.layer, f"{r.title} [{r.key}]", r.status, conditions(r.when), r.grade, r.sources[0], str(r.checked))
 

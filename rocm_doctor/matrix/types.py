@@ -311,7 +311,7 @@ class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A value that a cure takes from the report, and what is written where it is not known.
 
-    `name` begins with what commands accept (`commands.filled`): `gfx`, `version_works`, `gid_render`.
+    `name` begins with what commands accept (`commands.fill`): `gfx`, `version_works`, `gid_render`.
     """
 
     name: str

@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.commands import distributions_of, fitting
 from rocm_doctor.model import Finding, Report, Shown
-from rocm_doctor.plan.blocked import Blocked, Freed, freed
+from rocm_doctor.plan.blocked import Blocked, Freed, free_stacks
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.commands import install
@@ -19,7 +19,7 @@ from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.newer import Newer, age, next_newer
 from rocm_doctor.plan.stacks import Resolver, Stack, remaining
 from rocm_doctor.plan.steps import steps
-from rocm_doctor.plan.variables import Variable, of_findings, variables
+from rocm_doctor.plan.variables import Variable, variables, variables_of
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.rules.engine import judge
@@ -107,7 +107,7 @@ def answer(
     `index`: only stacks whose index or build holds this text; `rocm`: only those of this release or series. `report`: what `check` says of a machine that was read.
     """
     wanted = [name for name in wish if not known.packages[name].elsewhere]
-    resolver, found, blocked = _resolved(machine, known, wanted, upgrade)
+    resolver, found, blocked = _resolve(machine, known, wanted, upgrade)
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
     here = next((s for s in found if machine.holds(s.candidate.build)), None)
@@ -116,14 +116,14 @@ def answer(
     rejected = tuple(resolver.rejected)
     best = stacks[0] if stacks else None
     if best and machine.holds(best.candidate.build):
-        machine = msgspec.structs.replace(machine, whole=not _mended_by_itself(best, resolver.stack_judge))
+        machine = msgspec.structs.replace(machine, whole=not _mended_by_reinstall(best, resolver.stack_judge))
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
         machine,
         tuple(wish),
         stacks,
         rejected,
-        variables(best, resolver.stack_judge) if best else of_findings(report.findings, machine, known.matrix) if report else (),
+        variables(best, resolver.stack_judge) if best else variables_of(report.findings, machine, known.matrix) if report else (),
         () if stacks or ready else nearest(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
@@ -137,17 +137,17 @@ def answer(
     )
 
 
-def _resolved(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool) -> Freed:
+def _resolve(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool) -> Freed:
     """All stacks. The installed torch stays if other packages alone can be replaced or removed for it."""
     if machine.probed and machine.torch and not upgrade:
-        kept, found, blocked = freed(Resolver(machine, known, wanted, only=machine.torch))
+        kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
         if found and not found[0].candidate.override:
             wide = kept.widened()
             return wide, list(wide.stacks()), blocked
-    return freed(Resolver(machine, known, wanted, upgrade))
+    return free_stacks(Resolver(machine, known, wanted, upgrade))
 
 
-def _mended_by_itself(stack: Stack, stack_judge: StackJudge) -> set[str]:
+def _mended_by_reinstall(stack: Stack, stack_judge: StackJudge) -> set[str]:
     """The problems that `check` finds now, and would not find with the same torch installed anew: a part of it is missing."""
     machine, matrix = stack_judge.machine, stack_judge.known.matrix
     shell = {name.removeprefix("env."): fact.value for name, fact in machine.base.facts.items() if name.startswith("env.")}

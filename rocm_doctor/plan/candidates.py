@@ -118,12 +118,12 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
     for voice in speaks_against(build, machine, about):
         if GRADES.index(voice.grade) <= spoken:
             raise Unfit(voice.words, voice.source)
-    if words := without_report(said, machine):
+    if words := missing_report(said, machine):
         raise Unfit(words, index.sources[0])
     return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build, known))
 
 
-def without_report(said: list[Claim], machine: Machine) -> str:
+def missing_report(said: list[Claim], machine: Machine) -> str:
     """What is missing where only lists of targets speak for a build on a system other than Linux."""
     return _UNSAID[machine.system] if machine.system != "linux" and all(s.of_code for s in said) else ""
 

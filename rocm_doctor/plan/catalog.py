@@ -121,7 +121,7 @@ class Catalog(msgspec.Struct, frozen=True):
         return self.indexes.get(build.index)
 
 
-def known(matrix: Matrix) -> Catalog:
+def load_catalog(matrix: Matrix) -> Catalog:
     """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
     indexes = matrix.section("indexes", Index)
     packages = matrix.section("packages", Package)

@@ -94,7 +94,7 @@ def interpreter(machine: Machine) -> str:
     return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
 
 
-def joined(command: Argv, shell: str) -> str:
+def join_words(command: Argv, shell: str) -> str:
     """The command as one line of that shell. PowerShell takes text in single quotes as it is."""
     if shell != "powershell":
         return shlex.join(command)

@@ -62,7 +62,7 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
     works = (row for row in matrix.rows if row.status == "works" and not row.harmless and "gpu.gfx" in row.when)
     if machine.system != "linux":  # a report that names no system is from Linux
         works = (row for row in works if row.when.keys() & {"platform", "wsl"})
-    return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), ended(about))
+    return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), has_ended(about))
 
 
 def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
@@ -98,7 +98,7 @@ def doubts(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[tupl
             yield row.key, f"one report, not confirmed: {row.title}", row.sources[0]
 
 
-def ended(about: Sequence[Support]) -> bool:
+def has_ended(about: Sequence[Support]) -> bool:
     """Whether AMD's latest word is no longer support: what it said of older releases is history then."""
     words = [s for s in about if s.grade == "official"]
     latest = max((_numbers(s.until or "dev") for s in words), default=())

@@ -57,7 +57,7 @@ def steps(plan: Plan, old: Environment, new: Path, tool: Tool) -> list[Argv]:
     create = _create(old, new, tool)
     python = str(interpreter_of(new))
     torch, *rest = install(plan.best, plan.fresh, tool, python)
-    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if carried(plan, old) else []
+    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if packages_to_carry(plan, old) else []
     return [create, torch, *carry, *rest]
 
 
@@ -65,7 +65,7 @@ def _create(old: Environment, new: Path, tool: Tool) -> Argv:
     return ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
 
 
-def carried(plan: Plan, old: Environment) -> list[str]:
+def packages_to_carry(plan: Plan, old: Environment) -> list[str]:
     """The user's other packages at their versions, as lines of a requirements file."""
     assert plan.best is not None
     return [one.requirement() for one in old.carried([*plan.best.packages, *plan.drop])]
@@ -91,7 +91,7 @@ def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
     assert plan.best is not None
     one = plan.best.candidate
     pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
-    return Recipe(steps(plan, old, new, tool), carried(plan, old), pin, plan.variables)
+    return Recipe(steps(plan, old, new, tool), packages_to_carry(plan, old), pin, plan.variables)
 
 
 def framework_recipe(plan: FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
@@ -112,7 +112,7 @@ def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     try:
         new.mkdir(parents=True)
         (new / UNFINISHED).touch()
-        left = _built(made, new, tool, say)
+        left = _build(made, new, tool, say)
     except BaseException as exc:
         shutil.rmtree(new, ignore_errors=True)
         if isinstance(exc, OSError):
@@ -122,7 +122,7 @@ def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     return left
 
 
-def _built(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
+def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     left: list[str] = []
     create, *commands = made.commands
     _run((*create[:-1], "--allow-existing", create[-1]) if tool == "uv" else create, say)
@@ -133,7 +133,7 @@ def _built(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
         except EnvironmentProblem:
             if "carried.txt" not in command[-1]:
                 raise
-            left = [line for line in made.carried if not _carried(tool, new, line, say)]
+            left = [line for line in made.carried if not _carry_package(tool, new, line, say)]
     if made.pin:
         (new / "rocm-pins.txt").write_text(f"{made.pin}\n", encoding="utf-8")
         name = "pip.ini" if sys.platform == "win32" else "pip.conf"
@@ -144,7 +144,7 @@ def _built(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     return left
 
 
-def _carried(tool: Tool, new: Path, line: str, say: Say) -> bool:
+def _carry_package(tool: Tool, new: Path, line: str, say: Say) -> bool:
     """True if one package could be installed."""
     with contextlib.suppress(EnvironmentProblem):
         _run(_carry(tool, str(interpreter_of(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)

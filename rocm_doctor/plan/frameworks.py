@@ -17,7 +17,7 @@ from rocm_doctor.plan.stacks import best
 from rocm_doctor.plan.text import wrap
 from rocm_doctor.reports.html import document, escape
 from rocm_doctor.rules.driver_range import driver_release, outside
-from rocm_doctor.rules.frameworks import FRAMEWORKS, for_amd
+from rocm_doctor.rules.frameworks import FRAMEWORKS, amd_frameworks
 
 _RUN = f"docker run --rm -it {DEVICES['linux']} --ipc=host --security-opt seccomp=unconfined"
 NAMES = {one.key: one.name for one in FRAMEWORKS}
@@ -86,7 +86,7 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
 def framework_plan(framework: str, machine: Machine, known: Catalog, report: Report | None = None) -> FrameworkPlan:
     """The first release that AMD or a source lists for this GPU, system, Python and driver."""
     releases = [one for one in known.matrix.section("frameworks", FrameworkRelease) if one.framework == framework]
-    here = report is not None and framework in [one.key for one in for_amd(report.snapshot)]
+    here = report is not None and framework in [one.key for one in amd_frameworks(report.snapshot)]
     works, undecided = (here and report is not None and report.verdict == verdict for verdict in ("ready", "undetermined"))
     summary = report.summary if report and not works else ""
     reasons = [(one, _unfit(one, machine, known)) for one in releases]

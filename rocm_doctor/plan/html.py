@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.stacks import Stack
-from rocm_doctor.plan.text import REASONS, commands, headline, in_the_way, text
+from rocm_doctor.plan.text import REASONS, blocking_packages, commands, headline, text
 from rocm_doctor.redaction.shared import redact_plain
-from rocm_doctor.reports.html import block, document, embedded, header, items, prose, redacted, source, table
+from rocm_doctor.reports.html import block, document, embed, header, items, prose, redacted, source, table
 
 
 def shown(plan: Plan, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
-    return redacted(embedded(_body(plan))) if form == "html" else redact_plain(text(plan))
+    return redacted(embed(_body(plan))) if form == "html" else redact_plain(text(plan))
 
 
 def page(plan: Plan) -> str:
@@ -22,13 +22,13 @@ def page(plan: Plan) -> str:
 
 
 def _body(plan: Plan) -> str:
-    body = _found(plan, plan.best) if plan.best and not plan.done else _without_commands(plan)
+    body = _findings(plan, plan.best) if plan.best and not plan.done else _explain_nothing(plan)
     return "\n".join([*body, *_elsewhere(plan)])
 
 
-def _found(plan: Plan, stack: Stack) -> Iterator[str]:
+def _findings(plan: Plan, stack: Stack) -> Iterator[str]:
     yield header("ready", "Plan", headline(plan), f"matrix {plan.matrix_version}")
-    yield items("In the way", map(prose, in_the_way(plan)))
+    yield items("In the way", map(prose, blocking_packages(plan)))
     if plan.steps:
         yield "<section><h2>First, on the system</h2>"
         yield from (f"<p>{prose(step.words)} ({source(step.sources[0])})</p>{block(step.commands)}" for step in plan.steps)
@@ -44,7 +44,7 @@ def _first(stack: Stack) -> str:
     return f"{prose(said.words)} ({source(said.source)})"
 
 
-def _without_commands(plan: Plan) -> Iterator[str]:
+def _explain_nothing(plan: Plan) -> Iterator[str]:
     """Nothing is to be installed, or nothing is known to work."""
     yield header("ready" if plan.done else "problems", "Plan", headline(plan), f"matrix {plan.matrix_version}")
     yield items("What would change that", [f"{prose(f'{one.what}: {one.then}')}{block(one.commands)}" for one in plan.nearest])

@@ -13,7 +13,7 @@ from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import NO_FAULT, Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
-from rocm_doctor.plan.machine import Machine, with_stack
+from rocm_doctor.plan.machine import Machine, install_stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.code import extensions_without_code
 from rocm_doctor.rules.conditions import holds
@@ -79,16 +79,16 @@ class StackJudge(msgspec.Struct, frozen=True):
     def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""
         beside = {**self.present, **chosen}
-        return with_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
+        return install_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
     def _among(self, snapshot: Snapshot) -> Matrix:
         have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
         if have not in self.among:
-            self.among[have] = self.matrix.with_rows(tuple(row for row in self.matrix.rows if _asks_for(row) <= have))
+            self.among[have] = self.matrix.with_rows(tuple(row for row in self.matrix.rows if _packages_asked(row) <= have))
         return self.among[have]
 
 
-def _asks_for(row: Row) -> set[str]:
+def _packages_asked(row: Row) -> set[str]:
     """The packages without which the row can say nothing."""
     return {
         name for name, condition in row.when.items() if name.startswith("pkg.") and condition != "absent" and condition[0] != "!"
@@ -98,9 +98,9 @@ def _asks_for(row: Row) -> set[str]:
 def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
-    matrix = known.matrix.with_rows(tuple(row for row in known.matrix.rows if not _settled(row, machine)))
+    matrix = known.matrix.with_rows(tuple(row for row in known.matrix.rows if not _is_settled(row, machine)))
     about = {name: matrix.with_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
-    found = _of_machine(machine, known, matrix)
+    found = _machine_findings(machine, known, matrix)
     present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
     coded = {name: one for name, one in present.items() if one.code or one.code_windows}
     return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found), coded, upgrade)
@@ -113,16 +113,16 @@ def installed_release(package: Package, machine: Machine) -> Release | None:
     return msgspec.structs.replace(older, version=mine) if older else None
 
 
-def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
+def _machine_findings(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
     """The findings on the machine alone. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
     if machine.probed:
-        return judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES)[0]
+        return judge(install_stack(machine, {}), _NO_LOGS, matrix, RULES)[0]
     rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
     driver = {} if machine.driver else {"driver.version": Fact(None)}
-    return judge(with_stack(machine, driver), _NO_LOGS, known.matrix.with_rows(rows), ())[0]
+    return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.with_rows(rows), ())[0]
 
 
-def _settled(row: Row, machine: Machine) -> bool:
+def _is_settled(row: Row, machine: Machine) -> bool:
     """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what cannot be known
     before it is installed (such a row stays undecided in `check`, too)."""
     if row.status in NO_FAULT and not row.harmless:
@@ -161,7 +161,7 @@ def stack_facts(
         **{
             f"code.{name}": held
             for name, one in chosen.items()
-            if (held := held_code(one, name, candidate, machine, known)) is not None
+            if (held := package_targets(one, name, candidate, machine, known)) is not None
         },
         **{f"env.{name}": value for name, value in env.items()},
     }
@@ -191,7 +191,7 @@ def local(version: str, build: TorchBuild) -> str:
     return f"{version}+{build.local.partition('+')[2]}"
 
 
-def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
+def package_targets(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
     """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code."""
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:

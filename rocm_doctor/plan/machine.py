@@ -6,12 +6,12 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from rocm_doctor.facts.derive import HIP, ROCR, derived
+from rocm_doctor.facts.derive import HIP, ROCR, derive
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.rules.findings import to_choose
+from rocm_doctor.rules.findings import choosable_gpus
 
 DECLARED = Reading("declared", "", "given on the command line")
 INBOX = "inbox"
@@ -25,7 +25,7 @@ _OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "e
 class Machine(msgspec.Struct, frozen=True):
     """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known.
 
-    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed; `whole`: `check`
+    `base` are the facts beside the stack; `machine_of`: they were read here, and what they say of packages is installed; `whole`: `check`
     finds nothing that the same torch, installed anew, would mend.
     """
 
@@ -55,7 +55,7 @@ class Machine(msgspec.Struct, frozen=True):
     @property
     def targets(self) -> tuple[str, ...]:
         """The targets of all GPUs that a run would use, the planned one first."""
-        others = (gpu.get("gfx").value for gpu in to_choose(self.base))
+        others = (gpu.get("gfx").value for gpu in choosable_gpus(self.base))
         return tuple(dict.fromkeys((self.gfx, *(g for g in others if isinstance(g, str)))))
 
     def words(self) -> str:
@@ -66,7 +66,7 @@ class Machine(msgspec.Struct, frozen=True):
         )
 
 
-def declared(
+def declare_machine(
     gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = ""
 ) -> Machine:
     """A machine with one GPU of that target and no known problem. `driver`: `inbox` is the kernel's own, empty not known."""
@@ -94,9 +94,9 @@ def system_of(snapshot: Snapshot) -> System:
     return "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
 
 
-def probed(snapshot: Snapshot) -> Machine | None:
+def machine_of(snapshot: Snapshot) -> Machine | None:
     """The machine of a snapshot, for the first GPU to train on; None when no target is known."""
-    cards = [gpu for gpu in to_choose(snapshot) if isinstance(gpu.get("gfx").value, str)]
+    cards = [gpu for gpu in choosable_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
     if not cards:
         return None
     return Machine(
@@ -120,16 +120,16 @@ def having(machine: Machine, installed: Mapping[str, str]) -> Machine:
     return msgspec.structs.replace(machine, base=base, probed=True)
 
 
-def without(machine: Machine, names: Container[str]) -> Machine:
+def remove_packages(machine: Machine, names: Container[str]) -> Machine:
     """The machine without these installed packages."""
     kept = {name: fact for name, fact in machine.base.facts.items() if _package(name) not in names}
     return msgspec.structs.replace(machine, base=msgspec.structs.replace(machine.base, facts=kept))
 
 
-def altered(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
+def change_machine(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
     """The machine with another gfx, python, system, driver or kernel, declared anew; its packages beside torch stay installed."""
     fields = {name: getattr(machine, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")} | changes
-    made = declared(matrix=matrix, **fields)
+    made = declare_machine(matrix=matrix, **fields)
     kept = {n: f for n, f in machine.base.facts.items() if (name := _package(n)) and name not in TORCH}
     base = msgspec.structs.replace(made.base, facts={**made.base.facts, **kept})
     return msgspec.structs.replace(made, base=base, probed=machine.probed)
@@ -146,17 +146,17 @@ def _text(snapshot: Snapshot, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def with_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str] = ()) -> Snapshot:
+def install_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str] = ()) -> Snapshot:
     """The machine as it would be with another stack installed: what belongs to the old one is gone, other packages stay.
 
     `replaced`: names of packages that are installed anew, whose code and links are no longer those that were read.
     """
-    kept = {name: fact for name, fact in machine.base.facts.items() if not _gone(name, replaced)}
+    kept = {name: fact for name, fact in machine.base.facts.items() if not _is_replaced(name, replaced)}
     made = msgspec.structs.replace(machine.base, facts={**kept, **facts})
-    return msgspec.structs.replace(made, facts={**derived(made), **made.facts})
+    return msgspec.structs.replace(made, facts={**derive(made), **made.facts})
 
 
-def _gone(name: str, replaced: Container[str]) -> bool:
+def _is_replaced(name: str, replaced: Container[str]) -> bool:
     if name.removeprefix("env.") in (ROCR, *HIP):
         return False  # the user's choice of GPUs, from which their `visible` was worked out
     package = _package(name)

@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.catalog import Catalog
-from rocm_doctor.plan.machine import INBOX, Machine, altered
+from rocm_doctor.plan.machine import INBOX, Machine, change_machine
 from rocm_doctor.plan.stacks import Resolver, Stack, best
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
@@ -29,8 +29,8 @@ def nearest(resolver: Resolver) -> tuple[Change, ...]:
     """Fewer packages, another Python, driver, kernel or system, and the next GPU: the first of each that leads to a stack."""
     machine, known, wish = resolver.stack_judge.machine, resolver.stack_judge.known, resolver.wish
     return (
-        *_without_package(resolver),
-        *_from_source(machine, known, wish),
+        *_removals(resolver),
+        *_source_builds(machine, known, wish),
         *_other_python(machine, known, wish),
         *_other_driver(machine, known, wish),
         *_other_system(machine, known, wish),
@@ -39,23 +39,23 @@ def nearest(resolver: Resolver) -> tuple[Change, ...]:
     )
 
 
-def _led(what: str, stack: Stack | None) -> Iterator[Change]:
+def _leads_to(what: str, stack: Stack | None) -> Iterator[Change]:
     if stack is not None:
         said = stack.candidate.said[0]
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
 
 
-def _without_package(resolver: Resolver) -> Iterator[Change]:
+def _removals(resolver: Resolver) -> Iterator[Change]:
     wish = resolver.wish
-    found = [c for name in wish for c in _led(f"without {name}", _first(resolver, [w for w in wish if w != name]))]
-    yield from found or _led("with torch alone", _first(resolver, ()) if wish else None)
+    found = [c for name in wish for c in _leads_to(f"without {name}", _first(resolver, [w for w in wish if w != name]))]
+    yield from found or _leads_to("with torch alone", _first(resolver, ()) if wish else None)
 
 
 def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:
     return next(resolver.wishing(wish).stacks(), None)
 
 
-def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
+def _source_builds(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     """Rows that say how a package is built for a GPU that its wheels do not serve."""
     card = Fact(machine.gfx)
     for row in known.matrix.rows:
@@ -68,7 +68,9 @@ def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Itera
 def _other_python(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     for python in PYTHONS:
         if python != machine.python:
-            found = list(_led(f"with Python {python}", best(altered(machine, known.matrix, python=python), known, wish)))
+            found = list(
+                _leads_to(f"with Python {python}", best(change_machine(machine, known.matrix, python=python), known, wish))
+            )
             if found:
                 yield found[0]
                 return
@@ -77,16 +79,20 @@ def _other_python(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iter
 def _other_driver(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system == "linux" and machine.driver not in ("", INBOX):
         newest = max((m.module for m in known.matrix.driver.modules), key=sort_key, default="")
-        yield from _led("with the driver of the kernel itself", best(altered(machine, known.matrix, driver=INBOX), known, wish))
-        yield from _led(f"with the driver module {newest}", best(altered(machine, known.matrix, driver=newest), known, wish))
+        yield from _leads_to(
+            "with the driver of the kernel itself", best(change_machine(machine, known.matrix, driver=INBOX), known, wish)
+        )
+        yield from _leads_to(
+            f"with the driver module {newest}", best(change_machine(machine, known.matrix, driver=newest), known, wish)
+        )
     if machine.kernel:
-        yield from _led("with another kernel", best(altered(machine, known.matrix, kernel=""), known, wish))
+        yield from _leads_to("with another kernel", best(change_machine(machine, known.matrix, kernel=""), known, wish))
 
 
 def _other_system(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system != "linux":
-        other = altered(machine, known.matrix, system="linux", driver="", kernel="")
-        yield from _led("on Linux", best(other, known, wish))
+        other = change_machine(machine, known.matrix, system="linux", driver="", kernel="")
+        yield from _leads_to("on Linux", best(other, known, wish))
 
 
 def _other_gpu(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
@@ -94,9 +100,9 @@ def _other_gpu(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterato
     mine = known.matrix.gfx[machine.gfx]
     others = (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx and t.family == mine.family)
     for target in sorted(others, key=lambda t: t.kind != mine.kind):
-        stack = best(altered(machine, known.matrix, gfx=target.gfx), known, wish)
+        stack = best(change_machine(machine, known.matrix, gfx=target.gfx), known, wish)
         if stack:
-            yield from _led(f"with a {target.gfx} GPU ({', '.join(target.names[:2])})", stack)
+            yield from _leads_to(f"with a {target.gfx} GPU ({', '.join(target.names[:2])})", stack)
             return
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import NO_FAULT, Finding
-from rocm_doctor.plan.candidates import Candidate, Rejected, voices, without_report
+from rocm_doctor.plan.candidates import Candidate, Rejected, missing_report, voices
 from rocm_doctor.plan.evidence import doubts, statements
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.rules.build import unseen
@@ -39,7 +39,7 @@ def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolv
     works = {s.candidate.build.key: s for s in stacks if not s.candidate.index.nightly}
     fails = {r.build.key: r for r in rejected if not r.absent and r.build.rocm != "nightly" and r.build.key not in works}
     said = [(s.candidate.build, _weaker(s, first)) for s in works.values()]
-    said += [(r.build, _against(r, first, resolver)) for r in fails.values()]
+    said += [(r.build, _reasons_against(r, first, resolver)) for r in fails.values()]
     later = [(build, reasons) for build, reasons in said if age(build) > age(first.candidate.build)]
     if not later:
         return None
@@ -66,7 +66,7 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
     if one.env.keys() - first.env.keys():
         yield (
             f"works only with {', '.join(sorted(one.env))}" + (f": {cured[0].title}" if cured else ""),
-            _source_of(cured, said.source),
+            _first_source(cured, said.source),
         )
     yield from ((f"works, but {title}", source) for title, source in _new([n for n in one.notes if n not in cured], first))
     if one.grade != first.grade:
@@ -75,12 +75,12 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
         yield "its wheel was not seen in a listing", one.candidate.build.sources[0]
 
 
-def _source_of(found: Sequence[Finding], otherwise: str) -> str:
+def _first_source(found: Sequence[Finding], otherwise: str) -> str:
     """The first source of the first finding."""
     return next(iter(found[0].sources), otherwise) if found else otherwise
 
 
-def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason]:
+def _reasons_against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason]:
     """Why a newer build is ruled out, and what `check` would say of it beside that."""
     yield one.why, one.source
     found = one.more
@@ -89,7 +89,7 @@ def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason
         judged = resolver.stack_judge.judge(Candidate(one.build, index, "hearsay", ()), {}, {})
         found = tuple(f for f in judged if f.id not in _OF_CODE)
         machine, matrix = resolver.stack_judge.machine, resolver.stack_judge.known.matrix
-        words = without_report(voices(one.build, index, None, machine, statements(machine, matrix)), machine)
+        words = missing_report(voices(one.build, index, None, machine, statements(machine, matrix)), machine)
         yield from [(words, index.sources[0])] if words else ()
     yield from _new(found, first)
 

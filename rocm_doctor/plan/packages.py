@@ -23,15 +23,15 @@ class Unsatisfied(Exception):
         self.why, self.source, self.finding = why, source, finding
 
 
-def wished(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
+def order_packages(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
     """The packages of `--with` and `--train`, once each, those first that others depend on."""
     order = ["transformers", "peft", "accelerate", "trl"]
     asked = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
-    names = dict.fromkeys(one for name in asked for one in (*_taken(name, known), name))
+    names = dict.fromkeys(one for name in asked for one in (*_best_release(name, known), name))
     return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
 
 
-def _taken(name: str, known: Catalog) -> tuple[str, ...]:
+def _best_release(name: str, known: Catalog) -> tuple[str, ...]:
     return known.packages[name].takes if name in known.packages else ()
 
 
@@ -59,7 +59,7 @@ def choose(
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
-        why = _found_against("", serious[0])
+        why = _unsatisfied("", serious[0])
     raise why
 
 
@@ -69,7 +69,7 @@ def needed_env(chosen: dict[str, Release], stack_judge: StackJudge) -> dict[str,
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
 
 
-def _found_against(who: str, finding: Finding) -> Unsatisfied:
+def _unsatisfied(who: str, finding: Finding) -> Unsatisfied:
     return Unsatisfied(who + finding.title, next(iter(finding.sources), ""), finding)
 
 
@@ -104,7 +104,7 @@ class _Viable:
         serious = [f for f in found if f.severity != "note"]
         if serious:
             # A finding about the GPU is more specific than a range of versions.
-            self.why = _found_against(f"{name} {one.version}: ", serious[0])
+            self.why = _unsatisfied(f"{name} {one.version}: ", serious[0])
         return not serious
 
 
@@ -124,7 +124,7 @@ def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release
         return
     (name, releases), *rest = viable
     for one in releases.releases():
-        if not _refused(name, one, chosen):
+        if not _is_refused(name, one, chosen):
             yield from _together(tuple(rest), {**chosen, name: one})
 
 
@@ -139,7 +139,7 @@ def _outright(one: Release, candidate: Candidate, stack_judge: StackJudge) -> It
         yield f"wants torch {one.torch}"
 
 
-def _refused(name: str, one: Release, chosen: dict[str, Release]) -> bool:
+def _is_refused(name: str, one: Release, chosen: dict[str, Release]) -> bool:
     """Whether a range between two packages does not hold, in either direction."""
     return any(
         (other in one.needs and contains(one.needs[other], release.version) is False)

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Verdict
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, known
-from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.catalog import System, load_catalog
+from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.text import commands
 
 PYTHON = "3.12"
@@ -43,8 +43,8 @@ class Plans(NamedTuple):
 
 def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = ()) -> Plans:
     """The plans of a target on every system."""
-    catalog = known(matrix)
-    return Plans({name: answer(declared(gfx, PYTHON, matrix, name), catalog, wish) for name in SYSTEMS})
+    catalog = load_catalog(matrix)
+    return Plans({name: answer(declare_machine(gfx, PYTHON, matrix, name), catalog, wish) for name in SYSTEMS})
 
 
 def short(plan: Plan) -> str:

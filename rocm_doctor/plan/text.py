@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import environment, install, interpreter, joined, replaces, verify
+from rocm_doctor.plan.commands import environment, install, interpreter, join_words, replaces, verify
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
@@ -21,7 +21,7 @@ REASONS = 2
 
 def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
     """The plan as text; with `verbose` also why each other build is ruled out."""
-    body = _done(plan) if plan.done else _found(plan, tool, verbose) if plan.best else _nothing(plan)
+    body = _done(plan) if plan.done else _findings(plan, tool, verbose) if plan.best else _nothing(plan)
     return "\n".join([*body, *(_why_not(plan) if verbose else ())]) + "\n"
 
 
@@ -46,7 +46,7 @@ def headline(plan: Plan) -> str:
     return f"Nothing is known to work for {machine.words()}{wish}."
 
 
-def in_the_way(plan: Plan) -> Iterator[str]:
+def blocking_packages(plan: Plan) -> Iterator[str]:
     """A sentence for each installed package that no stack goes with."""
     for one in plan.blocked:
         instead = "the plan is without it" if one.goes else "the plan replaces it"
@@ -92,10 +92,10 @@ def _elsewhere(plan: Plan) -> Iterator[str]:
         yield from (f"      {command.text}" for command in one.commands)
 
 
-def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
+def _findings(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
     yield from undecided(plan)
-    yield from (line for words in in_the_way(plan) for line in wrap(words, "", "  "))
+    yield from (line for words in blocking_packages(plan) for line in wrap(words, "", "  "))
     yield from wrap(headline(plan), "", "  ")
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
@@ -139,16 +139,16 @@ def commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
     """The commands: variables, installation, verification."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     python = interpreter(plan.machine)
-    yield from (joined(command, shell) for command in environment(plan.machine))
+    yield from (join_words(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
     yield from (
-        joined(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python, plan.drop)
+        join_words(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python, plan.drop)
     )
-    yield from pinned(stack, shell)
-    yield from (joined(command, shell) for command in verify(plan.machine))
+    yield from pin_lines(stack, shell)
+    yield from (join_words(command, shell) for command in verify(plan.machine))
 
 
-def pinned(stack: Stack, shell: str) -> Iterator[str]:
+def pin_lines(stack: Stack, shell: str) -> Iterator[str]:
     """Lines that keep pip from replacing this torch in this shell; none for a nightly, which has no number."""
     build = stack.candidate.build
     if build.local and not stack.candidate.index.nightly:
@@ -168,7 +168,7 @@ def _alternative(stack: Stack) -> Iterator[str]:
 
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
-    for why, source, count in against(plan)[:REASONS]:
+    for why, source, count in reasons_against(plan)[:REASONS]:
         yield from wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
@@ -179,7 +179,7 @@ def _nothing(plan: Plan) -> Iterator[str]:
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
-def against(plan: Plan) -> list[tuple[str, str, int]]:
+def reasons_against(plan: Plan) -> list[tuple[str, str, int]]:
     """The reasons against builds that have a wheel for this machine, each with its source and how many builds it rules out: first those
     that a judgement of the whole stack found, then those against most builds."""
     found = [one for one in plan.rejected if not one.absent]

@@ -9,7 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import GUESS, STATED, Artifact, Finding, Gpu, Report, Row
 from rocm_doctor.reader.answer import SCHEMA
-from rocm_doctor.reports.machine import shown
+from rocm_doctor.reports.machine import show_value
 from rocm_doctor.reports.places import name_of
 from rocm_doctor.rules.logs import readable_logs
 
@@ -88,7 +88,7 @@ def _facts(report: Report) -> Iterator[str]:
     for name, fact in named:
         first = next(iter(fact.readings), None)
         if fact.known and first and first.origin == "text":
-            yield f"{name}: {shown(fact)} ({first.artifact} {first.place}: {first.quote[:120]})"
+            yield f"{name}: {show_value(fact)} ({first.artifact} {first.place}: {first.quote[:120]})"
 
 
 def is_decided(one: Finding) -> bool:
@@ -140,10 +140,10 @@ def _known(report: Report, matrix: Matrix) -> Iterator[str]:
 
 def _builds(report: Report, gfx: str, matrix: Matrix) -> Iterator[str]:
     from rocm_doctor.plan.candidates import candidates
-    from rocm_doctor.plan.catalog import known
-    from rocm_doctor.plan.machine import declared, system_of
+    from rocm_doctor.plan.catalog import load_catalog
+    from rocm_doctor.plan.machine import declare_machine, system_of
 
-    found, _ = candidates(declared(gfx, "", matrix, system_of(report.snapshot)), known(matrix))
+    found, _ = candidates(declare_machine(gfx, "", matrix, system_of(report.snapshot)), load_catalog(matrix))
     for one in found[:_BUILDS]:
         override = f" with HSA_OVERRIDE_GFX_VERSION={one.override.value}" if one.override else ""
         yield f"torch {one.build.local or one.build.torch} has code for {gfx}{override}: --index-url {one.index.url}"

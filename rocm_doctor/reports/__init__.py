@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from rocm_doctor.reports.neutral import cleaned, defused
+from rocm_doctor.reports.neutral import clean, defuse
 
 if TYPE_CHECKING:
     from rocm_doctor.model import Report
@@ -36,11 +36,11 @@ class RenderOptions(NamedTuple):
 
 def render(format_: str, report: Report, look: RenderOptions) -> str:
     """The report in that format, without control sequences and CI commands (neutral.py). Raises KeyError for an unknown format."""
-    return render_cleaned(format_, cleaned(report), look)
+    return render_cleaned(format_, clean(report), look)
 
 
 def render_cleaned(format_: str, report: Report, look: RenderOptions) -> str:
     """`render` for a report that `cleaned` returned: for ten formats it is cleaned once."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
     text: str = module.render(report, look)
-    return defused(text, commands=format_ == "github")
+    return defuse(text, commands=format_ == "github")

@@ -51,10 +51,10 @@ def compare(first: Report, second: Report, matrix: Matrix) -> Diff:
     found = [
         _difference(n, ours.get(n), theirs.get(n), (*new, *gone), matrix) for n in names if _differ(ours.get(n), theirs.get(n))
     ]
-    return Diff(_called(first), _called(second), new, gone, _ranked(found, (*new, *gone)))
+    return Diff(_report_name(first), _report_name(second), new, gone, _rank(found, (*new, *gone)))
 
 
-def _called(report: Report) -> str:
+def _report_name(report: Report) -> str:
     return f"{report.source}: {report.summary}"
 
 
@@ -66,7 +66,7 @@ def _only(these: Sequence[Finding], those: Sequence[Finding]) -> tuple[Finding, 
 def _facts(first: Snapshot, second: Snapshot) -> tuple[dict[str, Fact], dict[str, Fact]]:
     """Every fact of either side by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, one GPU by one name on both."""
     sides = dict(first.facts), dict(second.facts)
-    for number, pair in enumerate(_paired(first.gpus, second.gpus)):
+    for number, pair in enumerate(_pair(first.gpus, second.gpus)):
         addresses = {a for gpu in pair if gpu and isinstance(a := gpu.get("pci_bdf").value, str)}
         where = addresses.pop() if len(addresses) == 1 else str(number)
         for side, gpu in zip(sides, pair):
@@ -74,7 +74,7 @@ def _facts(first: Snapshot, second: Snapshot) -> tuple[dict[str, Fact], dict[str
     return sides
 
 
-def _paired(ours: Sequence[Gpu], theirs: Sequence[Gpu]) -> list[tuple[Gpu | None, Gpu | None]]:
+def _pair(ours: Sequence[Gpu], theirs: Sequence[Gpu]) -> list[tuple[Gpu | None, Gpu | None]]:
     """Pairs of the same GPU: by address, then by target, then by order (another slot or machine, a text without addresses);
     an unmatched GPU exists on one side only.
     """
@@ -137,7 +137,7 @@ def _stack_place(name: str) -> int:
     return next((n for n, part in enumerate(_STACK) if name.startswith(part)), len(_STACK))
 
 
-def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> tuple[Difference, ...]:
+def _rank(differences: Sequence[Difference], findings: Sequence[Finding]) -> tuple[Difference, ...]:
     """Sort key: explanations of the most severe finding first, then the order of the stack."""
     severe = {f.row or f.id: _SEVERE.index(f.severity) for f in reversed(findings)}
 
@@ -151,7 +151,7 @@ def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> t
 def as_text(diff: Diff, limit: int = 40) -> str:
     """The comparison as text: new findings, then the differences, likely causes first."""
     lines = [f"before  {diff.before}", f"after   {diff.after}"]
-    lines += [line for label, found in (("new", diff.new), ("gone", diff.gone)) for line in _said(label, found)]
+    lines += [line for label, found in (("new", diff.new), ("gone", diff.gone)) for line in _finding_lines(label, found)]
     titles = ("Differences that can explain the change", "Differences in the stack", "Other differences")
     for rank, title in enumerate(titles):
         group = [d for d in diff.differences if d.rank == rank]
@@ -171,7 +171,7 @@ def as_page(diff: Diff) -> Page:
     return Page(title, tuple(one for one in sections if one.lines), (table,), "Comparison", "problems" if broken else "ready")
 
 
-def _said(label: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _finding_lines(label: str, findings: Sequence[Finding]) -> Iterator[str]:
     """Root causes, then consequences, each with its cause (new or in both reports)."""
     yield from (f"{label:<8}{f.severity}: {f.title} ({f.row or f.id})" for f in findings if not f.follows_from)
     yield from (f"{'':8}follows from {f.follows_from}: {f.title} ({f.row or f.id})" for f in findings if f.follows_from)

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import remarks
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
-from rocm_doctor.reports.machine import gpu_lines, shown
-from rocm_doctor.reports.neutral import cleaned
-from rocm_doctor.reports.packed import packed
+from rocm_doctor.reports.machine import gpu_lines, show_value
+from rocm_doctor.reports.neutral import clean
+from rocm_doctor.reports.packed import pack
 from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
@@ -40,15 +40,15 @@ _OURS = "table, pre, code { color: inherit; } tr { background: none; }"
 
 def part(report: Report) -> str:
     """The report without its page, for a notebook."""
-    return embedded("\n".join(_body(cleaned(report), folded=True)))
+    return embed("\n".join(_body(clean(report), folded=True)))
 
 
 def part_of_finding(finding: Finding) -> str:
     """One finding, for a notebook."""
-    return embedded("\n".join(_finding(finding, [])))
+    return embed("\n".join(_finding(finding, [])))
 
 
-def embedded(body: str) -> str:
+def embed(body: str) -> str:
     """A piece of another page: the style sheet applies to it alone, and before that page's."""
     style = re.sub(r"(?:(?<=[\s}])|^):root(?= \{)|\bbody(?= \{)", "&", STYLE)
     return f'<div class="rocm-doctor"><style>{".rocm-doctor" * 3} {{{_OURS}{style}}}</style>\n{body}\n</div>'
@@ -63,7 +63,7 @@ def redacted(page: str) -> str:
 
 def render(report: Report, look: RenderOptions) -> str:
     """A whole document."""
-    return document(f"rocm-doctor: {report.summary}", "\n".join((*_body(report), packed(report))))
+    return document(f"rocm-doctor: {report.summary}", "\n".join((*_body(report), pack(report))))
 
 
 def document(title: str, body: str, style: str = "") -> str:
@@ -135,11 +135,15 @@ def _body(report: Report, folded: bool = False) -> Iterator[str]:
 
 def _table(report: Report) -> Iterator[str]:
     """The facts, each with the findings that it decided; a missing one is shown as unknown."""
-    decided = _decided(report)
+    decided = _findings_by_reading(report)
     machine = report.snapshot.facts
     shown_rows = [(label, machine.get(key)) for key, label in _ROWS if key in machine]
     listed = {key for key, _ in _ROWS}
-    more = [(key, fact) for key, fact in machine.items() if key not in listed and not key.endswith(".") and _of(fact, decided)]
+    more = [
+        (key, fact)
+        for key, fact in machine.items()
+        if key not in listed and not key.endswith(".") and _findings_of(fact, decided)
+    ]
     gpus = [(f"{label}: {words}", _first(report.snapshot, label)) for label, words in gpu_lines(report.snapshot)]
     if not (gpus or shown_rows or more):
         return
@@ -147,10 +151,12 @@ def _table(report: Report) -> Iterator[str]:
     yield "<th>Decides</th></tr></thead><tbody>"
     for label, gpu in gpus:
         target = gpu.get("gfx")
-        yield _row(label, target, list({f.fingerprint: f for fact in gpu.facts.values() for f in _of(fact, decided)}.values()))
+        yield _row(
+            label, target, list({f.fingerprint: f for fact in gpu.facts.values() for f in _findings_of(fact, decided)}.values())
+        )
     for label, fact in [*shown_rows, *more]:
         if fact is not None:
-            yield _row(label, fact, _of(fact, decided))
+            yield _row(label, fact, _findings_of(fact, decided))
     yield "</tbody></table></div></section>"
 
 
@@ -159,7 +165,7 @@ def _first(snapshot: Snapshot, label: str) -> Gpu:
     return snapshot.gpus[int(label.removeprefix("GPU ").partition("-")[0])]
 
 
-def _decided(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
+def _findings_by_reading(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
     """Findings by the readings that are their evidence."""
     found: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
@@ -168,7 +174,7 @@ def _decided(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
     return found
 
 
-def _of(fact: Fact, decided: dict[tuple[str, str, str], list[Finding]]) -> list[Finding]:
+def _findings_of(fact: Fact, decided: dict[tuple[str, str, str], list[Finding]]) -> list[Finding]:
     hits = [f for r in fact.readings for f in decided.get((r.artifact, r.place, r.quote), [])]
     return list({id(f): f for f in hits}.values())
 
@@ -183,7 +189,7 @@ def _row(label: str, fact: Fact, findings: list[Finding]) -> str:
 
 
 def _value(fact: Fact) -> str:
-    return {True: "yes", False: "no"}[fact.value] if isinstance(fact.value, bool) else shown(fact)
+    return {True: "yes", False: "no"}[fact.value] if isinstance(fact.value, bool) else show_value(fact)
 
 
 def _anchor(finding: Finding) -> str:
@@ -219,7 +225,7 @@ def command(one: Command) -> str:
 
 def source(text: str) -> str:
     """A citation, as a link if its address is plain https."""
-    ref = cited(text).ref
+    ref = parse_citation(text).ref
     return f'<a href="{escape(ref)}" rel="noreferrer">{escape(text)}</a>' if _LINK.fullmatch(ref) else escape(text)
 
 

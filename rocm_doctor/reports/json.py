@@ -42,11 +42,11 @@ def read(data: bytes) -> Report:
 def read_plain(plain: Any) -> Report:
     """The report in decoded JSON. Raises msgspec.ValidationError if it is not a report."""
     if isinstance(plain, dict) and plain.get("schema_version") == 1:
-        plain = {**plain, "schema_version": 2, "findings": [_of_version_1(one) for one in plain.get("findings", ())]}
+        plain = {**plain, "schema_version": 2, "findings": [_upgrade_finding(one) for one in plain.get("findings", ())]}
     return msgspec.convert(plain, Report)
 
 
-def _of_version_1(finding: Any) -> Any:
+def _upgrade_finding(finding: Any) -> Any:
     """A finding of version 1, with plain commands, as in version 2."""
     if not isinstance(finding, dict):
         return finding

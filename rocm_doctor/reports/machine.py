@@ -39,7 +39,7 @@ def gpu_line(gpu: Gpu) -> str:
     mode = gpu.get("partition").value
     parts = [
         product(gpu),
-        f"({shown(gpu.get('gfx'))})",
+        f"({show_value(gpu.get('gfx'))})",
         f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
         f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
         "APU" if gpu.get("is_apu").value is True else "",
@@ -98,7 +98,7 @@ _WHY = {
 }
 
 
-def shown(fact: Fact) -> str:
+def show_value(fact: Fact) -> str:
     """A fact's value in words; unknown and absent differ."""
     if not fact.known:
         candidates = getattr(fact.value, "candidates", ())

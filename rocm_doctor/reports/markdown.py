@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
-from rocm_doctor.reports.markup import block, code, escaped, folded, prose, reading
-from rocm_doctor.reports.packed import packed
+from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
+from rocm_doctor.reports.packed import pack
 from rocm_doctor.reports.places import SURE, answer, because, followers, location, name_of, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
@@ -25,7 +25,7 @@ def render(report: Report, look: RenderOptions) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield f"## {_MARK[report.verdict]} {prose(report.summary)}"
     yield ""
-    yield f"rocm-doctor {escaped(report.tool_version)}, matrix {escaped(report.matrix_version)}, {escaped(report.source)}"
+    yield f"rocm-doctor {escape(report.tool_version)}, matrix {escape(report.matrix_version)}, {escape(report.source)}"
     yield from _machine(report)
     if report.reply:
         yield f"\n{prose(report.reply.words)}"
@@ -34,20 +34,16 @@ def _lines(report: Report) -> Iterator[str]:
     for finding in [*told.whole, *(f for f in report.findings if f.severity == "note" and f.leads)]:
         yield from _finding(finding, followers(report, finding))
     for one in told.possible:
-        yield f"\nAlso possible: {prose(one.title + where(one))} ({code(name_of(one))}), {escaped(because(one))}"
+        yield f"\nAlso possible: {prose(one.title + where(one))} ({code(name_of(one))}), {escape(because(one))}"
     yield from opinion(report)
     solved = [s for finding in told.whole for s in finding.solved]
-    yield from folded(
-        "Solved reports like this one", (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for s in solved)
-    )
+    yield from fold("Solved reports like this one", (f"- {escape(s.thread)}: {escape(s.cause)} {escape(s.fix)}" for s in solved))
     if report.questions:
         yield f"\n{request(report)}"
         yield from block(q.command for q in report.questions)
-    yield from folded(
-        "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
-    )
-    yield from folded("Disputed", (f"- {escaped(d)}" for d in report.disputes))
-    data = packed(report)
+    yield from fold("Not decided", (f"- {escape(u.row or u.id)}: needs {escape(', '.join(u.missing))}" for u in report.undecided))
+    yield from fold("Disputed", (f"- {escape(d)}" for d in report.disputes))
+    data = pack(report)
     yield from ("", data) if data else ()
 
 
@@ -56,7 +52,7 @@ def opinion(report: Report) -> Iterator[str]:
     if report.opinion:
         from rocm_doctor.reports import opinion as opinions
 
-        yield f"\n### {escaped(opinions.heading(report.opinion))}"
+        yield f"\n### {escape(opinions.heading(report.opinion))}"
         for line in opinions.lines(report.opinion):
             yield f"\n*{line.label}*: {prose(line.words)}"
             yield from block(line.commands)
@@ -70,7 +66,7 @@ def _machine(report: Report) -> Iterator[str]:
         yield ""
         yield "| | |"
         yield "|---|---|"
-        yield from (f"| {escaped(label)} | {escaped(value)} |" for label, value in rows)
+        yield from (f"| {escape(label)} | {escape(value)} |" for label, value in rows)
 
 
 def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
@@ -89,10 +85,10 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     if following:
         yield "\nLeads to: " + "; ".join(prose(f.title) for f in following)
     evidence = [reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {_source(s)}" for s in finding.sources]
-    yield from folded("Evidence and sources", evidence)
+    yield from fold("Evidence and sources", evidence)
 
 
 def _source(source: str) -> str:
     """A citation: its address as a link if it is plain https, the rest as text."""
-    ref = cited(source).ref
-    return f"<{ref}>{escaped(source[len(ref) :])}" if source.startswith(ref) and _LINK.fullmatch(ref) else escaped(source)
+    ref = parse_citation(source).ref
+    return f"<{ref}>{escape(source[len(ref) :])}" if source.startswith(ref) and _LINK.fullmatch(ref) else escape(source)

@@ -16,7 +16,7 @@ _LINKED = regex(r"[^\s|]*(?:://|@\w|#\d|\bgh-\d|\bwww\.)[^\s|]*", re.I)
 _SPAN = regex(r"`([^`\s][^`]*)`")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text in one line that is only text. What would become a link or notify anyone is code, which can be copied as it is."""
     flat, parts, end = " ".join(text.split()), [], 0
     for found in _LINKED.finditer(flat):
@@ -37,7 +37,7 @@ def prose(text: str) -> str:
 
 def _piece(text: str) -> str:
     """Text between code spans: escaped, with its blanks at both ends."""
-    return (" " if text[:1].isspace() else "") + escaped(text) + (" " if text[-1:].isspace() and text.strip() else "")
+    return (" " if text[:1].isspace() else "") + escape(text) + (" " if text[-1:].isspace() and text.strip() else "")
 
 
 def code(text: str) -> str:
@@ -60,10 +60,10 @@ def block(commands: Iterable[Command]) -> Iterator[str]:
         text = "\n".join(command.text for command in ours)
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
         yield f"\n{fence}{shell}\n{text}\n{fence}"
-        yield from (f"\n{code(command.text)}: {escaped(said)}" for command in ours if (said := remarks(command)))
+        yield from (f"\n{code(command.text)}: {escape(said)}" for command in ours if (said := remarks(command)))
 
 
-def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+def fold(title: str, lines: Iterable[str]) -> Iterator[str]:
     """The lines behind a title that opens them; nothing without lines."""
     body = list(lines)
     if body:

@@ -1,7 +1,7 @@
 """Neutralised output: text from outside cannot control the terminal, the log or the CI workflow that shows it.
 
-`cleaned` takes control characters out of every string of a report before it is rendered; `defused` breaks up what a CI runner would read
-as a command in the finished text. `printed` does both for other output of the command line (paths in messages, names of tools).
+`clean` takes control characters out of every string of a report before it is rendered; `defuse` breaks up what a CI runner would read
+as a command in the finished text. `printable` does both for other output of the command line (paths in messages, names of tools).
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _UNSEEN.sub("\ufffd", text)
 
 
-def cleaned(value: T) -> T:
+def clean(value: T) -> T:
     """A report, or any part of one, with `visible` applied to every string."""
-    return cast("T", _cleaned(value))
+    return cast("T", _clean(value))
 
 
-def _cleaned(value: object) -> object:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, (tuple, list)):
-        made = [_cleaned(item) for item in value]
+        made = [_clean(item) for item in value]
         return value if all(a is b for a, b in zip(made, value)) else type(value)(made)
     if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+        return {_clean(key): _clean(item) for key, item in value.items()}
     if names := getattr(value, "__struct_fields__", ()):
-        fields = {name: (old, _cleaned(old)) for name in names if (old := getattr(value, name))}
+        fields = {name: (old, _clean(old)) for name in names if (old := getattr(value, name))}
         if changed := {name: new for name, (old, new) in fields.items() if new is not old}:
             import msgspec  # every command prints through this module, `--help` has no structs
 
@@ -51,14 +51,14 @@ def _cleaned(value: object) -> object:
     return value
 
 
-def defused(text: str, *, commands: bool = False) -> str:
+def defuse(text: str, *, commands: bool = False) -> str:
     """The text without anything that a CI runner would read as a command. `commands`: lines that begin with `::` are ours."""
     text = _ANYWHERE.sub("## ", text)
     return text if commands else _AT_START.sub(r"\1: ", text)
 
 
-def printed(text: str, *, commands: bool = False) -> str:
+def printable(text: str, *, commands: bool = False) -> str:
     """Text for the terminal: `visible` except for our own colours, and defused."""
     if not (text.isascii() and text.isprintable()):
         text = _OUR_COLOURS.sub(lambda found: found[1] or "\ufffd", text)
-    return defused(text, commands=commands)
+    return defuse(text, commands=commands)

@@ -13,7 +13,7 @@ MOST = 40_000
 """Characters of the comment, at most: a ticket holds 65,536 in all."""
 
 
-def packed(report: Report) -> str:
+def pack(report: Report) -> str:
     """The comment; empty if it would be too long."""
     data = base64.b64encode(zlib.compress(msgspec.json.encode(report), 9)).decode()
     return f"<!-- rocm-doctor report: {data} -->" if len(data) <= MOST else ""

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.reports.neutral import cleaned, defused
+from rocm_doctor.reports.neutral import clean, defuse
 
 JOINED = ("text", "jsonl", "markdown", "github", "agent")
 """Formats that allow several documents in a row."""
@@ -52,11 +52,11 @@ def render_several(format_: str, reports: Sequence[Report], look: RenderOptions)
     """The reports in that format. Raises KeyError for one that shows a single machine (html)."""
     if format_ not in FORMATS:
         raise KeyError(format_)
-    reports = [cleaned(report) for report in reports]
-    return defused(_joined(format_, reports, look), commands=format_ == "github")
+    reports = [clean(report) for report in reports]
+    return defuse(_join(format_, reports, look), commands=format_ == "github")
 
 
-def _joined(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
+def _join(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
     each = [render(format_, report, look) for report in reports]
     if format_ == "json":
         body = {"machines": [msgspec.json.decode(one) for one in each], "summary": summary(reports)}

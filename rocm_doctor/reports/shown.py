@@ -6,7 +6,7 @@ from rocm_doctor.model import Finding, Report
 from rocm_doctor.redaction.shared import redact_finding, redact_report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.html import part, part_of_finding
-from rocm_doctor.reports.neutral import cleaned
+from rocm_doctor.reports.neutral import clean
 from rocm_doctor.reports.places import message
 
 
@@ -21,5 +21,5 @@ def shown(value: Report | Finding, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
     if isinstance(value, Report):
         return part(redact_report(value)) if form == "html" else rendered(value, "text", redact=True)
-    finding = cleaned(redact_finding(value))
+    finding = clean(redact_finding(value))
     return part_of_finding(finding) if form == "html" else message(finding)

@@ -10,7 +10,7 @@ import click
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import GUESS, NO_FAULT, STATED, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
+from rocm_doctor.reports.machine import gpu_lines, show_value, stack_of
 from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
@@ -58,10 +58,10 @@ def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
     told = report.reply
     if told:
         yield ""
-        yield from _labelled("question", [told.question.quote], look)
-        yield from _labelled("answer", [told.words], look)
+        yield from _label("question", [told.question.quote], look)
+        yield from _label("answer", [told.words], look)
         yield from command_lines("", told.commands, look.width)
-        yield from _labelled("source", ["; ".join(told.sources[:2])], look)
+        yield from _label("source", ["; ".join(told.sources[:2])], look)
 
 
 def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _opinion(report: Report, look: RenderOptions) -> Iterator[str]:
         yield ""
         yield from _wrap(opinions.heading(report.opinion), look, "", "  ", "cyan")
         for line in opinions.lines(report.opinion):
-            yield from _labelled(line.label, [line.words], look)
+            yield from _label(line.label, [line.words], look)
             yield from command_lines("", line.commands, look.width)
 
 
@@ -146,21 +146,21 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
     mark, color = _MARK[finding.severity]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
     yield click.style(f"  {certainty(finding)} · {name_of(finding)}", dim=True)
-    yield from _labelled("cause", [finding.cause], look)
-    yield from _labelled(
+    yield from _label("cause", [finding.cause], look)
+    yield from _label(
         "evidence",
         [f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence[: None if look.verbose else 4]],
         look,
     )
-    yield from _labelled("not", finding.excluded, look)
-    yield from _labelled("fix", [finding.advice], look)
+    yield from _label("not", finding.excluded, look)
+    yield from _label("fix", [finding.advice], look)
     yield from command_lines("fix" if not finding.advice else "", finding.commands, look.width)
     yield from command_lines("verify", finding.verify, look.width)
     yield from command_lines("settle", [finding.settle] if finding.settle else [], look.width)
-    yield from _labelled("source", [_says(finding), _cure_says(finding)], look)
-    yield from _labelled("solved", [f"{s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved], look)
+    yield from _label("source", [_says(finding), _cure_says(finding)], look)
+    yield from _label("solved", [f"{s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved], look)
     following = followers(report, finding)
-    yield from _labelled("related", dict.fromkeys(f.title for f in following if f.title != finding.title), look)
+    yield from _label("related", dict.fromkeys(f.title for f in following if f.title != finding.title), look)
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _cure_says(finding: Finding) -> str:
     return f"of the fix ({finding.cure_grade}): {'; '.join(finding.cure_sources[:2])}" if finding.cure_sources else ""
 
 
-def _labelled(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator[str]:
+def _label(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator[str]:
     for line in lines:
         if line:
             yield from _wrap(line, look, f"  {label:<{_LABEL}}", " " * (_LABEL + 2))
@@ -240,4 +240,4 @@ def _readings(snapshot: Snapshot, look: RenderOptions) -> Iterator[str]:
     ]
     for name, fact in named:
         where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
-        yield from _wrap(f"{name}: {shown(fact)}{where}", look, "  ", "      ")
+        yield from _wrap(f"{name}: {show_value(fact)}{where}", look, "  ", "      ")

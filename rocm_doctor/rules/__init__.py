@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
-from rocm_doctor.rules.capacity import below_capacity
-from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
+from rocm_doctor.rules.capacity import capacity_notes
+from rocm_doctor.rules.code import extensions_without_code, foreign_rocm, torch_without_device_code
 from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.frameworks import no_framework
@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
     code_for_the_card,
     torch_without_device_code,
     extensions_without_code,
-    built_for_another_rocm,
+    foreign_rocm,
     override,
     override_hides_gpu,
     igpu_beside_dgpu,
@@ -35,6 +35,6 @@ RULES: tuple[Rule, ...] = (
     rocm_of_the_family,
     driver_range,
     not_listed,
-    below_capacity,
+    capacity_notes,
     stated_regressions,
 )

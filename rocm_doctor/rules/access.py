@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Command, Fact, Finding, Reading, Severity, Snapshot, Subject
 from rocm_doctor.rules.conditions import holds
@@ -113,7 +113,7 @@ def _claimed_by(driver: Fact, snapshot: Snapshot, matrix: Matrix, severity: Seve
         evidence=driver.readings + (cmdline.readings if words else ()) + (options.readings if purpose else ()),
         severity=severity,
         subject=subject,
-        commands=(*off, *_BOOT_IMAGE) if off else ("cat /proc/cmdline", *filled("grep -r {value} /etc/modprobe.d", value=name)),
+        commands=(*off, *_BOOT_IMAGE) if off else ("cat /proc/cmdline", *fill("grep -r {value} /etc/modprobe.d", value=name)),
     )
 
 
@@ -134,10 +134,10 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
         return finding(matrix, "access.no-gpu", title=title, evidence=evidence)
     blacklist = snapshot.get("driver.blacklisted")
     if isinstance(blacklist.value, str):
-        return _blacklisted(matrix, blacklist, evidence)
+        return _blacklist_finding(matrix, blacklist, evidence)
     blocked = snapshot.get("nomodeset")
     if isinstance(blocked.value, str):
-        return _blocked_at_boot(matrix, blocked, evidence)
+        return _boot_block(matrix, blocked, evidence)
     signed = snapshot.get("secure_boot").value is True
     why = ": secure boot may have rejected the module" if signed else ""
     return finding(
@@ -148,7 +148,7 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     )
 
 
-def _blocked_at_boot(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) -> Finding:
+def _boot_block(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) -> Finding:
     """The finding for a word of the kernel command line that keeps amdgpu from loading, with the commands that take it out."""
     return finding(
         matrix,
@@ -163,11 +163,11 @@ def _blocked_at_boot(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) 
 
 def _out_of_boot_line(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
     """The commands that take a word out of the kernel command line."""
-    of_grub = filled("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word)
+    of_grub = fill("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word)
     return (
         *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.typed(of_grub)),
         "sudo update-grub",
-        *filled("sudo grubby --update-kernel=ALL --remove-args={value}", value=word),
+        *fill("sudo grubby --update-kernel=ALL --remove-args={value}", value=word),
     )
 
 
@@ -177,10 +177,10 @@ _BOOT_IMAGE = ("sudo update-initramfs -u", "sudo dracut --force")
 def _commented_out(file: Fact) -> tuple[str, ...]:
     """The command that comments out the line of modprobe.d that the fact was read from."""
     line = next((n for r in file.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
-    return filled("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{file.value}") if line else ()
+    return fill("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{file.value}") if line else ()
 
 
-def _blacklisted(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...]) -> Finding:
+def _blacklist_finding(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...]) -> Finding:
     """The finding for a line of modprobe.d that keeps amdgpu from loading, with the commands that comment it out."""
     return finding(
         matrix,
@@ -193,10 +193,10 @@ def _blacklisted(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...])
     )
 
 
-def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+def _driver_refusal(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a node whose open fails for another reason than permissions: the driver did not enable compute."""
     error = snapshot.get("kfd.error")
-    if not isinstance(error.value, str) or _denied(snapshot) or "no such file" in error.value.casefold():
+    if not isinstance(error.value, str) or _is_denied(snapshot) or "no such file" in error.value.casefold():
         return None
     return finding(
         matrix,
@@ -212,12 +212,12 @@ def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     )
 
 
-def _denied(snapshot: Snapshot) -> bool:
+def _is_denied(snapshot: Snapshot) -> bool:
     return any(holds("word", p, snapshot.get("kfd.error")) is True for p in _DENIED)
 
 
 def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    denied = _denied(snapshot)
+    denied = _is_denied(snapshot)
     if snapshot.get("kfd.openable").value is not False and snapshot.get("render.openable").value is not False and not denied:
         return None
     node = "/dev/kfd" if snapshot.get("kfd.openable").value is False or denied else "the render node"
@@ -227,7 +227,7 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     )
     group, gid = snapshot.get(f"{name}.group").value, snapshot.get(f"{name}.gid").value
     if isinstance(snapshot.get("container").value, str):
-        owner = filled("{gid}", gid=gid) or ("$(stat -c %g /dev/kfd)",)
+        owner = fill("{gid}", gid=gid) or ("$(stat -c %g /dev/kfd)",)
         commands: tuple[str, ...] = (f"docker run --device=/dev/kfd --device=/dev/dri --group-add {owner[0]} IMAGE",)
         return finding(
             matrix,
@@ -237,7 +237,7 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
             commands=commands,
         )
     if snapshot.get("user.root").value is True:
-        return _refused_to_root(snapshot, matrix, node, evidence)
+        return _root_refusal(snapshot, matrix, node, evidence)
     joined = snapshot.get("user.joined").value
     if isinstance(joined, tuple) and group in joined:
         return finding(
@@ -247,12 +247,12 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
             cause="A login keeps the groups that the user had when it began. The user is in the group by now; these processes are not.",
             advice="Log out and in again (a desktop session too; over ssh, close every connection). newgrp does it for one shell.",
             evidence=evidence + readings(snapshot, "user.joined"),
-            commands=filled("newgrp {group}", group=group),
+            commands=fill("newgrp {group}", group=group),
         )
     if _in_group(snapshot, name):
-        return _refused_to_member(snapshot, matrix, node, evidence)
+        return _member_refusal(snapshot, matrix, node, evidence)
     groups = group if isinstance(group, str) and group != "root" else "render,video"
-    commands = filled("sudo usermod -a -G {group} $LOGNAME", group=groups)
+    commands = fill("sudo usermod -a -G {group} $LOGNAME", group=groups)
     return finding(matrix, "access.permission", title=f"permission denied on {node}", evidence=evidence, commands=commands)
 
 
@@ -264,7 +264,7 @@ def _in_group(snapshot: Snapshot, name: str) -> bool:
     return isinstance(owner, str) and isinstance(groups, tuple) and owner in groups
 
 
-def _refused_to_root(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
+def _root_refusal(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
     """The finding for root, whom groups do not restrict: device rules of a container, a user namespace or SELinux do."""
     return finding(
         matrix,
@@ -277,7 +277,7 @@ def _refused_to_root(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tu
     )
 
 
-def _refused_to_member(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
+def _member_refusal(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
     names = [n for n in ("user.member_of", "user.groups") if _said(snapshot, n)][:1]
     return finding(
         matrix,
@@ -353,7 +353,7 @@ def _runtime_dead(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 _STEPS = (
     _not_claimed,
     _no_node,
-    _refused_by_driver,
+    _driver_refusal,
     _not_permitted,
     _no_render_node,
     _topology_hidden,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor.binaries.targets import covers, overridden
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.facts.derive import HIP, masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
-from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code, install
-from rocm_doctor.rules.findings import finding, readings, subject_of, to_train_on
+from rocm_doctor.rules.build import blas, builds_with, compiled_targets, holds_code, install
+from rocm_doctor.rules.findings import finding, readings, subject_of, training_gpus
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.versions import contains
 
@@ -21,7 +21,7 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if snapshot.get("torch.build").value != "rocm":
         return
     discrete = any(g.get("is_apu").value is False for g in snapshot.gpus)
-    for subject, gpu in to_train_on(snapshot):
+    for subject, gpu in training_gpus(snapshot):
         gfx = gpu.get("gfx").value
         if isinstance(gfx, str) and not (discrete and gpu.get("is_apu").value is True):  # igpu_beside_dgpu judges that one
             found = _missing_code(snapshot, matrix, gpu, gfx, subject) or _missing_blas(snapshot, matrix, gpu, gfx, subject)
@@ -30,7 +30,7 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
-    targets, sure = compiled(snapshot, matrix)
+    targets, sure = compiled_targets(snapshot, matrix)
     if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gpu, gfx):
         return None
     sure = _no_surer(sure, gpu)
@@ -45,7 +45,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
             evidence=evidence,
             confidence=sure,
             subject=subject,
-            commands=filled("export {variable}={value}", variable=NAME, value=sibling.value),
+            commands=fill("export {variable}={value}", variable=NAME, value=sibling.value),
             sources=sibling.sources,
             grade=sibling.grade,
         )
@@ -145,7 +145,7 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     names = masks(snapshot)
     if not cards or gpu is None or (names and all("visible" not in g.facts for _, g in seen)):
         return
-    code = holds_code(compiled(snapshot, matrix)[0], str(gpu.get("gfx").value))
+    code = holds_code(compiled_targets(snapshot, matrix)[0], str(gpu.get("gfx").value))
     lacks = f", and torch has no code for {gpu.get('gfx').value}" if code is False else ""
     alone = not any(n in cards for n, _ in seen)
     first = (
@@ -176,8 +176,8 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         subject=subject_of(gpu, number),
         advice="Hide the processor's own GPU where the program is started, or switch it off in the firmware.",
         commands=(
-            *(text for name in names[1:] for text in filled("unset {variable}", variable=name)),
-            *filled("export {variable}={value}", variable=[*names, HIP[0]][0], value=",".join(map(str, cards))),
+            *(text for name in names[1:] for text in fill("unset {variable}", variable=name)),
+            *fill("export {variable}={value}", variable=[*names, HIP[0]][0], value=",".join(map(str, cards))),
         ),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Snapshot
-from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.support import NO, covers
 from rocm_doctor.versions import sort_key
 
@@ -19,13 +19,13 @@ def support_answer(snapshot: Snapshot, matrix: Matrix) -> str:
     if not isinstance(asked, str):
         return ""
     known = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
-    targets = dict.fromkeys(g for _, gpu in to_train_on(snapshot) if isinstance(g := gpu.get("gfx").value, str))
+    targets = dict.fromkeys(g for _, gpu in training_gpus(snapshot) if isinstance(g := gpu.get("gfx").value, str))
     systems = [known] if isinstance(known, str) and known in _NAMES else ["linux", "windows"]
-    said = [words for gfx in targets for system in systems for words in _of_target(gfx, system, asked, matrix)]
+    said = [words for gfx in targets for system in systems for words in _target_lines(gfx, system, asked, matrix)]
     return "; ".join([*said, *(f"`rocm-doctor plan --gpu {gfx}` names what runs on it" for gfx in targets)])
 
 
-def _of_target(gfx: str, system: str, rocm: str, matrix: Matrix) -> Iterator[str]:
+def _target_lines(gfx: str, system: str, rocm: str, matrix: Matrix) -> Iterator[str]:
     about = [s for s in matrix.support if gfx in s.gfx and s.os == system]
     listed = [s for s in about if s.state == "supported" and s.grade == "official"]
     where = f"on {_NAMES[system]}"

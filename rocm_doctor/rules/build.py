@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Confidence, Fact, Reading, Snapshot
@@ -27,7 +27,7 @@ def catalogd(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
     return build_of(matrix, snapshot.get("torch.version").value)
 
 
-def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
+def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
     """gfx targets that the installed torch was compiled for, by the best evidence, and the confidence this gives."""
     for name in ("code.torch", "torch.arch_list", "torch.device_dists"):
         fact = snapshot.get(name)
@@ -35,7 +35,7 @@ def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidenc
             return fact, _SURE[name]
     build = catalogd(snapshot, matrix)
     if build and build.gfx:
-        return Fact(build.gfx, (_of_catalog(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalog"]
+        return Fact(build.gfx, (_catalog_reading(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalog"]
     return None, "low"
 
 
@@ -46,7 +46,7 @@ def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
         return fact, "high"
     build = catalogd(snapshot, matrix)
     if build and build.blas:
-        return Fact(build.blas, (_of_catalog(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
+        return Fact(build.blas, (_catalog_reading(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
     return None, "low"
 
 
@@ -74,10 +74,10 @@ def install(build: TorchBuild) -> tuple[str, ...]:
     parts = [("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio)]
     pins = " ".join(f"{name}=={{version_{name}}}" for name, version in parts if version)
     versions = {f"version_{name}": version for name, version in parts}
-    return filled(f"pip install --force-reinstall {pins} --index-url {{url}}", url=build.index, **versions)
+    return fill(f"pip install --force-reinstall {pins} --index-url {{url}}", url=build.index, **versions)
 
 
-def _of_catalog(build: TorchBuild, words: str) -> Reading:
+def _catalog_reading(build: TorchBuild, words: str) -> Reading:
     return Reading(
         "matrix",
         f"catalog/torch {build.local}",

@@ -50,12 +50,12 @@ _MEMORY = _Lack(
 )
 
 
-def below_capacity(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+def capacity_notes(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One note each on narrow PCIe links, lowered power limits, used memory, and GPUs hidden by a variable."""
     gpus = [(n, gpu) for n, gpu in enumerate(snapshot.gpus) if gpu.get("is_apu").value is not True]
     used = [(n, gpu) for n, gpu in gpus if gpu.get("visible").value is not False]
     yield from _note(matrix, _LINK, [(n, gpu, _narrow(gpu)) for n, gpu in gpus])
-    yield from _note(matrix, _POWER, [(n, gpu, _capped(gpu, gpus)) for n, gpu in gpus])
+    yield from _note(matrix, _POWER, [(n, gpu, _limit_words(gpu, gpus)) for n, gpu in gpus])
     yield from _note(matrix, _MEMORY, [(n, gpu, _busy(gpu)) for n, gpu in used])
     yield from _hidden(snapshot, matrix)
 
@@ -83,7 +83,7 @@ def _narrow(gpu: Gpu) -> str:
     return f"x{width} of x{most}" if width and most and width < most else ""
 
 
-def _capped(gpu: Gpu, gpus: Sequence[_Numbered]) -> str:
+def _limit_words(gpu: Gpu, gpus: Sequence[_Numbered]) -> str:
     """The limit and its reference: the board's default, else the highest limit among GPUs of the same model."""
     cap, most = _number(gpu, "power_cap_watts"), _number(gpu, "power_default_watts")
     if most is None:

@@ -8,11 +8,11 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
-from rocm_doctor.rules.build import compiled
+from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.capacity import ID as CAPACITY
 from rocm_doctor.rules.driver_range import driver_release
-from rocm_doctor.rules.findings import to_train_on
-from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, for_amd
+from rocm_doctor.rules.findings import training_gpus
+from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
 from rocm_doctor.rules.override import NAME
 
 LIBRARIES = ("transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm")
@@ -27,8 +27,8 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
     for name, about, look in PARTS:
         if any(one.startswith(about) for one in serious):
             continue
-        if name == "torch" and (frameworks := for_amd(snapshot)):
-            made += [Check(one.name, "ok", _built_for(one, snapshot)) for one in frameworks]
+        if name == "torch" and (frameworks := amd_frameworks(snapshot)):
+            made += [Check(one.name, "ok", _build_words(one, snapshot)) for one in frameworks]
             continue
         words = look(snapshot, matrix)
         if name == "driver" and _not_compared(snapshot, matrix):
@@ -47,7 +47,7 @@ def not_judged(snapshot: Snapshot) -> tuple[str, ...]:
 
 def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
     """The proof that torch runs: a matmul that ran, or code objects that load on the GPU (under the override in force)."""
-    targets = compiled(snapshot, matrix)[0]
+    targets = compiled_targets(snapshot, matrix)[0]
     override = snapshot.get("env." + NAME).value
     known = targets.value if targets and isinstance(targets.value, tuple) else ()
     ran = snapshot.get("smoke.matmul").value == "passed"
@@ -89,7 +89,7 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
     return f"{node}{' and the render nodes open' if snapshot.get('render.openable').value is True else ' opens'} for this user"
 
 
-def _built_for(one: Framework, snapshot: Snapshot) -> str:
+def _build_words(one: Framework, snapshot: Snapshot) -> str:
     rocm = snapshot.get(f"{one.key}.rocm").value
     return str(one.version(snapshot).value) + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
 
@@ -133,10 +133,10 @@ def _link(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _memory(snapshot: Snapshot, _: Matrix) -> str:
-    return _each(words for gpu in _gpus(snapshot) if (words := _memory_of(gpu)))
+    return _each(words for gpu in _gpus(snapshot) if (words := _memory_words(gpu)))
 
 
-def _memory_of(gpu: Gpu) -> str:
+def _memory_words(gpu: Gpu) -> str:
     whole, used, carveout = (gpu.get(name).value for name in ("vram_bytes", "vram_used_bytes", "carveout_bytes"))
     if not isinstance(whole, int):
         return ""
@@ -163,7 +163,7 @@ _FIRST_NUMBER = regex(r"(\D*)(\d+(?:\.\d+)?)(.*)")
 
 
 def _gpus(snapshot: Snapshot) -> list[Gpu]:
-    return [gpu for _, gpu in to_train_on(snapshot) if isinstance(gpu.get("gfx").value, str)]
+    return [gpu for _, gpu in training_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
 
 
 PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...] = (

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Subject
-from rocm_doctor.rules.findings import finding, readings, to_train_on
-from rocm_doctor.rules.frameworks import for_amd
+from rocm_doctor.rules.findings import finding, readings, training_gpus
+from rocm_doctor.rules.frameworks import amd_frameworks
 from rocm_doctor.rules.override import NAME
 
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
@@ -23,14 +23,14 @@ _OUTRANKS = "Read from the code objects in the installed files, which outrank an
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each GPU and extension without code for it; RCCL counts on machines with several GPUs."""
-    gpus = _known(snapshot)
+    gpus = _known_gpus(snapshot)
     judged = [one for one in matrix.extensions.values() if len(gpus) > 1 or not one.several]
     for subject, gpu in gpus:
         gfx = str(gpu.get("gfx").value)
         for name, diagnosis, severity in ((one.name, one.lacks, one.severity) for one in judged):
             fact = snapshot.get(f"code.{name}")
             if lacks(snapshot, name, gfx):
-                severity = "error" if [one.library for one in for_amd(snapshot)] == [name] else severity
+                severity = "error" if [one.library for one in amd_frameworks(snapshot)] == [name] else severity
                 yield finding(
                     matrix,
                     diagnosis,
@@ -49,7 +49,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
     fact = snapshot.get("code.torch")
     if fact.value != ():
         return
-    for subject, gpu in _known(snapshot):
+    for subject, gpu in _known_gpus(snapshot):
         gfx = gpu.get("gfx").value
         yield finding(
             matrix,
@@ -58,7 +58,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
             cause="This torch keeps its GPU code in separate packages, one for each target, and none is installed: "
             f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
             advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
-            commands=filled("pip install 'torch[device-{gfx}]=={version}'", gfx=gfx, version=snapshot.get("torch.version").value),
+            commands=fill("pip install 'torch[device-{gfx}]=={version}'", gfx=gfx, version=snapshot.get("torch.version").value),
             evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
             subject=subject,
             grade="upstream",
@@ -66,7 +66,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
         )
 
 
-def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+def foreign_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for an extension that is linked to the libraries of another ROCm major version than torch."""
     hip = re.match(r"\d+", str(snapshot.get("torch.hip").value))
     if not hip:
@@ -82,7 +82,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
                 cause=f"torch is built with HIP {snapshot.get('torch.hip').value}, {name} asks for {', '.join(other)}. "
                 f"Two HIP runtimes in one process do not share devices or memory. {_OUTRANKS}",
                 advice=f"Install a build of {name} for torch's ROCm, or build it in this environment.",
-                commands=filled("pip uninstall -y {package}", package=name),
+                commands=fill("pip uninstall -y {package}", package=name),
                 severity=extension.severity,
                 evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
                 subject=Subject(name, "package"),
@@ -98,8 +98,8 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
 
 
-def _known(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
-    return [(subject, gpu) for subject, gpu in to_train_on(snapshot) if isinstance(gpu.get("gfx").value, str)]
+def _known_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
+    return [(subject, gpu) for subject, gpu in training_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
 
 
 def _words(fact: Fact) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
         inner = holds(kind, condition[1:], fact)
         return None if inner is None else not inner
     if isinstance(fact.value, Unknown):
-        return _of_candidates(kind, condition, fact.value)
+        return _candidates_hold(kind, condition, fact.value)
     if condition == "absent":
         return fact.value is None
     if fact.value is None:
@@ -36,7 +36,7 @@ def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
     return True if condition == "set" else any(_one(kind, part.strip(), fact.value) for part in condition.split("|"))
 
 
-def _of_candidates(kind: Kind, condition: str, value: Unknown) -> bool | None:
+def _candidates_hold(kind: Kind, condition: str, value: Unknown) -> bool | None:
     """The result for a name that fits several targets: True or False if all of them agree, else None."""
     answers = {holds(kind, condition, Fact(c)) for c in value.candidates}
     return answers.pop() if len(answers) == 1 else None

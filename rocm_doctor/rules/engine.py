@@ -19,10 +19,10 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import from_row, in_words, lowered, on_all, quoted, to_train_on
+from rocm_doctor.rules.findings import in_words, join_gpus, lower, readings_of, row_finding, training_gpus
 from rocm_doctor.rules.kernel_packages import with_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
-from rocm_doctor.rules.precedence import overruled, overruling
+from rocm_doctor.rules.precedence import demote, overruling
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
@@ -58,7 +58,7 @@ class Candidate(NamedTuple):
     weight: int
 
 
-def of_nvidia(snapshot: Snapshot, logs: Logs) -> bool:
+def is_nvidia(snapshot: Snapshot, logs: Logs) -> bool:
     """True if the texts name an NVIDIA GPU and nothing of AMD: their failures are not judged."""
     return not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
 
@@ -80,18 +80,18 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     undecided: list[Undecided] = []
     excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
-    foreign = of_nvidia(snapshot, logs)
+    foreign = is_nvidia(snapshot, logs)
     over = matrix.once(overruling)
     gpus = _gpus(snapshot)
-    for row, about_gpus in matrix.once(_judged if logs else _without_lines):
+    for row, about_gpus in matrix.once(_judged_rows if logs else _lineless_rows):
         if foreign and "log" in row.when:
             continue  # the failure is of an NVIDIA GPU
         for subject, gpu in gpus if about_gpus else _MACHINE:
-            judged = _against(row, snapshot, gpu, logs)
+            judged = _judge_row(row, snapshot, gpu, logs)
             newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
             _sort_out(row, judged, newer, matrix, snapshot, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
-    return ranked(on_all(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
+    return rank(join_gpus(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
 
 
 def _sort_out(
@@ -115,19 +115,19 @@ def _sort_out(
         if (judged.decided or judged.lines) and not newer:
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
     else:
-        made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-        made = with_reachable_kernel(overruled(made, newer) if newer else made, row, snapshot, matrix)
+        made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
+        made = with_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
         weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
         candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
 
 
 def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
     """True if every condition of a row holds here."""
-    judged = _against(row, snapshot, gpu, logs)
+    judged = _judge_row(row, snapshot, gpu, logs)
     return judged is not None and not judged.ruled_out and not judged.missing
 
 
-def _judged(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
+def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
     """The rows that say something, each with whether a condition is about a GPU: it is judged for each."""
     return tuple(
         (row, any(name.startswith("gpu.") for name in row.when))
@@ -136,11 +136,11 @@ def _judged(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
     )
 
 
-def _without_lines(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
+def _lineless_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
     """Those of them that can hold where there is no text to search: they ask for no line."""
     return tuple(
         (row, about_gpus)
-        for row, about_gpus in matrix.once(_judged)
+        for row, about_gpus in matrix.once(_judged_rows)
         if all(words.startswith("!") for name, words in row.when.items() if name.startswith("log"))
     )
 
@@ -152,10 +152,10 @@ def _gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
     """Each GPU to train on (an unknown GPU if none was listed)."""
     if not snapshot.gpus and not snapshot.gpus_listed:
         return [(THE_MACHINE, Gpu())]
-    return list(to_train_on(snapshot))
+    return list(training_gpus(snapshot))
 
 
-def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:
+def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:
     """None as soon as one condition is false, except that a row whose failure line was seen says which fact rules it out."""
     evidence: list[Reading] = []
     missing: list[str] = []
@@ -171,7 +171,7 @@ def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judge
             return _ruled_out(row, name, fact, logs)
         if truth:
             decided += 1
-            evidence += quoted(fact, name)[:2]
+            evidence += readings_of(fact, name)[:2]
         elif not (("log" in row.when or row.harmless) and _excludes(condition)):
             missing.append(name)
     lines = _lines(row, logs)
@@ -232,15 +232,15 @@ def _rivals(candidates: Sequence[Candidate], excluded: dict[str, list[RuledOut]]
     for one in ordered:
         if one.line:
             strongest.setdefault(one.line, one)
-    named = [one.finding if one.line is None or strongest[one.line] is one else lowered(one.finding) for one in ordered]
-    return [_with_excluded(f, excluded, matrix) for f in named]
+    named = [one.finding if one.line is None or strongest[one.line] is one else lower(one.finding) for one in ordered]
+    return [_add_excluded(f, excluded, matrix) for f in named]
 
 
 def _order(one: Candidate) -> tuple[int, int, int]:
     return (_RANK[one.finding.severity], _RANK[one.finding.confidence], -one.weight)
 
 
-def _with_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Matrix) -> Finding:
+def _add_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Matrix) -> Finding:
     row = matrix.row(one.row) if one.row else None
     out = (
         [f"{out.diagnosis}, because {out.fact}" for out in excluded.get(row.when.get("log", ""), []) if out.diagnosis != one.id]
@@ -250,7 +250,7 @@ def _with_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Ma
     return msgspec.structs.replace(one, excluded=tuple(dict.fromkeys(out))) if out else one
 
 
-def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
+def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, with its root cause: root causes first, then by severity and confidence."""
     unique: dict[tuple[str, str, str], Finding] = {}
     for one in sorted(findings, key=_severe_first):
@@ -260,7 +260,7 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     roots = _roots(ordered, matrix)
     tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
             enumerate(zip(ordered, roots))]  # fmt: skip
-    return sorted((_with_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
+    return sorted((_join_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
 
 
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
@@ -281,7 +281,7 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
     environment of a repository.
     """
     row = matrix.row(one.row) if one.row else None
-    after = set(row.after) if row else _after_of(one.id, matrix)
+    after = set(row.after) if row else _root_diagnoses(one.id, matrix)
     named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
     same = [
         n
@@ -291,7 +291,7 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
     named += _without_code(one, ordered)
-    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
+    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explaining(one, place, ordered, row)
 
 
 def _without_code(one: Finding, ordered: Sequence[Finding]) -> list[int]:
@@ -302,20 +302,20 @@ def _without_code(one: Finding, ordered: Sequence[Finding]) -> list[int]:
     return [n for n, f in enumerate(ordered) if f.id in ids and f.subject == one.subject and f.confidence != "low"]
 
 
-def _after_of(diagnosis: str, matrix: Matrix) -> set[str]:
+def _root_diagnoses(diagnosis: str, matrix: Matrix) -> set[str]:
     """What a finding of a Python rule follows from: what its diagnosis does and, for access, where one thing bars the next, its rows."""
     known, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
     return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
-def _explained(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
+def _explaining(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
     """The certain finding about a rare hypothesis' line, which leaves nothing for the hypothesis to explain."""
     if one.confidence != "low" or row is None or row.prior != "rare" or "log" not in row.when:
         return []
     return [n for n, f in enumerate(ordered[:place]) if f.confidence == "high" and one.evidence[0] in f.evidence]
 
 
-def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
+def _join_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
     """A cause with the readings of the findings that repeat it."""
     echoes = [r for f in tied if f.id == one.id and f.follows_from and f.follows_from == (one.row or one.id) for r in f.evidence]
     return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one

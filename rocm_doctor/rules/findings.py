@@ -82,10 +82,10 @@ def finding(
         evidence=tuple(dict.fromkeys(evidence)),
         **given,
     )
-    return stamped(made)
+    return stamp(made)
 
 
-def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
+def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
     """A finding of a matrix row; what the row leaves out (advice, commands, verify) comes from its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
     advice = row.advice or (known.advice if known and not row.commands else "")
@@ -108,14 +108,14 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         settle=_settling(matrix, row.settle),
         origin=row.origin,
     )
-    return stamped(lowered(made) if confidence == "low" else made)
+    return stamp(lower(made) if confidence == "low" else made)
 
 
 def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
     return matrix.typed([command])[0] if command else None
 
 
-def lowered(one: Finding) -> Finding:
+def lower(one: Finding) -> Finding:
     """The same finding as a hypothesis: low confidence, and a warning at most."""
     return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
 
@@ -130,7 +130,7 @@ def once(made: Finding) -> Finding:
     )
 
 
-def stamped(made: Finding) -> Finding:
+def stamp(made: Finding) -> Finding:
     """The same finding with each command said once, and its fingerprint: a hash of what it is about, not of the words or the
     machine it was seen on."""
     import hashlib
@@ -147,7 +147,7 @@ def subject_of(gpu: Gpu, number: int) -> Subject:
     return Subject(f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else ""), "gpu")
 
 
-def on_all(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
+def join_gpus(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
     """The findings, those that differ in nothing but the GPU as one: `GPUs 0-3 (gfx906)`, in the place of the first."""
     known = {subject_of(gpu, n).name: (n, gpu.get("gfx").value) for n, gpu in enumerate(snapshot.gpus)}
     alike: dict[Finding, list[Finding]] = {}
@@ -155,17 +155,17 @@ def on_all(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
         alike.setdefault(
             msgspec.structs.replace(one, subject="", evidence=(), fingerprint="") if one.subject in known else one, []
         ).append(one)
-    return [group[0] if len(group) == 1 else _on_all(group, known) for group in alike.values()]
+    return [group[0] if len(group) == 1 else _join_group(group, known) for group in alike.values()]
 
 
-def _on_all(group: Sequence[Finding], known: Mapping[str, tuple[int, Value]]) -> Finding:
+def _join_group(group: Sequence[Finding], known: Mapping[str, tuple[int, Value]]) -> Finding:
     subjects = dict.fromkeys(one.subject for one in group)
     if len(subjects) == 1:
         return group[0]
     numbers, targets = zip(*sorted((known[subject] for subject in subjects), key=lambda gpu: gpu[0]))
     gfx = f" ({targets[0]})" if len(set(targets)) == 1 and isinstance(targets[0], str) else ""
     evidence = tuple(dict.fromkeys(reading for one in group for reading in one.evidence))
-    return stamped(msgspec.structs.replace(group[0], subject=f"GPUs {_spans(numbers)}{gfx}", evidence=evidence))
+    return stamp(msgspec.structs.replace(group[0], subject=f"GPUs {_spans(numbers)}{gfx}", evidence=evidence))
 
 
 def _spans(numbers: Sequence[int]) -> str:
@@ -175,16 +175,16 @@ def _spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in zip(starts, ends))
 
 
-def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
+def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     """The GPUs that a run would use, each with its subject: without hidden GPUs and an integrated GPU beside a discrete one."""
     seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     cards = any(g.get("is_apu").value is False for _, g in seen)
     return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
 
 
-def to_choose(snapshot: Snapshot) -> list[Gpu]:
-    """The GPUs that a run should use: `to_train_on`, and where that leaves none or hides every discrete one, as if none was hidden."""
-    seen = [gpu for _, gpu in to_train_on(snapshot)]
+def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
+    """The GPUs that a run should use: `training_gpus`, and where that leaves none or hides every discrete one, as if none was hidden."""
+    seen = [gpu for _, gpu in training_gpus(snapshot)]
     discrete = [gpu for gpu in snapshot.gpus if gpu.get("is_apu").value is False]
     return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)
 
@@ -198,17 +198,17 @@ def in_words(value: Value) -> str:
     return "absent" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def loaded_as(gpu: Gpu) -> str:
+def loaded_target(gpu: Gpu) -> str:
     """The target whose code the runtime loads for a GPU: the reported one, else the chip's."""
     reported = gpu.get("gfx_reported").value
     return reported if isinstance(reported, str) else str(gpu.get("gfx").value)
 
 
-def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:
+def readings_of(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
     return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)
 
 
 def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:
     """The readings behind these facts of the machine, once each, in this order."""
-    return tuple(dict.fromkeys(r for name in names for r in quoted(snapshot.get(name), name)[:1]))
+    return tuple(dict.fromkeys(r for name in names for r in readings_of(snapshot.get(name), name)[:1]))

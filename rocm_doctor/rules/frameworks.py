@@ -8,14 +8,14 @@ from typing import NamedTuple
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Fact, Finding, Snapshot
-from rocm_doctor.rules.build import compiled
-from rocm_doctor.rules.findings import finding, quoted, readings
+from rocm_doctor.rules.build import compiled_targets
+from rocm_doctor.rules.findings import finding, readings, readings_of
 from rocm_doctor.rules.override import NAME
 
 
 class Framework(NamedTuple):
     """A framework: its name, the beginning of its facts (`jax.build`), the packages that it comes as, the library with its GPU
-    code (`code.LIBRARY`), and the program that prints the devices that it sees."""
+    code (`code.LIBRARY`), and the command that prints the devices that it sees."""
 
     name: str
     key: str
@@ -42,7 +42,7 @@ class Framework(NamedTuple):
         """True if its GPU code loads on this target under the override in force, or if it listed the GPU; None if not known."""
         if self.build(snapshot) == "rocm" and snapshot.get(f"{self.key}.device").value in ("rocm", "gpu"):
             return True
-        fact = compiled(snapshot, matrix)[0] if self.key == "torch" else snapshot.get(f"code.{self.library}")
+        fact = compiled_targets(snapshot, matrix)[0] if self.key == "torch" else snapshot.get(f"code.{self.library}")
         override = snapshot.get("env." + NAME).value
         if fact is None or not isinstance(fact.value, tuple):
             return None
@@ -50,14 +50,14 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = (
-    Framework("torch", "torch", ("torch",), "torch", "import torch; print(torch.cuda.is_available())"),
-    Framework("JAX", "jax", ("jax",), "jax-rocm-pjrt", "import jax; print(jax.devices())"),
+    Framework("torch", "torch", ("torch",), "torch", 'python -c "import torch; print(torch.cuda.is_available())"'),
+    Framework("JAX", "jax", ("jax",), "jax-rocm-pjrt", 'python -c "import jax; print(jax.devices())"'),
     Framework(
         "TensorFlow",
         "tensorflow",
         ("tensorflow-rocm", "tensorflow", "tensorflow-cpu"),
         "tensorflow",
-        "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))",
+        "python -c \"import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))\"",
     ),
 )
 TORCH = FRAMEWORKS[0]
@@ -73,7 +73,7 @@ def wanted(snapshot: Snapshot) -> list[Framework]:
     return [one for one in FRAMEWORKS if one in named or isinstance(one.version(snapshot).value, str)] or [TORCH]
 
 
-def for_amd(snapshot: Snapshot) -> list[Framework]:
+def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
     """The frameworks among them that are installed and built for AMD GPUs."""
     return [one for one in wanted(snapshot) if one.build(snapshot) == "rocm"]
 
@@ -83,7 +83,7 @@ def own_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) 
     found = wanted(snapshot)
     if TORCH in found:
         return tuple(commands)
-    program = matrix.typed([f'python -c "{found[0].devices}"'])[0]
+    program = matrix.typed([found[0].devices])[0]
     return tuple(dict.fromkeys(program if "torch" in one.text else one for one in commands))
 
 
@@ -104,7 +104,7 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     machine may serve models without a framework; what is declared is to train.
     """
     found, declared = wanted(snapshot), snapshot.get("declared").value is True
-    if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True) or for_amd(snapshot):
+    if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True) or amd_frameworks(snapshot):
         return
     others = [(one, one.build(snapshot)) for one in found if one.build(snapshot)]
     if TORCH in found and snapshot.get("torch.version").value is not None:
@@ -123,7 +123,7 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         "version.no-framework",
         title=built or none + (f" in {place}" if isinstance(place, str) else ""),
         evidence=(
-            *(reading for one, _ in others for reading in quoted(one.version(snapshot), f"{one.key}.version")[:1]),
+            *(reading for one, _ in others for reading in readings_of(one.version(snapshot), f"{one.key}.version")[:1]),
             *readings(snapshot, *(["torch.version"] if not others else []), *(["declared"] if declared else [])),
         ),
     )

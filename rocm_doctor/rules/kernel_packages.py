@@ -6,7 +6,7 @@ import msgspec
 
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import KernelPackage
 from rocm_doctor.model import Command, Fact, Finding, Row, Snapshot
 from rocm_doctor.rules.conditions import holds
@@ -15,7 +15,7 @@ from rocm_doctor.rules.conditions import holds
 def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
     to the next release stands before it, or nothing in its place."""
-    affected, os = with_ranges(row).get("kernel"), snapshot.get("os").value
+    affected, os = all_conditions(row).get("kernel"), snapshot.get("os").value
     if not affected or not isinstance(os, str):
         return made
     packages = matrix.section("kernels", KernelPackage)

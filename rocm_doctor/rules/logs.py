@@ -124,7 +124,7 @@ def _trie(words: Collection[str]) -> str:
 
 def fragments(condition: str, complaints: Mapping[str, tuple[str, ...]] = {}) -> Fragments:
     """The fragments of a condition, each `{name}` replaced by that complaint's phrases. An unknown name stays unchanged."""
-    alternatives = (one for part in lower(condition).split("|") for one in _spelled(part, complaints))
+    alternatives = (one for part in lower(condition).split("|") for one in _spellings(part, complaints))
     return tuple(filter(None, map(_parts, alternatives)))
 
 
@@ -136,14 +136,14 @@ def _parts(alternative: str) -> tuple[str, ...]:
     )
 
 
-def _spelled(alternative: str, complaints: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _spellings(alternative: str, complaints: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     found = next((f for f in _NAME.finditer(alternative) if f[1] in complaints), None) if "{" in alternative else None
     if found is None:
         yield alternative
         return
     head, tail = alternative[: found.start()], alternative[found.end() :]
     for words in complaints[found[1]]:
-        yield from _spelled(head + words + tail, complaints)
+        yield from _spellings(head + words + tail, complaints)
 
 
 def _anchor(parts: tuple[str, ...]) -> str:
@@ -159,13 +159,13 @@ def _search(text: Text, parts: tuple[str, ...]) -> Reading | None:
         start = max(low.rfind("\n", max(0, at - _REACH), at) + 1, at - _REACH, 0)
         end = low.find("\n", at, at + _REACH)
         end = min(len(low), at + _REACH) if end < 0 else end
-        if _in_order(low[start:end], parts):
+        if _is_ordered(low[start:end], parts):
             return Reading(text.name, f"line {low.count(chr(10), 0, start) + 1}", text.text[start:end].strip()[:_QUOTE])
         at = low.find(anchor, max(end, at + 1))
     return None
 
 
-def _in_order(line: str, parts: tuple[str, ...]) -> bool:
+def _is_ordered(line: str, parts: tuple[str, ...]) -> bool:
     at = 0
     for part in parts:
         at = line.find(part, at)

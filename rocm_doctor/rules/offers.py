@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, ReportKind, Snapshot
-from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.rules.logs import Logs
 
@@ -22,14 +22,14 @@ _DONE_BY_PLAN = ("pip uninstall -y torch ", "pip uninstall -y triton ", "pip fre
 """Beginnings of commands that `plan` and `fix` make needless: they remove and pin torch."""
 
 
-def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
+def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
     """The commands of a finding, with every bare `plan` completed.
 
     On the machine itself `plan` and `fix` stand in place of every command that installs torch: they judge the whole machine. What a log
     or the smoke test shows they do not read, so there they are told to replace what looks sound, and other commands stay.
     """
     if kind not in ("machine", "smoke"):
-        plans = [text + _wish(facts) for text in _for_capture(facts) or (PLAN,)]
+        plans = [text + _wish(facts) for text in _capture_options(facts) or (PLAN,)]
         found = [text for command in one.commands for text in (plans if command.text == PLAN else (_wished(command, facts),))]
         return matrix.typed(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
@@ -38,7 +38,7 @@ def offered(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> 
     if not any(replaced):
         return one.commands
     first = replaced.index(True)
-    ours = tuple(_on_machine(facts, _wish(facts) or (" --upgrade" if unread else "")))
+    ours = tuple(_plan_options(facts, _wish(facts) or (" --upgrade" if unread else "")))
     rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
     return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
 
@@ -53,10 +53,10 @@ def _wish(facts: Snapshot) -> str:
     return "" if TORCH in found else f" --with {','.join(one.key for one in found)}"
 
 
-def _on_machine(facts: Snapshot, options: str) -> Iterator[str]:
+def _plan_options(facts: Snapshot, options: str) -> Iterator[str]:
     yield PLAN + options
     if facts.get("python.env").value in _ENVIRONMENTS:
-        yield from filled("rocm-doctor fix" + options + " --python {path} --apply", path=facts.get("python.prefix").value)
+        yield from fill("rocm-doctor fix" + options + " --python {path} --apply", path=facts.get("python.prefix").value)
 
 
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
@@ -73,30 +73,30 @@ def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
     return read or logs.find(_PYTHON) is not None
 
 
-def without_python(commands: Iterable[Command]) -> tuple[Command, ...]:
+def drop_python(commands: Iterable[Command]) -> tuple[Command, ...]:
     """The commands that do not run Python, its installers, or the smoke test in Python."""
     return tuple(
         one for one in commands if one.text.partition(" ")[0] not in _OF_PYTHON and not one.text.startswith("rocm-doctor smoke")
     )
 
 
-def examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
+def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
     """The commands, with `python -c` as the interpreter that was examined: the one of the shell may be another."""
     here = kind in ("machine", "smoke") and facts.get("platform").value != "windows"
-    python = next(iter(filled("{path}/bin/python", path=facts.get("python.prefix").value) if here else ()), "python")
+    python = next(iter(fill("{path}/bin/python", path=facts.get("python.prefix").value) if here else ()), "python")
     return tuple(
         matrix.typed([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
         for one in commands
     )
 
 
-def _for_capture(facts: Snapshot) -> tuple[str, ...]:
+def _capture_options(facts: Snapshot) -> tuple[str, ...]:
     """The plan for another machine; none if its first GPU is not known: the target of another one would mislead."""
-    gfx = next((gpu.get("gfx").value for _, gpu in to_train_on(facts)), None)
+    gfx = next((gpu.get("gfx").value for _, gpu in training_gpus(facts)), None)
     if not isinstance(gfx, str):
         return ()
     system = "windows" if facts.get("platform").value == "windows" else "wsl" if facts.get("wsl").value is True else ""
     python = facts.get("python.version").value
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
     template = PLAN + " --gpu {gfx}" + (f" --os {system}" if system else "") + (" --python {version}" if minor else "")
-    return filled(template, gfx=gfx, version=minor)
+    return fill(template, gfx=gfx, version=minor)

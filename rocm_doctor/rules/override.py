@@ -8,7 +8,7 @@ from rocm_doctor.binaries.targets import overridden
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
-from rocm_doctor.rules.build import compiled, holds_code
+from rocm_doctor.rules.build import compiled_targets, holds_code
 from rocm_doctor.rules.findings import finding, subject_of
 from rocm_doctor.versions import sort_key
 
@@ -43,11 +43,11 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         )
         return
     for number, gpu in enumerate(snapshot.gpus):
-        found = _of_gpu(snapshot, matrix, fact, target, gpu, subject_of(gpu, number))
+        found = _override_finding(snapshot, matrix, fact, target, gpu, subject_of(gpu, number))
         if found:
             yield found
     if not snapshot.gpus:
-        yield _unjudged(matrix, fact, target)
+        yield _open_finding(matrix, fact, target)
 
 
 _TAKES_EMPTY = "7.13"
@@ -81,10 +81,10 @@ _ABOUT_EMPTY = (
 )
 
 
-def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: Subject) -> Finding | None:
+def _override_finding(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: Subject) -> Finding | None:
     gfx = gpu.get("gfx")
     if not isinstance(gfx.value, str):
-        return _unjudged(matrix, fact, target, subject)
+        return _open_finding(matrix, fact, target, subject)
     evidence = (*fact.readings[:1], *gfx.readings[:1])
     chip = matrix.gfx.get(gfx.value)
     known = next((o for o in chip.overrides if o.value == str(fact.value).strip()), None) if chip else None
@@ -122,7 +122,7 @@ def _sibling(
     known: Override | None,
 ) -> Finding:
     """The finding for a compatible ISA: it hides native code if the build has some, and makes the GPU run if it has none."""
-    targets, sure = compiled(snapshot, matrix)
+    targets, sure = compiled_targets(snapshot, matrix)
     sources = known.sources if known else (_READER,)
     native = holds_code(targets, gfx)
     if targets and holds_code(targets, target) is False:
@@ -214,7 +214,7 @@ def _pointless(
     )
 
 
-def _unjudged(matrix: Matrix, fact: Fact, target: str, subject: Subject = THE_MACHINE) -> Finding:
+def _open_finding(matrix: Matrix, fact: Fact, target: str, subject: Subject = THE_MACHINE) -> Finding:
     return finding(
         matrix,
         "arch.override-in-use",

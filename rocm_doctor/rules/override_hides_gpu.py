@@ -16,7 +16,7 @@ _UNSET = (f"unset {NAME}", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/envi
 def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.override-wrong` if a tool prints a target of another ISA beside the name of a GPU that has a single target."""
     for number, gpu in enumerate(snapshot.gpus):
-        chip = _named(gpu, matrix)
+        chip = _named_target(gpu, matrix)
         if chip:
             yield finding(
                 matrix,
@@ -30,7 +30,7 @@ def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
             )
 
 
-def _named(gpu: Gpu, matrix: Matrix) -> str:
+def _named_target(gpu: Gpu, matrix: Matrix) -> str:
     """The target that the GPU's name means, if the printed one has another generic ISA; else None."""
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     if not isinstance(gfx, str) or not isinstance(name, str) or gfx not in matrix.gfx:

@@ -20,7 +20,7 @@ def overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
     return table
 
 
-def overruled(made: Finding, newer: Row) -> Finding:
+def demote(made: Finding, newer: Row) -> Finding:
     """The finding of an older row as a note that names the newer row."""
     words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {as_of(newer)})."
     return msgspec.structs.replace(

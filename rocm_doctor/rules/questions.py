@@ -14,7 +14,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
 from rocm_doctor.rules.frameworks import without_torch
-from rocm_doctor.rules.offers import without_python
+from rocm_doctor.rules.offers import drop_python
 
 MOST = 5
 MOST_OF_GUESS = 2
@@ -53,31 +53,31 @@ def questions(
     """
     found: dict[str, tuple[float, Question]] = {}
     guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
-    rows = [(f, _SEPARATES + w) for f, w in _of_rows((u for u in undecided if u.id in likely), matrix)]
-    rows = rows if guessed else list(_of_rows(undecided, matrix))
-    for fact, weight in (*_wanted(missing), *rows, *_separating(gains, snapshot, matrix)):
+    rows = [(f, _SEPARATES + w) for f, w in _row_facts((u for u in undecided if u.id in likely), matrix)]
+    rows = rows if guessed else list(_row_facts(undecided, matrix))
+    for fact, weight in (*_wanted_facts(missing), *rows, *_separating(gains, snapshot, matrix)):
         known = _question_for(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
             facts = tuple(dict.fromkeys((*one.facts, fact)))
             found[known.key] = max(before, weight) + _EACH, msgspec.structs.replace(one, facts=facts)
     found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
-    answered = _answered(snapshot)
+    answered = _answered_facts(snapshot)
     ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
-    ranked = [one for one in ranked if without_torch([one.command], snapshot) and (python or without_python([one.command]))]
+    ranked = [one for one in ranked if without_torch([one.command], snapshot) and (python or drop_python([one.command]))]
     return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
 
 
 def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
     """The question of this system that settles the fact; looked up once for each fact."""
-    known, system = matrix.once(_looked_up), _system(snapshot)
+    known, system = matrix.once(_question_cache), _system(snapshot)
     if (system, fact) not in known:
         asked = (q for q in matrix.questions if not q.systems or system in q.systems)
         known[system, fact] = next((q for q in asked if any(_covers(settled, fact) for settled in q.settles)), None)
     return known[system, fact]
 
 
-def _looked_up(_: Matrix) -> dict[tuple[str, str], QuestionEntry | None]:
+def _question_cache(_: Matrix) -> dict[tuple[str, str], QuestionEntry | None]:
     return {}
 
 
@@ -92,7 +92,7 @@ def _covers(settled: str, fact: str) -> bool:
     return fact == settled or (settled.endswith(".") and fact.startswith(settled))
 
 
-def _wanted(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
+def _wanted_facts(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
     yield from ((fact, _NEEDED - place) for place, fact in enumerate(missing))
 
 
@@ -100,7 +100,7 @@ def _separating(gains: Mapping[str, float], snapshot: Snapshot, matrix: Matrix) 
     """The unknown facts of the one question that is expected to tell the likely diagnoses apart best."""
     by_question: dict[str, list[str]] = {}
     for fact in gains:
-        asked = None if _known(fact, snapshot) else _question_for(fact, snapshot, matrix)
+        asked = None if _is_known(fact, snapshot) else _question_for(fact, snapshot, matrix)
         if asked:
             by_question.setdefault(asked.key, []).append(fact)
     best = max(by_question.values(), key=lambda facts: sum(gains[f] for f in facts), default=[])
@@ -108,12 +108,12 @@ def _separating(gains: Mapping[str, float], snapshot: Snapshot, matrix: Matrix) 
         yield from ((fact, _SEPARATES) for fact in best)
 
 
-def _known(fact: str, snapshot: Snapshot) -> bool:
+def _is_known(fact: str, snapshot: Snapshot) -> bool:
     name = fact.removeprefix("gpu.")
     return snapshot.get(fact).known if name == fact else any(gpu.get(name).known for gpu in snapshot.gpus)
 
 
-def _of_rows(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
+def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
     """The facts that undecided rows lack: a row counts more if it lacks fewer facts and if its problem is worse."""
     for one in undecided:
         row = matrix.row(one.row)
@@ -132,6 +132,6 @@ def _hypotheses(findings: Sequence[Finding]) -> Iterator[Question]:
         yield Question(first.row or first.id, f"whether it is this: {first.title}", first.settle)
 
 
-def _answered(snapshot: Snapshot) -> frozenset[str]:
+def _answered_facts(snapshot: Snapshot) -> frozenset[str]:
     ran = snapshot.get("said.ran").value
     return frozenset(ran) if isinstance(ran, tuple) else frozenset()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
@@ -76,9 +76,9 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
         severity=severity,
         sources=_PINS,
         advice="Install torch and the rocm packages from the same index in one command, so that the pin is kept.",
-        commands=filled("pip install 'rocm[libraries]=={version}'", version=mine)
+        commands=fill("pip install 'rocm[libraries]=={version}'", version=mine)
         if exact
-        else filled("pip install 'rocm[libraries,device-all]=={version}.*'", version=series(mine)),
+        else fill("pip install 'rocm[libraries,device-all]=={version}.*'", version=series(mine)),
         verify=("pip check",),
     )
 

@@ -29,19 +29,21 @@ def stated_regressions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         title = _title(name, snapshot, matrix)
         if _parts(works) and _parts(broken) and _differ(_parts(works)[-1], _parts(broken)[-1]):
             words = f"{title} {_parts(broken)[-1]} fails, and {_parts(works)[-1]} works"
-            yield _made(matrix, diagnosis, words, (*broken.readings, *works.readings), "medium")
+            yield _make_finding(matrix, diagnosis, words, (*broken.readings, *works.readings), "medium")
             continue
         for fact, words in (
             ("said.earlier", f"an earlier {title} works"),
             ("said.updated", f"it began with an update of {'the ' * (name in _COMMON)}{title}"),
         ):
             if name in _parts(snapshot.get(fact)):
-                rest.append(_made(matrix, diagnosis, words, snapshot.get(fact).readings))
+                rest.append(_make_finding(matrix, diagnosis, words, snapshot.get(fact).readings))
                 break
     yield from rest
 
 
-def _made(matrix: Matrix, diagnosis: str, title: str, evidence: tuple[Reading, ...], confidence: Confidence = "low") -> Finding:
+def _make_finding(
+    matrix: Matrix, diagnosis: str, title: str, evidence: tuple[Reading, ...], confidence: Confidence = "low"
+) -> Finding:
     return finding(
         matrix,
         diagnosis,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rocm_doctor.matrix import Matrix, Support
 from rocm_doctor.model import Finding, Reading, Snapshot
 from rocm_doctor.rules.driver_range import user_space
-from rocm_doctor.rules.findings import finding, readings, to_train_on
+from rocm_doctor.rules.findings import finding, readings, training_gpus
 from rocm_doctor.versions import release
 
 NO = ("dropped", "not-listed", "never-listed")
@@ -21,7 +21,7 @@ def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
     if not rocm:
         return
-    for subject, gpu in to_train_on(snapshot):
+    for subject, gpu in training_gpus(snapshot):
         gfx = gpu.get("gfx").value
         said = [s for s in matrix.support if gfx in s.gfx and s.os == system and covers(s, rocm)]
         no = [s for s in said if s.state in NO and s.grade == "official"]

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rocm_doctor.facts.speed import measured
+from rocm_doctor.facts.speed import summary
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import GUESS, Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
-from rocm_doctor.rules.build import compiled
+from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, not_judged
-from rocm_doctor.rules.findings import loaded_as, to_train_on
-from rocm_doctor.rules.frameworks import TORCH, for_amd, wanted
+from rocm_doctor.rules.findings import loaded_target, training_gpus
+from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, wanted
 from rocm_doctor.smoke.summary import alone, ran
 
 
@@ -38,7 +38,7 @@ def verdict(
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == GUESS else "most likely: "
-        target = f"for {_declared(snapshot)}: " if snapshot.get("declared").value is True else ""
+        target = f"for {_declared_words(snapshot)}: " if snapshot.get("declared").value is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
     answer = reply.words if reply else support_answer(snapshot, matrix)
     if answer:
@@ -50,13 +50,17 @@ def verdict(
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
     if snapshot.get("declared").value is True:
-        return "ready", f"this environment has code for {_declared(snapshot)}: {_held(snapshot)}{_not_judged(snapshot)}", proven
-    return "ready", f"ready to train on {_machine(_cards(snapshot))} with {_held(snapshot)}", proven
+        return (
+            "ready",
+            f"this environment has code for {_declared_words(snapshot)}: {_framework_words(snapshot)}{_not_judged(snapshot)}",
+            proven,
+        )
+    return "ready", f"ready to train on {_machine(_cards(snapshot))} with {_framework_words(snapshot)}", proven
 
 
-def _held(snapshot: Snapshot) -> str:
+def _framework_words(snapshot: Snapshot) -> str:
     """The installed frameworks for AMD GPUs, with their versions."""
-    return ", ".join(one.words(snapshot) for one in for_amd(snapshot))
+    return ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
 
 
 def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
@@ -64,7 +68,7 @@ def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
     tested = ran(snapshot)
     if tested:
         return tested
-    figures = measured(snapshot, next((one.title for one in notes if one.id.startswith("speed.")), ""))
+    figures = summary(snapshot, next((one.title for one in notes if one.id.startswith("speed.")), ""))
     if figures:
         return figures
     return "no known failure recognised in this text" if pasted else "no problem found in what was read"
@@ -98,15 +102,15 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
 
 def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the environment that a declared target needs."""
-    gfx = _declared(snapshot)
-    if not for_amd(snapshot):
+    gfx = _declared_words(snapshot)
+    if not amd_frameworks(snapshot):
         yield Missing("whether a framework here is built for AMD GPUs", f"{wanted(snapshot)[0].key}.build")
-    for one in for_amd(snapshot):
+    for one in amd_frameworks(snapshot):
         if one.has_code(snapshot, matrix, gfx) is not True:
             yield Missing(f"whether {one.words(snapshot)} has code for {gfx}", f"code.{one.library}")
 
 
-def _declared(snapshot: Snapshot) -> str:
+def _declared_words(snapshot: Snapshot) -> str:
     return str(snapshot.gpus[0].get("gfx").value)
 
 
@@ -117,24 +121,24 @@ def _not_judged(snapshot: Snapshot) -> str:
 
 def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
-    found, built = wanted(snapshot), for_amd(snapshot)
+    found, built = wanted(snapshot), amd_frameworks(snapshot)
     for one in built if built and TORCH not in built else ():
         ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
-        if not ran and not all(one.has_code(snapshot, matrix, loaded_as(g)) for g in cards):
+        if not ran and not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards):
             yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"code.{one.library}")
     if built and TORCH not in built:
         return
     if TORCH not in found:
-        yield Missing(f"which {found[0].name}", f"{found[0].key}.build")
+        yield Missing("which " + found[0].name, f"{found[0].key}.build")
     elif snapshot.get("torch.version").value is None:
         place = snapshot.get("python.prefix").value
         where = f"in {place}" if isinstance(place, str) else "in the examined environment"
         yield Missing(f"torch: not installed {where}")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
         yield Missing("which torch", "torch.version")
-    elif not cards and compiled(snapshot, matrix)[0] is None:
+    elif not cards and compiled_targets(snapshot, matrix)[0] is None:
         yield Missing("for which GPUs this torch was built", "torch.arch_list")
-    elif not all(has_code(snapshot, matrix, loaded_as(g)) for g in cards):
+    elif not all(has_code(snapshot, matrix, loaded_target(g)) for g in cards):
         yield Missing("whether this torch has code for the GPU", "torch.arch_list")
 
 
@@ -149,15 +153,15 @@ def _way(snapshot: Snapshot) -> Iterator[Missing]:
 
 def _cards(snapshot: Snapshot) -> list[Gpu]:
     """The GPUs to train on whose driver is amdgpu or unknown."""
-    return [g for _, g in to_train_on(snapshot) if not g.get("driver").known or g.get("driver").value == "amdgpu"]
+    return [g for _, g in training_gpus(snapshot) if not g.get("driver").known or g.get("driver").value == "amdgpu"]
 
 
 def _machine(cards: Sequence[Gpu]) -> str:
-    names = [_named(g) for g in cards]
+    names = [_gpu_words(g) for g in cards]
     unique = list(dict.fromkeys(names))
     return f"{len(names)} × {unique[0]}" if len(names) > 1 and len(unique) == 1 else ", ".join(unique)
 
 
-def _named(gpu: Gpu) -> str:
+def _gpu_words(gpu: Gpu) -> str:
     name, gfx = gpu.get("marketing_name").value, gpu.get("gfx").value
     return f"{name} ({gfx})" if isinstance(name, str) and name else str(gfx)

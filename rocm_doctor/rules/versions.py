@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
-from rocm_doctor.rules.frameworks import TORCH, for_amd, wanted
+from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, wanted
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
 
 
@@ -35,7 +35,7 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         title=f"torch{f' {version}' if isinstance(version, str) else ''} is a {str(build).upper()} build",
         evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
         confidence=sure,
-        severity="error" if not for_amd(snapshot) else "note" if build == "cpu" else "warning",
+        severity="error" if not amd_frameworks(snapshot) else "note" if build == "cpu" else "warning",
         excluded=("not a driver problem: such a build never searches for an AMD GPU",),
     )
 
@@ -53,13 +53,13 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
     torch = snapshot.get("torch.version")
     if not numbers or len(numbers) < 2 or not (torch.known and torch.value is None) or TORCH not in wanted(snapshot):
         return
-    served = _served(snapshot.get("platform").value == "windows", matrix)
+    served = _served_pythons(snapshot.get("platform").value == "windows", matrix)
     if served and not served[0] <= numbers[:2] <= served[-1]:
-        names = f"{_dotted(served[0])} to {_dotted(served[-1])}"
+        names = f"{_join_numbers(served[0])} to {_join_numbers(served[-1])}"
         yield finding(
             matrix,
             "version.python-unsupported",
-            title=f"no current ROCm wheel of torch is made for Python {_dotted(numbers[:2])}",
+            title=f"no current ROCm wheel of torch is made for Python {_join_numbers(numbers[:2])}",
             cause=f"The newest ROCm wheels in the catalog are for Python {names}.",
             severity="warning" if numbers[:2] < served[0] else "error",
             evidence=readings(snapshot, "python.version", "torch.version"),
@@ -92,12 +92,12 @@ def package_without_wheel(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findin
                 evidence=readings(snapshot, "said.not_found", "python.version"),
                 subject=Subject(one.name, "package"),
                 advice=f"Make the environment with Python {served[-1]}." if served else "",
-                commands=filled("python{version} -m venv .venv", version=served[-1]) if served else (),
+                commands=fill("python{version} -m venv .venv", version=served[-1]) if served else (),
                 sources=one.sources,
             )
 
 
-def _served(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
+def _served_pythons(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
     """The Pythons that the three newest torch releases are built for on this system, oldest first."""
     builds = [b for b in matrix.torch if b.primary and b.pythons and any(p.startswith("win") for p in b.platforms) is windows]
     newest = sorted({b.torch for b in builds}, key=sort_key)[-3:]
@@ -139,7 +139,7 @@ def _unfit(one: Extension, fact: Fact, torch: str, expected: str) -> str:
     local = fact.value.partition("+")[2]
     if local.startswith("cu") or local == "cpu":
         return f"{name} {fact.value} is built for {'CUDA' if local.startswith('cu') else 'the CPU'}"
-    if not local and rocm_of_local(torch) and _from_a_list(fact) and name == "torchvision":
+    if not local and rocm_of_local(torch) and _is_listed(fact) and name == "torchvision":
         return f"{name} {fact.value} is the plain wheel, whose operators are not built for this torch"
     if local and "rocm" not in local:
         return ""  # built on purpose (0.16.1+fdea156): against which torch, its number does not tell
@@ -150,7 +150,7 @@ def _unfit(one: Extension, fact: Fact, torch: str, expected: str) -> str:
     return f"torch {torch} goes with {name} {expected}, not {fact.value}" if mine[:2] != wanted[:2] else ""
 
 
-def _from_a_list(fact: Fact) -> bool:
+def _is_listed(fact: Fact) -> bool:
     """True for a fact from a package list, which prints local versions; prose omits them."""
     return any(r.artifact == "py/packages" or "pip" in r.artifact for r in fact.readings)
 
@@ -185,5 +185,5 @@ def _reinstall(build: TorchBuild | None) -> tuple[str, ...]:
     return install(build) if build and build.index.startswith("https") else ()
 
 
-def _dotted(numbers: tuple[int, ...]) -> str:
+def _join_numbers(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.commands import filled
+from rocm_doctor.commands import fill
 from rocm_doctor.facts.derive import ROCR, indices, masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
@@ -14,7 +14,7 @@ from rocm_doctor.rules.findings import finding, readings
 def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for visibility variables that hide every GPU, name a missing one, or apply twice."""
     names = masks(snapshot)
-    left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_listed, snapshot.gpus)) else None
+    left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_is_complete, snapshot.gpus)) else None
     for name in names:
         chosen = indices(str(snapshot.get(f"env.{name}").value))
         if chosen is None:
@@ -28,7 +28,7 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         left = len(kept)
 
 
-def _listed(gpu: Gpu) -> bool:
+def _is_complete(gpu: Gpu) -> bool:
     """True if the GPUs were listed completely: a person, a target and collect_env name one, and there may be others."""
     read = (r for fact in gpu.facts.values() for r in fact.readings)
     return any(r.origin != "target" and r.artifact != "paste/text" and "collect_env" not in r.artifact for r in read)
@@ -49,7 +49,7 @@ def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         cause=why,
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
         advice=f"{_numbers(snapshot)}Unset {name}.",
-        commands=filled("unset {variable}", variable=name),
+        commands=fill("unset {variable}", variable=name),
     )
 
 
@@ -75,5 +75,5 @@ def _partly(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         cause=f"{left} GPUs are available, numbered from 0; everything after an invalid index is ignored.",
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
         advice=f"{_numbers(snapshot)}Take the other numbers out of {name}.",
-        commands=filled("echo ${variable}", variable=name),
+        commands=fill("echo ${variable}", variable=name),
     )

@@ -97,8 +97,8 @@ def across(
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
         result = Path(folder) / "result.json"
         command = argv(ranks, nodes, rendezvous, result, python or sys.executable, limit, device, prelude)
-        done = _ended_after(command, result, STARTING + limit * ROUNDS)
-        failed = _failed(done.stderr)
+        done = _wait_for_end(command, result, STARTING + limit * ROUNDS)
+        failed = _failures(done.stderr)
         try:
             found = jsons.decode(files.read(result), Across)
         except (OSError, Unreadable):
@@ -108,7 +108,7 @@ def across(
         return msgspec.structs.replace(found, lost=tuple(sorted({*found.lost, *failed})))
 
 
-def _ended_after(command: Sequence[str], result: Path, limit: float) -> process.ChildResult:
+def _wait_for_end(command: Sequence[str], result: Path, limit: float) -> process.ChildResult:
     """The end of torchrun, which is not waited for long once the result is there."""
     child = process.start(process.ChildSpec(command, limit=limit, keep="tail"))
     until = float("inf")
@@ -120,7 +120,7 @@ def _ended_after(command: Sequence[str], result: Path, limit: float) -> process.
     return process.done(child)
 
 
-def _failed(said: str) -> dict[int, int]:
+def _failures(said: str) -> dict[int, int]:
     """Rank and exit code of the first failure."""
     cause = said.partition("Root Cause")[2]
     return {int(rank): int(code) for rank, code in _FAILED.findall(cause)[:1]}
@@ -128,7 +128,7 @@ def _failed(said: str) -> dict[int, int]:
 
 def _why(done: process.ChildResult, failed: Mapping[int, int]) -> str:
     if failed:
-        return "; ".join(f"the job ended when rank {rank} {_ended(code)}" for rank, code in failed.items())
+        return "; ".join(f"the job ended when rank {rank} {_describe_exit(code)}" for rank, code in failed.items())
     return (
         "no result in time"
         if done.state == "timeout"
@@ -136,7 +136,7 @@ def _why(done: process.ChildResult, failed: Mapping[int, int]) -> str:
     )
 
 
-def _ended(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
 
 

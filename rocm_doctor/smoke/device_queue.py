@@ -17,7 +17,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.endings import START_LIMIT, broken, elapsed, enforce, record_crash, report_waiting
+from rocm_doctor.smoke.endings import START_LIMIT, broken, elapsed_seconds, enforce, record_crash, report_waiting
 from rocm_doctor.smoke.state import DeviceQueue, Record, Worker, record
 from rocm_doctor.workers import START, process
 from rocm_doctor.workers.smoke.table import Stage, all_needs
@@ -58,7 +58,14 @@ def interrupt(queue: DeviceQueue) -> None:
         process.stop(worker.child)
         _follow(queue, worker)
         if worker.stage:
-            record(queue, stage=worker.stage, status="not-run", reason="interrupted", seconds=elapsed(worker), rank=worker.rank)
+            record(
+                queue,
+                stage=worker.stage,
+                status="not-run",
+                reason="interrupted",
+                seconds=elapsed_seconds(worker),
+                rank=worker.rank,
+            )
     watch.end_marked(_mark(queue))
     queue.workers = []
     for stage in queue.pending:
@@ -81,11 +88,11 @@ def _bar(queue: DeviceQueue) -> None:
                 stage=stage.name,
                 status="not-run",
                 reason=f"needs-{blame}",
-                message=f"{blame} {_past(queue.states[blame])}",
+                message=f"{blame} {_position(queue.states[blame])}",
             )
 
 
-def _past(status: str) -> str:
+def _position(status: str) -> str:
     return {"died": "died", "timeout": "timed out", "not-run": "was not run", "skipped": "was skipped"}.get(status, status)
 
 

@@ -33,7 +33,7 @@ def enforce(queue: DeviceQueue, worker: Worker) -> None:
         worker.verdict = {"status": "died", "reason": "memory-limit", "resident_bytes": used}
     elif time.monotonic() - worker.since > limit:
         _ask_for_stack(worker)
-        asleep = process.asleep_in(worker.child.proc.pid)
+        asleep = process.kernel_wait(worker.child.proc.pid)
         worker.verdict = {"status": "timeout", "limit": limit} | ({"asleep_in": asleep} if asleep else {})
     if worker.verdict:
         process.stop(worker.child, "timeout")
@@ -68,7 +68,7 @@ def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
     waits = worker.doing or ("the interpreter to end" if worker.exit_message else worker.stage or "the interpreter to start")
     left = time_limit(queue, worker)
     queue.settings.tell(
-        f"{queue.speaker}: {worker.stage} has run for {elapsed(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
+        f"{queue.speaker}: {worker.stage} has run for {elapsed_seconds(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
     )
 
 
@@ -89,7 +89,13 @@ def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     kernel = queue.settings.kernel.new_lines()
     words = [line for line in done.stderr.splitlines() if line.strip()][-TAIL_LINES:]
     record(
-        queue, stage=stage, rank=worker.rank, seconds=elapsed(worker), doing=worker.doing, stderr_bytes=len(done.stderr), **how
+        queue,
+        stage=stage,
+        rank=worker.rank,
+        seconds=elapsed_seconds(worker),
+        doing=worker.doing,
+        stderr_bytes=len(done.stderr),
+        **how,
     )
     queue.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 
@@ -105,6 +111,6 @@ def _how(done: process.ChildResult) -> Record:
     return {"status": "died", "reason": "no-result" if code == 0 else f"exit-{code}", "returncode": code}
 
 
-def elapsed(worker: Worker) -> float:
+def elapsed_seconds(worker: Worker) -> float:
     """Seconds since a child's current stage began."""
     return round(time.monotonic() - worker.since, 3)

@@ -61,8 +61,8 @@ def run_smoke(
     worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
     stage.
     """
-    names = installed(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
-    plans = {name: found for name in names if (found := list(plan) or planned(level, stages, name))}
+    names = find_frameworks(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
+    plans = {name: found for name in names if (found := list(plan) or choose_stages(level, stages, name))}
     if not plans:
         raise KeyError(", ".join(stages))
     made = partial(
@@ -78,18 +78,20 @@ def run_smoke(
     artifacts: list[Artifact] = []
     for name, found in plans.items():
         if not any(artifact.note == "interrupted" for artifact in artifacts):
-            artifacts += _tested(partial(made, framework=name, level=max([level, *(stage.level for stage in found)])), found, gpu)
+            artifacts += _run_framework(
+                partial(made, framework=name, level=max([level, *(stage.level for stage in found)])), found, gpu
+            )
     return artifacts
 
 
-def installed(python: str, environment: dict[str, str]) -> tuple[str, ...]:
+def find_frameworks(python: str, environment: dict[str, str]) -> tuple[str, ...]:
     """The frameworks that the interpreter can find, without importing one; torch if it finds none, whose stages then say so."""
     code = f"from importlib.util import find_spec; print(*(name for name in {tuple(FRAMEWORKS)} if find_spec(name)))"
     done = process.run([python, "-c", code], limit=START_LIMIT, env={**os.environ, **environment})
     return tuple(name for name in done.stdout.split() if name in FRAMEWORKS) or ("torch",)
 
 
-def _tested(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -> list[Artifact]:
+def _run_framework(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -> list[Artifact]:
     """The artifacts of one framework's smoke test."""
     done: list[DeviceQueue] = []
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
@@ -102,7 +104,7 @@ def _tested(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -
                 process.stop(child)
 
 
-def planned(level: int, names: Sequence[str], framework: str = "torch") -> list[Stage]:
+def choose_stages(level: int, names: Sequence[str], framework: str = "torch") -> list[Stage]:
     """The framework's stages of this level and below, or those named; the import and the device come first in any case. Empty
     if it has none of the named ones. Raises KeyError for a name that no framework has.
     """
@@ -185,7 +187,7 @@ def _artifacts(queue: DeviceQueue, first: DeviceQueue, seconds: float, note: str
     return [results] + ([Artifact(f"smoke/{queue.title}.log", "smoke", "\n".join(queue.words) + "\n")] if queue.words else [])
 
 
-def _meant(asked: str, framework: dict[str, Any]) -> str:
+def _expected_device(asked: str, framework: dict[str, Any]) -> str:
     """The kind of device if none was reached: hip or cuda by the framework's build, cpu if requested, else unknown."""
     built = {"rocm": "hip", "cuda": "cuda"}.get(str(framework.get("built_for")))
     return "cpu" if asked == "cpu" else built or next((kind for kind in ("hip", "cuda") if framework.get(kind)), "unknown")
@@ -204,7 +206,7 @@ def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
         queue.settings.framework: framework.get(queue.settings.framework),
         "hip": framework.get("hip"),
         "cuda": framework.get("cuda"),
-        "device": device.get("kind") or _meant(queue.settings.device, framework),
+        "device": device.get("kind") or _expected_device(queue.settings.device, framework),
         "name": device.get("name"),
         "index": queue.index,
         "world": queue.world,

@@ -12,13 +12,13 @@ _WORDS = {"timeout": "timed out", "not-run": "not run"}
 _PLACES = {"cpu": "the CPU", "hip": "the GPU", "cuda": "a CUDA GPU"}
 
 
-def tested(snapshot: Snapshot) -> list[str]:
+def stage_prefixes(snapshot: Snapshot) -> list[str]:
     """The prefixes of the stages' facts: one for each framework, or an empty one where torch alone was tested."""
     several = [f for f in TABLES if any(name.startswith(f"smoke.{f}.") for name in snapshot.facts)]
     return [f"{framework}." for framework in several] or [""]
 
 
-def ended(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
+def stages_by_status(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
     """Stages with their reasons by status (passed, failed, died, timeout, skipped, not-run), in order of blame."""
     found: dict[str, list[tuple[str, str]]] = {}
     for stage in TABLES[prefix.rstrip(".") or "torch"]:
@@ -31,15 +31,15 @@ def ended(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str
 
 def ran(snapshot: Snapshot) -> str:
     """What ran, as `13 stages passed on the CPU, 2 skipped; torch 2.13.0+cpu; no GPU was tested`; empty if nothing."""
-    some = [prefix for prefix in tested(snapshot) if ended(snapshot, prefix)]
-    parts = [part for prefix in some for part in (_counted(snapshot, prefix), _version(snapshot, prefix)) if part]
+    some = [prefix for prefix in stage_prefixes(snapshot) if stages_by_status(snapshot, prefix)]
+    parts = [part for prefix in some for part in (_count_stages(snapshot, prefix), _version(snapshot, prefix)) if part]
     note = {"cpu": "no GPU was tested", "cuda": "no AMD GPU was tested"}.get(str(snapshot.get("smoke.kind").value))
     return "; ".join([*parts, *([note] if note else [])]) if parts else ""
 
 
-def _counted(snapshot: Snapshot, prefix: str) -> str:
+def _count_stages(snapshot: Snapshot, prefix: str) -> str:
     """How many stages of a framework ended in which way."""
-    stages = ended(snapshot, prefix)
+    stages = stages_by_status(snapshot, prefix)
     passed = len(stages.get("passed", ()))
     first = f"{passed or 'no'} stage{'' if passed == 1 else 's'} passed{_where(snapshot, prefix)}"
     others = [f"{len(some)} {_WORDS.get(s, s)}{_interrupted(some)}" for s, some in stages.items() if s != "passed"]
@@ -60,8 +60,8 @@ def alone(snapshot: Snapshot) -> bool:
 
 def lines(snapshot: Snapshot) -> Iterator[str]:
     """A line for each status, with its stages: `passed on the CPU: import, device`, `jax skipped (no-choice): attention-flash`."""
-    for prefix in tested(snapshot):
-        for status, stages in ended(snapshot, prefix).items():
+    for prefix in stage_prefixes(snapshot):
+        for status, stages in stages_by_status(snapshot, prefix).items():
             where = _where(snapshot, prefix) if status == "passed" else ""
             by_reason: dict[str, list[str]] = {}
             for name, why in stages:

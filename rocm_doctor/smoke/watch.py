@@ -65,7 +65,7 @@ def resident_bytes(pid: int) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def marked(token: str) -> list[int]:
+def find_marked(token: str) -> list[int]:
     """Processes with this smoke test's mark in their environment, in whatever session."""
     needle, found = f"{MARK}={token}".encode(), []
     for folder in Path("/proc").glob("[1-9]*"):
@@ -78,7 +78,7 @@ def marked(token: str) -> list[int]:
 def end_marked(token: str) -> list[str]:
     """The remaining processes of a smoke test, killed, as "pid name"."""
     ended = []
-    for pid in marked(token):
+    for pid in find_marked(token):
         with contextlib.suppress(OSError):
             name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
             os.kill(pid, signal.SIGKILL)

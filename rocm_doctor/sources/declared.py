@@ -42,23 +42,23 @@ def target_artifact(target: Target) -> Artifact:
     return Artifact(TARGET, "declared", "".join(f"{key}: {value}\n" for key, value in fields.items()), note=target.where)
 
 
-def installed(examined: Interpreter, root: Path, env: Mapping[str, str] | None) -> list[Artifact]:
+def collect_environment(examined: Interpreter, root: Path, env: Mapping[str, str] | None) -> list[Artifact]:
     """The environment of an interpreter, and the ROCm and system around it, below `root`. `env`: the variables in force there; None:
     not known."""
     from rocm_doctor.sources.live.code import code_objects
     from rocm_doctor.sources.live.env import environment
-    from rocm_doctor.sources.live.files import read, resolved
+    from rocm_doctor.sources.live.files import read, resolve
     from rocm_doctor.sources.live.python import examined_files
     from rocm_doctor.sources.live.rocm import rocm_files
 
-    named = resolved(root, root / "etc/os-release")
+    named = resolve(root, root / "etc/os-release")
     release = read(root, str(named.relative_to(root) if named.is_file() else "usr/lib/os-release"))
     variables = [] if env is None else [environment(env)]
     found = examined_files(examined)
     return [*release, *variables, *rocm_files(root, env or {}), *found, *code_objects(found, root, env or {})]
 
 
-def listed(packages: Mapping[str, str], python: str = "") -> list[Artifact]:
+def package_list(packages: Mapping[str, str], python: str = "") -> list[Artifact]:
     """An environment of which only the packages are known: versions by name, with the local part of the wheel (2.9.1+rocm6.4)."""
     text = "".join(f"{name}=={version}\n" for name, version in sorted(packages.items()))
     about = f"version: {python}\n" if python else ""

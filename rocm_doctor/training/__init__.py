@@ -31,7 +31,7 @@ def read(path: Path, matrix: Matrix, beside: tuple[Path, ...] = ()) -> Run:
     """The run of a configuration or script; `beside` are the accelerate and DeepSpeed files of the same run. Raises ConfigError."""
     first = read_text(_text(path), str(path), matrix, lambda name: _neighbour(path, name))
     for other in beside:
-        first = _with_launcher(first, read_text(_text(other), str(other), matrix))
+        first = _add_launcher(first, read_text(_text(other), str(other), matrix))
     return first
 
 
@@ -42,7 +42,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
     try:
         if PurePosixPath(name).suffix == ".py":
             return _script(text, name, tables)
-        leaves = literals.of_yaml(text)
+        leaves = literals.read_yaml(text)
     except Unreadable as exc:
         raise ConfigError(f"{name}{f':{exc.line}' if exc.line else ''}: {exc}") from exc
     table = tables.by_mark(leaves)
@@ -53,7 +53,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
     reading.apply(table, leaves)
     run = _run(reading, table.framework, name, (table.table,), leaves)
     for leaf in reading.beside:
-        run = _launched(run, leaf, neighbour, matrix)
+        run = _read_launcher(run, leaf, neighbour, matrix)
     return run
 
 
@@ -74,7 +74,7 @@ def _neighbour(path: Path, name: str) -> str | None:
 
 def _script(text: str, name: str, tables: Tables) -> Run:
     """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
-    calls = [(table, call) for call in literals.of_script(text) if (table := tables.by_call(call.name))]
+    calls = [(table, call) for call in literals.read_script(text) if (table := tables.by_call(call.name))]
     if not calls:
         raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
     reading, leaves = Reading(tables.words), {}
@@ -82,7 +82,7 @@ def _script(text: str, name: str, tables: Tables) -> Run:
     reading.settings["kbit_prepare"] = Setting(False, "", 0)
     used = [table for table in tables.every.values() if any(table is one for one, _ in calls)]
     for table in used:
-        own = _merged([call for one, call in calls if one is table], table)
+        own = _merge_calls([call for one, call in calls if one is table], table)
         reading.apply(table, own)
         leaves.update({f"{table.table}.{key}": leaf for key, leaf in own.items()})
     names = [table.framework for table in used]
@@ -90,7 +90,7 @@ def _script(text: str, name: str, tables: Tables) -> Run:
     return _run(reading, framework, name, tuple(table.table for table in used), leaves)
 
 
-def _merged(calls: list[Call], table: Table) -> dict[str, Leaf]:
+def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
     """The arguments of all calls of one kind; one that has several values is none."""
     found: dict[str, Leaf] = {}
     for leaf in (leaf for call in calls for leaf in call.leaves):
@@ -115,16 +115,16 @@ def _run(reading: Reading, framework: str, name: str, tables: tuple[str, ...], l
     return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled, tables, leaves)
 
 
-def _launched(run: Run, leaf: Leaf, neighbour: Callable[[str], str | None], matrix: Matrix) -> Run:
+def _read_launcher(run: Run, leaf: Leaf, neighbour: Callable[[str], str | None], matrix: Matrix) -> Run:
     """The run with what the DeepSpeed file says that it names."""
     text = neighbour(str(leaf.value))
     if text is None:
         unread = Unread(leaf.key, leaf.line, f"the file {leaf.value} is not there", "strategy")
         return msgspec.structs.replace(run, unread=(*run.unread, unread))
-    return _with_launcher(run, read_text(text, str(leaf.value), matrix))
+    return _add_launcher(run, read_text(text, str(leaf.value), matrix))
 
 
-def _with_launcher(run: Run, launcher: Run) -> Run:
+def _add_launcher(run: Run, launcher: Run) -> Run:
     """The run with what an accelerate or DeepSpeed file adds; the run's own settings win where its file holds them."""
     if launcher.framework not in LAUNCHERS:
         raise ConfigError(f"{launcher.file}: a {launcher.framework} file, not one of accelerate or DeepSpeed")

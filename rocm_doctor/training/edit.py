@@ -23,7 +23,7 @@ class Edited(msgspec.Struct, frozen=True):
     left: tuple[str, ...]
 
 
-def edited(text: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Edited:
+def edit(text: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Edited:
     """The text of the run's file, with these fields changed."""
     tables = Tables(matrix)
     for field, value in wanted.items():
@@ -52,7 +52,7 @@ def _tries(text: str, run: Run, field: str, value: Any, tables: Tables, matrix: 
     for table in (tables.every[name] for name in reversed(run.tables)):
         keys = [key for key in reversed(list(table.keys)) if field in fields_of(table.keys[key])]
         for key in keys:
-            new = _spelled(key, table.keys[key], field, value, tables)
+            new = _spell(key, table.keys[key], field, value, tables)
             if new is None:
                 continue
             yield _put(text, run, table, key, new, matrix, add)
@@ -67,7 +67,7 @@ def _tries(text: str, run: Run, field: str, value: Any, tables: Tables, matrix: 
             yield _put(neutral, run, table, key, new, matrix, add)
 
 
-def _spelled(key: str, rule: Rule, field: str, value: Any, tables: Tables) -> Any:
+def _spell(key: str, rule: Rule, field: str, value: Any, tables: Tables) -> Any:
     """What the key must hold for the field to have the value; None: nothing does."""
     if isinstance(rule, str):
         if field == "optimizer":
@@ -95,10 +95,10 @@ def _put(text: str, run: Run, table: Table, key: str, value: Any, matrix: Matrix
         return text[: leaf.start] + _literal(value, run.file, text[leaf.start : leaf.end]) + text[leaf.end :]
     parent = (prefix + key).rpartition(".")[0]
     near = [one for name, one in leaves.items() if one.key_at >= 0 and name.rpartition(".")[0] == parent]
-    return _inserted(text, run.file, key.rpartition(".")[2], value, near[0]) if near and add else text
+    return _insert(text, run.file, key.rpartition(".")[2], value, near[0]) if near and add else text
 
 
-def _inserted(text: str, name: str, key: str, value: Any, near: Leaf) -> str:
+def _insert(text: str, name: str, key: str, value: Any, near: Leaf) -> str:
     """The text with a key before another one of the same mapping or call."""
     line = text.rfind("\n", 0, near.key_at) + 1
     indent = text[line : near.key_at]

@@ -35,21 +35,21 @@ class Call(NamedTuple):
     line: int
 
 
-def of_yaml(text: str) -> dict[str, Leaf]:
+def read_yaml(text: str) -> dict[str, Leaf]:
     """The values of a YAML or JSON document by dotted key. Raises Unreadable."""
     values, roots = yamls.values(text), yamls.documents(text)
     if not isinstance(values, dict) or len(roots) != 1:
         raise Unreadable("expected keys and values at the top", 1)
-    return {leaf.key: leaf for leaf in _of_node("", values, roots[0])}
+    return {leaf.key: leaf for leaf in _read_node("", values, roots[0])}
 
 
-def _of_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Leaf]:
+def _read_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Leaf]:
     spelled = {name: value for key, value in values.items() for name in (_plain(key), str(key))}
     for key_node, value_node in node.value:
         key = str(key_node.value)
         value = spelled.get(key)
         if isinstance(value, dict) and isinstance(value_node.value, list):
-            yield from _of_node(f"{prefix}{key}.", value, value_node)
+            yield from _read_node(f"{prefix}{key}.", value, value_node)
         first, last = value_node.start_mark, value_node.end_mark
         why = "an expression" if isinstance(value, str) and ("${" in value or "{{" in value) else ""
         yield Leaf(prefix + key, value, first.line + 1, first.index, last.index, key_node.start_mark.index, why)
@@ -68,7 +68,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def of_script(text: str) -> list[Call]:
+def read_script(text: str) -> list[Call]:
     """The calls of a Python script in their order. Raises Unreadable."""
     try:
         tree = ast.parse(text)
@@ -76,7 +76,7 @@ def of_script(text: str) -> list[Call]:
         raise Unreadable(f"no Python: {getattr(exc, 'msg', exc)}", getattr(exc, "lineno", 0) or 0) from exc
     places, constants = _Places(text), _constants(tree)
     calls = [node for node in _reachable(tree) if isinstance(node, ast.Call)][:CALLS_MOST]
-    found = [Call(_dotted(node.func), tuple(_arguments(node, constants, places)), node.lineno) for node in calls]
+    found = [Call(_dotted_name(node.func), tuple(_arguments(node, constants, places)), node.lineno) for node in calls]
     return sorted((call for call in found if call.name), key=lambda call: call.line)
 
 
@@ -117,11 +117,11 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr]:
     return {name: value for name, value in found.items() if stored.count(name) == 1}
 
 
-def _dotted(node: ast.expr) -> str:
+def _dotted_name(node: ast.expr) -> str:
     """`a.b.c` of an attribute or a name, empty for anything else."""
     if isinstance(node, ast.Name):
         return node.id
-    before = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    before = _dotted_name(node.value) if isinstance(node, ast.Attribute) else ""
     return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
 
 
@@ -157,7 +157,7 @@ def literal(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -
     expression is."""
     if isinstance(node, ast.Name) and node.id in constants and depth:
         return literal(constants[node.id], constants, depth - 1)
-    if isinstance(node, ast.Attribute) and _dotted(node).startswith("torch."):
+    if isinstance(node, ast.Attribute) and _dotted_name(node).startswith("torch."):
         return node.attr
     if isinstance(node, (ast.List, ast.Tuple)):
         return [literal(item, constants, depth) for item in node.elts]

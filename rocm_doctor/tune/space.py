@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.estimate import by_arithmetic
+from rocm_doctor.fit.estimate import compute
 from rocm_doctor.fit.job import Dtype, Implementation, Job, Optimizer
 
 MARGIN = 0.10
@@ -98,6 +98,6 @@ def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choic
 def fits(job: Job, card: Card, margin: float = 0.0) -> bool:
     """Whether a job is predicted to fit: with a margin, by the prediction's error and so much of the memory. False where the memory is not
     known."""
-    estimate = by_arithmetic(job, card)
+    estimate = compute(job, card)
     bound = estimate.error_bound.allocated if margin else 0.0
     return card.available is not None and estimate.peak_allocated_bytes * (1 + bound) <= card.available * (1 - margin)

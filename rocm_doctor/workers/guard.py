@@ -91,7 +91,7 @@ def signals_held() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def escaped(pid: int) -> list[int]:
+def find_escaped(pid: int) -> list[int]:
     """Descendants of a process that left its group (`setsid`), as far as /proc shows them."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[1-9]*"):

@@ -25,7 +25,7 @@ from typing import IO, Literal
 
 from msgspec import Struct, field
 
-from rocm_doctor.workers.guard import Guard, escaped, guard, signals_held, single_threaded
+from rocm_doctor.workers.guard import Guard, find_escaped, guard, signals_held, single_threaded
 
 State = Literal["finished", "timeout", "capped", "abandoned", "interrupted", "not-found", "denied"]
 """finished: it exited by itself. timeout: too slow, or silent after output without exiting. capped: it printed too much.
@@ -151,15 +151,15 @@ def pump(children: Sequence[Child], timeout: float) -> list[Child]:
     alive = [child for child in children if child.ended is None]
     if not alive:
         return []
-    _wait(alive, min(timeout, *(_left(child) for child in alive)))
+    _wait(alive, min(timeout, *(_seconds_left(child) for child in alive)))
     for child in alive:
-        spent = _exited(child)
+        spent = _is_dead(child)
         _read(child)
         if child.ask.keep == "head" and max(len(child.out), len(child.err)) > child.ask.cap:
             stop(child, "capped")
         elif spent:
             stop(child)
-        elif _left(child) <= 0:
+        elif _seconds_left(child) <= 0:
             stop(child, "timeout")
     return [child for child in alive if child.ended is None]
 
@@ -170,8 +170,8 @@ def stop(child: Child, state: State = "finished") -> None:
         return
     child.state = state
     outside: list[int] = []
-    if not _exited(child):
-        outside = escaped(child.proc.pid) if HAS_GROUPS else []
+    if not _is_dead(child):
+        outside = find_escaped(child.proc.pid) if HAS_GROUPS else []
         _signal_group(child, "SIGTERM")
         _await_exit(child, TERM_GRACE)
     for pid in outside:
@@ -197,7 +197,7 @@ def done(child: Child) -> ChildResult:
     )
 
 
-def asleep_in(pid: int) -> str | None:
+def kernel_wait(pid: int) -> str | None:
     """Where in the kernel a process sleeps uninterruptibly (state D), such as "amdgpu_mes_lock"; None if it does not."""
     try:
         folder = Path(f"/proc/{pid}")
@@ -212,7 +212,7 @@ def _pipes(child: Child) -> list[IO[bytes]]:
     return [pipe for pipe in (child.proc.stdout, child.proc.stderr) if pipe is not None and not pipe.closed]
 
 
-def _left(child: Child) -> float:
+def _seconds_left(child: Child) -> float:
     """Seconds until a limit of the child is reached."""
     now, ask = time.monotonic(), child.ask
     left = child.started + ask.limit - now
@@ -295,7 +295,7 @@ def _pidfd(pid: int) -> int | None:
         return None
 
 
-def _exited(child: Child) -> bool:
+def _is_dead(child: Child) -> bool:
     """Whether the child is dead. It stays unreaped, so that its process group id cannot be given to a stranger."""
     if child.proc is None or child.proc.returncode is not None:
         return True
@@ -309,7 +309,7 @@ def _exited(child: Child) -> bool:
 
 def _await_exit(child: Child, seconds: float) -> bool:
     until = time.monotonic() + seconds
-    while not _exited(child):
+    while not _is_dead(child):
         left = until - time.monotonic()
         if left <= 0:
             return False

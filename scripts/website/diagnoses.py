@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocm_doctor.commands import remarks
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.ranges import remedy, with_ranges
+from rocm_doctor.matrix.ranges import all_conditions, remedy
 from rocm_doctor.model import Command, Diagnosis, Issue, Row, as_of
 from website import claims
 from website.claims import AREAS, at_home, state
@@ -91,7 +91,7 @@ def entry(row: Row) -> Iterator[str]:
         yield f"<p>Looks like this:</p>{block(row.example)}\n"
     if row.not_:
         yield f"<p>This is something else:</p>{block(row.not_)}\n"
-    asked = (f"<code>{esc(name)}</code> <code>{esc(condition)}</code>" for name, condition in with_ranges(row).items())
+    asked = (f"<code>{esc(name)}</code> <code>{esc(condition)}</code>" for name, condition in all_conditions(row).items())
     yield f"<p>Holds when:</p>{items(asked, searched=False)}\n"
     yield f"<p>Sources:</p>{items([*map(full, row.sources), *map(_issue, row.issues)], searched=False)}\n"
 

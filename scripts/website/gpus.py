@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.explain.parts import worst_first
 from rocm_doctor.matrix import Matrix, Support, Target
+from rocm_doctor.matrix.show_target import builds_with_code, rows_about
 from rocm_doctor.matrix.show_target import listed as listed_by_amd
-from rocm_doctor.matrix.show_target import rows_about, with_code
-from rocm_doctor.matrix.tables import since, until
+from rocm_doctor.matrix.tables import first_version, last_version
 from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
@@ -119,7 +119,7 @@ def _names(targets: Sequence[Target]) -> tuple[str, ...]:
 
 def _further(matrix: Matrix, target: Target) -> str:
     problems = sum(row.status not in NO_FAULT for row, _ in rows_about(matrix, target))
-    wheels = len(with_code(matrix, target.gfx))
+    wheels = len(builds_with_code(matrix, target.gfx))
     return f"{link(f'gpu/{target.gfx}', target.gfx)}: {problems} known problems, {wheels} torch builds with its code, component by component"
 
 
@@ -163,7 +163,7 @@ def _since(matrix: Matrix, targets: Sequence[Target]) -> Iterator[str]:
 
 
 def _newest(one: Support) -> tuple[object, ...]:
-    return one.os == "linux", until(one), since(one)
+    return one.os == "linux", last_version(one), first_version(one)
 
 
 def _risks(matrix: Matrix, target: Target) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _titled(title: str, found: Iterable[Claim], target: Target) -> Iterator[str]
 def _wheels(matrix: Matrix, target: Target) -> Iterator[str]:
     """The builds with its code; each leads to its page, which has the sources."""
     rows = []
-    for build in with_code(matrix, target.gfx):
+    for build in builds_with_code(matrix, target.gfx):
         blas = "not known" if not build.blas else "yes" if target.gfx in build.blas else "no"
         cells = (link(claims.of_build(build).home, esc(build.key)), blas, esc(" ".join(build.pythons)))
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Fact, Matrix
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.model import NO_FAULT, Row
 from website import claims
 from website.claims import line, listed
@@ -27,7 +27,7 @@ def libraries(matrix: Matrix) -> dict[str, Library]:
     """By the address of the page: packages that rows ask for, diagnoses of one library, subjects of facts."""
     found: dict[str, Library] = {}
     for row in matrix.rows:
-        names = [name.removeprefix("pkg.") for name in with_ranges(row) if name.startswith("pkg.")]
+        names = [name.removeprefix("pkg.") for name in all_conditions(row) if name.startswith("pkg.")]
         names += [row.diagnosis.removeprefix("lib.")] if row.diagnosis.startswith("lib.") else []
         for name in dict.fromkeys(names):
             found.setdefault(slug(name), Library(name, [], [])).rows.append(row)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.model import Row
 from website.claims import AREAS, conditions, of_row, row_home, state
 from website.sources import source
@@ -52,7 +52,13 @@ def _area(area: str, rows: list[Row]) -> Page:
 
 def _line(row: Row) -> str:
     one = of_row(row)
-    cells = (state(row.status), row.layer, row.grade, conditions(with_ranges(row)), f"{source(row.sources[0])} {wrong(row.key)}")
+    cells = (
+        state(row.status),
+        row.layer,
+        row.grade,
+        conditions(all_conditions(row)),
+        f"{source(row.sources[0])} {wrong(row.key)}",
+    )
     title = link(row_home(row), prose(one.words))
     return (
         f'<tr data-claim="{esc(row.key)}"><th scope="row">{title}</th>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from website.text import REPOSITORY, Page, esc, heading, items, link, outside, slug
 
 PLACE = "sources"
@@ -23,7 +23,7 @@ _HTTPS = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()!-]*)?")
 
 def address(source: str) -> str:
     """Where a source can be read; empty for one without an address."""
-    ref = cited(source).ref
+    ref = parse_citation(source).ref
     if _HTTPS.fullmatch(ref):
         return ref
     if found := _FILE.match(ref):
@@ -55,7 +55,7 @@ def _label(ref: str) -> str:
 
 def source(text: str) -> str:
     """A short link to a source; one without an address leads to the page of sources."""
-    one = cited(text)
+    one = parse_citation(text)
     label = esc(_label(one.ref))
     place = address(text)
     return outside(place, label) if place else link(f"{PLACE}/#{_anchor(one.ref)}", label)
@@ -63,7 +63,7 @@ def source(text: str) -> str:
 
 def full(text: str) -> str:
     """A source with the place in it, the words quoted from it, and the day of the reading."""
-    one = cited(text)
+    one = parse_citation(text)
     where = f" § {esc(one.at)}" if one.at else ""
     words = f" <q>{esc(one.quote)}</q>" if one.quote else ""
     place = address(text)
@@ -79,7 +79,7 @@ def page(cited_by: Iterable[tuple[str, str, str]]) -> Page:
     found: dict[str, dict[str, str]] = {}
     for text, home, entry in cited_by:
         if not address(text):
-            found.setdefault(cited(text).ref, {})[entry] = home
+            found.setdefault(parse_citation(text).ref, {})[entry] = home
     lines = "\n".join(_lines(found))
     about = "Sources that have no public address: a document or a reading of files, and the entries that rest on each."
     return Page(PLACE, "Sources without an address", about, f"{about}\n\n{lines}", (("matrix", "Matrix"),))

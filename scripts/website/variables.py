@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import EnvVar, Matrix
-from rocm_doctor.matrix.ranges import with_ranges
+from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.model import Row
 from website import claims
 from website.claims import OVERRIDE, at_home, cell, line, listed
@@ -57,7 +57,7 @@ def _page(matrix: Matrix, one: EnvVar) -> Page:
     if one.name == OVERRIDE:
         lines += _overrides(matrix)
     name = f"env.{one.name}"
-    asking = [row for row in matrix.rows if name in with_ranges(row)]
+    asking = [row for row in matrix.rows if name in all_conditions(row)]
     advising = [row for row in matrix.rows if row not in asking and _names(row, one.name)]
     for title, rows in (("When it is the problem", asking), ("When it is advised or named", advising)):
         if rows:

@@ -13,15 +13,15 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.integrations.triage.comment import again, written
-from rocm_doctor.integrations.triage.event import Comment, Event, Silence, heard
+from rocm_doctor.integrations.triage.comment import again, write_comment
+from rocm_doctor.integrations.triage.event import Comment, Event, Silence, read_event
 from rocm_doctor.integrations.triage.labels import fitting
 from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.redaction.shared import having_read, redact_report
 from rocm_doctor.reports.json import read as read_report
-from rocm_doctor.reports.neutral import cleaned, defused
+from rocm_doctor.reports.neutral import clean, defuse
 from rocm_doctor.sources.paste import cut
 
 __all__ = ["Comment", "Event", "Triage", "triage"]
@@ -47,7 +47,7 @@ def triage(
     """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels; `second`:
     adds the opinion of a language model, where the owner of the repository set one up."""
     try:
-        said = heard(event, comments, author)
+        said = read_event(event, comments, author)
         artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
         # Beside another artifact a report is judged anew.
         report = pipeline.judge([*artifacts, Artifact("triage", "paste")], matrix, source="the report", kind="capture")
@@ -56,8 +56,8 @@ def triage(
     except Silence as silence:
         return Triage(str(silence))
     report = second(report, artifacts)
-    words = written(cleaned(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
-    text = defused(words.text if words.text else again(said.ours))
+    words = write_comment(clean(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
+    text = defuse(words.text if words.text else again(said.ours))
     labels = fitting(words.lead, bool(words.asked), mapping)
     if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():
         return Triage("the comment is up to date", labels=labels)

@@ -14,7 +14,7 @@ from rocm_doctor.differential.model import NONE, load
 from rocm_doctor.integrations.triage.event import MARK, Comment
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Likely, Report, Similar
-from rocm_doctor.reports.markup import block, code, escaped, prose
+from rocm_doctor.reports.markup import block, code, escape, prose
 from rocm_doctor.reports.places import where
 
 PROBABLE = 0.5
@@ -47,7 +47,7 @@ class Words(NamedTuple):
     why: str
 
 
-def written(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> Words:
+def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> Words:
     """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself; `first`: no
     comment of ours is there, so that a GPU alone is enough to ask for the machine."""
     chances = {one.id: one.probability for one in report.differential}
@@ -123,7 +123,7 @@ def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
 
 def _other(one: Likely, matrix: Matrix) -> str:
     known = matrix.diagnoses.get(one.id)
-    return f"{prose(known.title) if known else escaped(one.id)} ({_page(one.id, matrix)})"
+    return f"{prose(known.title) if known else escape(one.id)} ({_page(one.id, matrix)})"
 
 
 def _page(id_: str, matrix: Matrix) -> str:
@@ -157,7 +157,7 @@ def _short(text: str, most: int = _WIDTH) -> str:
 
 def _signature(report: Report) -> str:
     return (
-        f"<sub>Written by [rocm-doctor]({PROJECT}) {escaped(report.tool_version)} (matrix {escaped(report.matrix_version)}) from the text "
+        f"<sub>Written by [rocm-doctor]({PROJECT}) {escape(report.tool_version)} (matrix {escape(report.matrix_version)}) from the text "
         f"of this issue, without running anything.{_sent(report)} It can be wrong. An edit or an answer by the reporter updates it.</sub>"
     )
 

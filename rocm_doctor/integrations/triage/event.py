@@ -60,7 +60,7 @@ class IssueText(NamedTuple):
     address: str
 
 
-def heard(event: Event, comments: Sequence[Comment], author: str) -> IssueText:
+def read_event(event: Event, comments: Sequence[Comment], author: str) -> IssueText:
     """What to judge. Raises Silence for an event that needs no answer."""
     issue, comment = event.issue, event.comment
     if issue is None:
@@ -71,21 +71,21 @@ def heard(event: Event, comments: Sequence[Comment], author: str) -> IssueText:
         raise Silence("the event changes no text")
     if issue.user is None or issue.user.type == "Bot":
         raise Silence("the issue was opened by a bot")
-    if comment and not _by(comment, issue.user.login):
+    if comment and not _is_by(comment, issue.user.login):
         raise Silence("the comment is not the reporter's")
     known = {one.id: one for one in [*comments, *([comment] if comment else [])]}
-    answers = [_unquoted(one.body) for _, one in sorted(known.items()) if _by(one, issue.user.login)]
-    ours = next((one for one in known.values() if _by(one, author) and one.body.startswith(MARK)), None)
+    answers = [_drop_quotes(one.body) for _, one in sorted(known.items()) if _is_by(one, issue.user.login)]
+    ours = next((one for one in known.values() if _is_by(one, author) and one.body.startswith(MARK)), None)
     text = "\n\n".join([issue.title, issue.body or "", *answers])
     return IssueText(
         text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url
     )
 
 
-def _by(comment: Comment, login: str) -> bool:
+def _is_by(comment: Comment, login: str) -> bool:
     return comment.user is not None and comment.user.login == login
 
 
-def _unquoted(body: str) -> str:
+def _drop_quotes(body: str) -> str:
     """An answer without what it quotes, which may be our own comment."""
     return "\n".join(line for line in body.split("\n") if not line.startswith(">"))

@@ -29,7 +29,7 @@ _OTHER = regex(
 def about_amd(snapshot: Snapshot, text: str) -> bool:
     """True if the text is about training or inference on an AMD GPU."""
     said = _CUDA_BUILD.sub("", _EMPTY.sub("", _visible(text)))
-    ours, others = (_said(pattern, said) for pattern in (_AMD, _OTHER))
+    ours, others = (_count_words(pattern, said) for pattern in (_AMD, _OTHER))
     named = [gpu for gpu in snapshot.gpus if "gfx" in gpu.facts]
     if not ours and not named:
         return False
@@ -49,7 +49,7 @@ def _visible(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _said(pattern: re.Pattern[str], text: str) -> dict[str, int]:
+def _count_words(pattern: re.Pattern[str], text: str) -> dict[str, int]:
     """Each word of the pattern that the text has, with how often, three times at most: a log repeats itself."""
     counts: dict[str, int] = {}
     for found in pattern.finditer(text):

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_doctor.bounded import Unreadable, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable, unparsed
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable, unread_environment
 from rocm_doctor.lint.readers import dockerfile
 from rocm_doctor.lint.tree import Tree
 
@@ -87,14 +87,14 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [unparsed("service", path, exc.line)]
+        return [unread_environment("service", path, exc.line)]
     services = root.get("services") if root else None
     lines = text.split("\n")
     listed = services.items() if services else []
     return [_service(tree, name, node, path, lines) for name, node in listed if isinstance(node.value, dict)]
 
 
-def _built(tree: Tree, node: Node, path: str) -> Environment | None:
+def _built_image(tree: Tree, node: Node, path: str) -> Environment | None:
     """The image that a service is built as, where the Dockerfile is in the repository."""
     build = node.get("build")
     if build is None:
@@ -129,7 +129,7 @@ def _service(tree: Tree, name: str, node: Node, path: str, lines: list[str]) -> 
     for key, value_node in _assignments(node.get("build", "args")):
         if isinstance(value_node.value, str) and (value := literal(value_node.text)) is not None:
             variables.append(Variable(key, value, place(value_node)))
-    built = _built(tree, node, path)
+    built = _built_image(tree, node, path)
     return Environment(
         "service", place(node), name, image=built.image if built else image, steps=built.steps if built else (),
         variables=tuple({v.name: v for v in (*(built.variables if built else ()), *variables)}.values()), service=_devices(node, place),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.bounded import Unreadable, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread, unparsed
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread, unread_environment
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.tree import Tree
 
@@ -26,7 +26,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         data = yamls.values(tree.text(path) or "")
     except Unreadable as exc:
-        return [unparsed("conda", path, exc.line)]
+        return [unread_environment("conda", path, exc.line)]
     if not isinstance(data, dict) or not isinstance(data.get("dependencies"), list):
         return []
     lines = (tree.text(path) or "").split("\n")

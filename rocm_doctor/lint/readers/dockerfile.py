@@ -47,7 +47,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
     if not stages:
-        return _without_base(tree, path, text)
+        return _baseless(tree, path, text)
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
@@ -56,7 +56,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     ]
 
 
-def _without_base(tree: Tree, path: str, text: str) -> list[Environment]:
+def _baseless(tree: Tree, path: str, text: str) -> list[Environment]:
     """The environment of a text from which no image is built, with what its instructions say; none for one without any."""
     first = next(_instructions(text), None)
     if first is None:
@@ -268,12 +268,13 @@ def _instructions(text: str) -> Iterator[Instruction]:
             parts[0] = parts[0][found.end() :]
         # A comment between continued lines is no line of the shell's command.
         body = "\n".join(
-            part if part else ("\\" if 0 < n < len(parts) - 1 and not document_of(parts) else "") for n, part in enumerate(parts)
+            part if part else ("\\" if 0 < n < len(parts) - 1 and not is_here_document(parts) else "")
+            for n, part in enumerate(parts)
         )
         words = " ".join(part.rstrip().rstrip("\\").strip() for part in parts).strip()
         yield Instruction(name, words, first + 1, body)
 
 
-def document_of(parts: list[str]) -> bool:
+def is_here_document(parts: list[str]) -> bool:
     """True for the lines of a here-document, which are not continued by a backslash."""
     return parts[:1] == [""]

@@ -8,7 +8,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unparsed
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unread_environment
 from rocm_doctor.lint.tree import Tree
 
 _NAME = regex(r'^name = "([^"\n]+)"$')
@@ -20,7 +20,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         data = tomls.values(text)
     except Unreadable as exc:
-        return [unparsed("lock", path, exc.line, installs=True)]
+        return [unread_environment("lock", path, exc.line, installs=True)]
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("name = ") and (named := _NAME.match(line)):

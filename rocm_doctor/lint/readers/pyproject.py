@@ -11,7 +11,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unparsed
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unread_environment
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
@@ -134,12 +134,12 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         project = Project(tree, path)
     except Unreadable as exc:
-        return [unparsed("project", path, exc.line, installs=True)]
+        return [unread_environment("project", path, exc.line, installs=True)]
     base, extras = project.base(), project.extras
     elsewhere = ELSEWHERE.search(project.text) is not None
     found: list[Environment] = []
     for extra in ("", *extras):
-        asked = [*base, *_with_own_extras(extra, extras, project.name)]
+        asked = [*base, *_expand_extras(extra, extras, project.name)]
         indexes, unread = project.indexes(extra)
         if not asked or (extra and not concerns_gpu(extra, extras[extra], indexes)):
             continue
@@ -162,15 +162,15 @@ def dependencies(tree: Tree, path: str, extras: Sequence[str]) -> list[Requireme
     if not (table or project.table("tool", "poetry")) or "dependencies" in (table.get("dynamic") or ()):
         return None
     known = project.extras
-    return [*project.base(), *(r for extra in extras for r in _with_own_extras(extra, known, project.name))]
+    return [*project.base(), *(r for extra in extras for r in _expand_extras(extra, known, project.name))]
 
 
-def _with_own_extras(extra: str, extras: dict[str, list[Requirement]], name: str, depth: int = 0) -> Iterable[Requirement]:
+def _expand_extras(extra: str, extras: dict[str, list[Requirement]], name: str, depth: int = 0) -> Iterable[Requirement]:
     """The requirements of an extra, with those of extras that it names of the same project."""
     for r in extras.get(extra, ()):
         if r.name == name and r.extras and depth < 4:
             for other in r.extras:
-                yield from _with_own_extras(other, extras, name, depth + 1)
+                yield from _expand_extras(other, extras, name, depth + 1)
         else:
             yield r
 

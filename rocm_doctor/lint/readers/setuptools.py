@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread, unparsed
+from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread, unread_environment
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.pyproject import concerns_gpu
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
@@ -20,13 +20,13 @@ def read(tree: Tree, path: str) -> list[Environment]:
     if "setup" not in text:
         return []
     if len(text) > MAX_TEXT:
-        return [unparsed("project", path, 1)]
+        return [unread_environment("project", path, 1)]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape in the text of another is none of ours
             module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [unparsed("project", path, 1)]
+        return [unread_environment("project", path, 1)]
     call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)
     if call is None:
         return []

@@ -140,7 +140,7 @@ class _Reader:
             return
         one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, files)
         if one.program == "cd":
-            self.folder = _joined(self.folder, one.words[1] if len(one.words) > 1 else None)
+            self.folder = _change_folder(self.folder, one.words[1] if len(one.words) > 1 else None)
         yield one
 
     def _assigned(self, node: Node) -> tuple[str, str | None]:
@@ -179,7 +179,7 @@ def fill(text: str, names: Mapping[str, str]) -> str | None:
     return None if "$" in known or "`" in known else known
 
 
-def _joined(folder: str | None, to: str | None) -> str | None:
+def _change_folder(folder: str | None, to: str | None) -> str | None:
     if folder is None or to is None or to == "-":
         return None
     if to.startswith("/"):

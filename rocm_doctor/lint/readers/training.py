@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Place, Variable, unparsed
+from rocm_doctor.lint.model import Environment, Place, Variable, unread_environment
 from rocm_doctor.lint.tree import Tree
-from rocm_doctor.training.literals import Leaf, of_yaml
+from rocm_doctor.training.literals import Leaf, read_yaml
 
 MAX_SETTINGS = 400
 _MARKS = regex(
@@ -24,9 +24,9 @@ def read(tree: Tree, path: str) -> list[Environment]:
     """One environment with the settings of the configuration as variables, by their dotted names; none without settings."""
     text = tree.text(path) or ""
     try:
-        leaves = list(of_yaml(text).values())
+        leaves = list(read_yaml(text).values())
     except Unreadable as exc:
-        return [unparsed("training", path, exc.line)]
+        return [unread_environment("training", path, exc.line)]
     lines = text.split("\n")
     settings = tuple(_variable(leaf, path, lines) for leaf in leaves if _is_literal(leaf))[:MAX_SETTINGS]
     return [Environment("training", Place(path, 1), variables=settings, files=(path,))] if settings else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable, unparsed
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable, unread_environment
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.readers.compose import Node, load
@@ -25,7 +25,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [unparsed("job", path, exc.line)]
+        return [unread_environment("job", path, exc.line)]
     jobs = root.get("jobs") if root else None
     found = []
     for name, job in jobs.items() if jobs else []:
@@ -47,7 +47,7 @@ def read_gitlab(tree: Tree, path: str) -> list[Environment]:
     try:
         root = load(text)
     except Unreadable as exc:
-        return [unparsed("job", path, exc.line)]
+        return [unread_environment("job", path, exc.line)]
     found = []
     for name, job in root.items() if root else []:
         if name in _GITLAB or name.startswith(".") or not job.get("script"):
@@ -96,8 +96,8 @@ def _job(
     for node, body in commands:
         # A block begins on the line below its key.
         first = node.line + (1 if body.count("\n") or lines[node.line - 1].rstrip().endswith(("|", ">", "|-", ">-")) else 0)
-        reading.take(shell.parse(_without_expressions(body), path, first))
-    reading.unread = [_with_expression(one) for one in reading.unread]
+        reading.take(shell.parse(_blank_expressions(body), path, first))
+    reading.unread = [_expression_reason(one) for one in reading.unread]
     condition = job.get("if")
     unread = [Unread(place(condition), Reason.EXPRESSION)] if condition and reading.steps else []
     return Environment(
@@ -106,7 +106,7 @@ def _job(
     )  # fmt: skip
 
 
-def _with_expression(one: Unread) -> Unread:
+def _expression_reason(one: Unread) -> Unread:
     """What is not read because of an expression of the workflow, with that as the reason."""
     if "$EXPRESSION" not in one.place.quote:
         return one
@@ -114,7 +114,7 @@ def _with_expression(one: Unread) -> Unread:
     return Unread(place, Reason.EXPRESSION, one.installs)
 
 
-def _without_expressions(body: str) -> str:
+def _blank_expressions(body: str) -> str:
     """The commands with each `${{ ... }}` as a variable, which is not read."""
     parts = body.split("${{")
     return parts[0] + "".join("$EXPRESSION" + part.partition("}}")[2] for part in parts[1:])

@@ -11,7 +11,7 @@ from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.rules.companions import companions
 from rocm_doctor.lint.rules.containers import devices, hidden_gpus
 from rocm_doctor.lint.rules.machine import machine_rules
-from rocm_doctor.lint.rules.packages import cuda_only, not_for_linux, not_on_index, without_wheel
+from rocm_doctor.lint.rules.packages import cuda_only, missing_wheel, not_for_linux, not_on_index
 from rocm_doctor.lint.rules.text import faults
 from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
 from rocm_doctor.lint.rules.training import training
@@ -38,7 +38,7 @@ RULES = (
     Rule(cuda_only),
     Rule(not_for_linux),
     Rule(not_on_index),
-    Rule(without_wheel),
+    Rule(missing_wheel),
     Rule(training, needs_gpu=True),
     Rule(faults),
 )

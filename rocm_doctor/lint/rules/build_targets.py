@@ -101,12 +101,12 @@ def serves(case: Case) -> bool:
         build = build_of(case.matrix, torch.local)
         if build and build.gfx:
             return catalog.includes(build.gfx, gpu)
-        if torch.gpus or (torch.rocm and _supported(gpu, torch.rocm, case.matrix)):
+        if torch.gpus or (torch.rocm and _is_supported(gpu, torch.rocm, case.matrix)):
             return True
     return case.environment.builds and any(built)
 
 
-def _supported(gpu: str, rocm: str, matrix: Matrix) -> bool:
+def _is_supported(gpu: str, rocm: str, matrix: Matrix) -> bool:
     """True if AMD lists the GPU for this ROCm release on Linux, or for one before and one after it."""
     listed = [s for s in matrix.support if gpu in s.gfx and s.os == "linux" and s.state == "supported"]
     key = sort_key(rocm)

@@ -32,14 +32,14 @@ def devices(case: Case) -> Iterator[Problem]:
     elif service.devices and not service.all_devices and not service.open and not any("dxg" in n or "nvidia" in n for n in nodes):
         render = any(n.startswith("/dev/dri") for n in nodes)
         kfd = "/dev/kfd" in nodes
-        if render != kfd and (kfd or _of_amd(case)):
+        if render != kfd and (kfd or _is_amd(case)):
             missing, has = ("/dev/dri", "/dev/kfd") if kfd else ("/dev/kfd", "/dev/dri")
             given = next(d for d in service.devices if d.value.startswith(has))
             yield Problem(
                 "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
                 (given.place,), one, case.target, sources=(_DEVICES,),
             )  # fmt: skip
-    elif not service.devices and not service.all_devices and not service.open and service.nvidia is None and _of_amd(case):
+    elif not service.devices and not service.all_devices and not service.open and service.nvidia is None and _is_amd(case):
         assert one.image is not None
         yield Problem(
             "access.container", f"{one.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
@@ -47,7 +47,7 @@ def devices(case: Case) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _of_amd(case: Case) -> bool:
+def _is_amd(case: Case) -> bool:
     image = case.environment.image
     return image is not None and catalog.image_facts(image.name, case.matrix).torch == "rocm"
 

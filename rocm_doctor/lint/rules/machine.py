@@ -9,7 +9,7 @@ from rocm_doctor.lint.facts import snapshot_of
 from rocm_doctor.lint.model import LISTS, Edit, Place, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
-from rocm_doctor.lint.wheels import WITH_CODE, by_version
+from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Row
 from rocm_doctor.rules import RULES
@@ -35,9 +35,9 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     ):
         return
     facts = snapshot_of(one, case.torch, case.target, case.matrix)
-    found, _ = judge(facts, Logs(()), _with_fewer_rows(case.matrix, facts.facts.keys()), RULES)
+    found, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
     for finding in found:
-        ours = [r for r in finding.evidence if _of_file(r)]
+        ours = [r for r in finding.evidence if _is_from_file(r)]
         if not ours or finding.id.startswith(_OF_MACHINES) or finding.follows_from:
             continue
         stops = finding.severity == "error" and finding.status != "wrong" and finding.confidence != "low"
@@ -55,11 +55,11 @@ def machine_rules(case: Case) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _of_file(reading: Reading) -> bool:
+def _is_from_file(reading: Reading) -> bool:
     return reading.origin == "text" and reading.place.startswith("line ")
 
 
-def _with_fewer_rows(matrix: Matrix, known: Set[str]) -> Matrix:
+def _narrow_rows(matrix: Matrix, known: Set[str]) -> Matrix:
     """The matrix with the rows that may hold for these facts; one matrix for each set of rows."""
     rows = tuple(row for needs, row in matrix.once(_decidable) if needs <= known)
     kept = matrix.once(_matrices)
@@ -76,7 +76,7 @@ def _matrices(_: Matrix) -> dict[frozenset[str], Matrix]:
 
 def _decidable(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
     """The rows that the facts of files decide, each with the facts without which it cannot hold."""
-    rows = (row for row in by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
+    rows = (row for row in rows_by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
     return tuple((frozenset(name for name, value in row.when.items() if _needs(name, value)), row) for row in rows)
 
 

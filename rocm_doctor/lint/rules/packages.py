@@ -18,7 +18,7 @@ from rocm_doctor.matrix import Matrix
 _PYPI = ("pypi", "none")
 
 
-def _asked(case: Case) -> Iterator[tuple[Install, Requirement]]:
+def _requested(case: Case) -> Iterator[tuple[Install, Requirement]]:
     """What pip and uv are asked for by name, with markers that hold on the target."""
     target = catalog.with_python(case.target, case.environment.image, case.matrix)
     for step in case.environment.installs:
@@ -40,7 +40,7 @@ def cuda_only(case: Case) -> Iterator[Problem]:
     known = {one.name: one for one in case.matrix.section("cuda_only", CudaOnly)}
     replacing = catalog.replacing_torch(case.matrix)
     names = {r.name for r in case.environment.requirements}
-    for step, r in _asked(case):
+    for step, r in _requested(case):
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
         if case.environment.image and r.name in case.environment.image.name:
             continue  # the image has its own build
@@ -82,7 +82,7 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
     if not case.amd or case.target.os not in ("linux", "wsl"):
         return
     known = {one.name: one for one in case.matrix.section("other_systems", OtherSystem)}
-    asked = list(_asked(case))
+    asked = list(_requested(case))
     only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
     for _, r in asked:
         if system := _SYSTEMS.get(catalog.wheel_system(r.url)):
@@ -177,13 +177,13 @@ class _Wheels(msgspec.Struct, frozen=True):
     none: tuple[str, ...] = ()
 
 
-def without_wheel(case: Case) -> Iterator[Problem]:
+def missing_wheel(case: Case) -> Iterator[Problem]:
     """A pinned release that has no wheel for the Python that is declared, and no source that pip can build."""
     python, place = _python(case)
     if not python or not case.amd:
         return
     known = case.matrix.once(_wheels)
-    for step, r in _asked(case):
+    for step, r in _requested(case):
         one, version = known.get(r.name), catalog.pinned_version(r.specifier)
         if one is None or not version or r.url or not _public(step, r.name, case.matrix):
             continue

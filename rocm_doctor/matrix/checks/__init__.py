@@ -27,7 +27,7 @@ from rocm_doctor.matrix.source import (
     catalog_parts,
     compile_json,
     cure_files,
-    expanded,
+    expand,
     line_of,
     part_entries,
     read_retired,
@@ -74,13 +74,13 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     day = today or datetime.date.today()
     try:
         compile_json(root)
-        allowed = _allowed(root)
+        allowed = _exemptions(root)
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
     problems = [*_each(entries, day, more, _OF_OURS), *_together(entries, root), *_untyped(root)]
     problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
-    return sorted(_excepted(problems, allowed, root), key=lambda p: (p.level != "error", p.file, p.line))
+    return sorted(_without_exempt(problems, allowed, root), key=lambda p: (p.level != "error", p.file, p.line))
 
 
 def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
@@ -88,7 +88,7 @@ def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
     entries = [Entry(row, path, name, (n,)) for n, row in enumerate(rows)]
     found = [
         *_each(entries, datetime.date.today()),
-        *_said(entries, lint_rows.duplicates([e.value for e in entries]), "key-unique"),
+        *_report(entries, lint_rows.duplicates([e.value for e in entries]), "key-unique"),
     ]
     return [p for p in found if p.level == "error"]
 
@@ -130,7 +130,7 @@ _OF_ROW: RowChecks = (
     ("range", lint_rows.ranges),
     ("grade", lint_rows.grades),
     ("wrong-harmless", lint_rows.wrong_for_some),
-    ("allowed", lint_rows.allowed),
+    ("allowed", lint_rows.grade_problems),
     ("open-end", lint_rows.open_ends),
     ("quote", lint_citations.quotes),
 )
@@ -160,19 +160,19 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     ids = {d.id for d in known}
     retired = read_retired(root)
     values = [e.value for e in rows]
-    yield from _said(rows, lint_rows.duplicates(values), "key-unique")
-    yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
-    yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
-    yield from _said(rows, lint_rows.contradictions(values), "contradiction")
-    yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
+    yield from _report(rows, lint_rows.duplicates(values), "key-unique")
+    yield from _report(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
+    yield from _report(rows, lint_rows.references(values, ids, retired), "reference-known")
+    yield from _report(rows, lint_rows.contradictions(values), "contradiction")
+    yield from _report(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
     slots = {e.value.name for e in entries if isinstance(e.value, Slot)}
-    yield from _said(
+    yield from _report(
         entries,
         lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values), "question", "symptom", "program"}, slots),
         "cure",
     )
     programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}
-    yield from _said(entries, lint_commands.faults([e.value for e in entries], programs), "command")
+    yield from _report(entries, lint_commands.faults([e.value for e in entries], programs), "command")
     for old, new in retired.items():
         if new and new not in ids and all(new != r.key for r in values):
             yield Problem(
@@ -180,7 +180,7 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
             )
 
 
-def _said(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]], check: str) -> Iterator[Problem]:
+def _report(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]], check: str) -> Iterator[Problem]:
     yield from (_problem(entries[number], field, message, check) for number, field, message in complaints)
 
 
@@ -202,7 +202,7 @@ def _untyped(root: Path) -> Iterator[Problem]:
             for field in ("sources", "grade", "checked"):
                 if not item.get(field):
                     yield Problem(file, line, field, "is missing", "provenance", str(item.get("name", number)))
-            for message in lint_citations.unaddressed(expanded(item, shorts).get("sources") or ()):
+            for message in lint_citations.missing_addresses(expand(item, shorts).get("sources") or ()):
                 yield Problem(file, line, "sources", message, "source-form", str(item.get("name", number)))
 
 
@@ -224,13 +224,13 @@ class Exempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-def _allowed(root: Path) -> list[Exempt]:
+def _exemptions(root: Path) -> list[Exempt]:
     """What lint_exceptions.yaml allows."""
     path = root / _EXCEPTIONS
     return read_typed(path, list[Exempt] | None) or [] if path.is_file() else []
 
 
-def _excepted(problems: Sequence[Problem], allowed: Sequence[Exempt], root: Path) -> Iterator[Problem]:
+def _without_exempt(problems: Sequence[Problem], allowed: Sequence[Exempt], root: Path) -> Iterator[Problem]:
     """Leave out what is allowed, and complain of what is allowed for nothing."""
     names = {(one.check, one.key) for one in allowed if one.reason}
     yield from (p for p in problems if (p.check, p.key) not in names)

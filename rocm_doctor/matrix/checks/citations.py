@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.citations import UNADDRESSED, Citation, cited
+from rocm_doctor.matrix.citations import UNADDRESSED, Citation, parse_citation
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
@@ -28,12 +28,12 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
-    yield from (("sources", message) for message in unaddressed((*sources, *_of_ranges(entry))))
+    yield from (("sources", message) for message in missing_addresses((*sources, *_of_ranges(entry))))
 
 
-def unaddressed(sources: Iterable[str]) -> Iterator[str]:
+def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
     """What is wrong with each source that a reader cannot open: it has no address and is no field report."""
-    for ref in (cited(source).ref for source in sources):
+    for ref in (parse_citation(source).ref for source in sources):
         if not any(form.match(ref) for form in _FORMS):
             yield (
                 f"`{ref}` is not a citation: give a URL, `owner/repo path@commit`, `PyPI wheels NAME VERSION: what` or "
@@ -48,7 +48,7 @@ def _of_ranges(entry: Any) -> Iterator[str]:
 
 def official(entry: Any) -> Iterator[tuple[str, str]]:
     """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
-    sources = [cited(source) for source in getattr(entry, "sources", ())]
+    sources = [parse_citation(source) for source in getattr(entry, "sources", ())]
     if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
         yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
@@ -56,14 +56,14 @@ def official(entry: Any) -> Iterator[tuple[str, str]]:
 def followable(entry: Any) -> Iterator[tuple[str, str]]:
     """A statement that rests on reports without an address alone is hearsay, whatever they said."""
     for field, one in (("grade", entry), *(("overrides", override) for override in getattr(entry, "overrides", ()))):
-        sources = [cited(source).ref for source in getattr(one, "sources", ())]
+        sources = [parse_citation(source).ref for source in getattr(one, "sources", ())]
         if getattr(one, "grade", "hearsay") != "hearsay" and sources and all(s.startswith(UNADDRESSED) for s in sources):
             yield field, f"{one.grade}, but no source has an address; use hearsay"
 
 
 def quotes(row: Row) -> Iterator[tuple[str, str]]:
     """Where a row quotes its sources, the quotations hold each end of its ranges."""
-    said = " ".join(cited(source).quote for source in (*row.sources, *_of_ranges(row)))
+    said = " ".join(parse_citation(source).quote for source in (*row.sources, *_of_ranges(row)))
     if not said.strip():
         return
     for fact, several in row.affected.items():
@@ -76,7 +76,7 @@ def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
     """A statement does not reach beyond the release that all its sources are about."""
     if not isinstance(entry, Support) or not entry.until:
         return
-    about = [_release_of(cited(source)) for source in entry.sources]
+    about = [_release_of(parse_citation(source)) for source in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
         yield (

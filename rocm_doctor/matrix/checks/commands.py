@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import Program, program_of, typed, words
+from rocm_doctor.commands import Program, classify, program_of, words
 from rocm_doctor.model import Command
 
 _FIXED = ("$HOME", "$USER", "$LOGNAME", "${HOME}", "${USER}")
@@ -41,7 +41,7 @@ def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[st
     if "\n" in command.text or not command.text.strip():
         yield "is not one line"
         return
-    said = _unparsed(command)
+    said = _parse_error(command)
     if said:
         yield said
         return
@@ -57,15 +57,15 @@ def _of_shell(command: Command, programs: Mapping[str, Program]) -> Iterator[str
     for name in first_words(command.text):
         if programs and name not in programs:
             yield f"begins with `{name}`, which is not in catalog/programs.yaml"
-    if programs and typed(command, programs).effect == "destructive" and _computed(command.text):
+    if programs and classify(command, programs).effect == "destructive" and _is_computed(command.text):
         yield "deletes a computed path; if the computed part is empty, it deletes another one"
 
 
-def _computed(text: str) -> bool:
+def _is_computed(text: str) -> bool:
     return any(found[0] not in _FIXED for found in _COMPUTED.finditer(text))
 
 
-def _unparsed(command: Command) -> str:
+def _parse_error(command: Command) -> str:
     """Why the command does not parse in its shell; empty when it does."""
     if command.shell == "sh":
         try:

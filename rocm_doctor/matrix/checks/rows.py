@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.ranges import LINED
 from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Range, Row
@@ -127,11 +127,11 @@ def wrong_for_some(row: Row) -> Iterator[tuple[str, str]]:
         yield "harmless", "wrong results are not harmless; use `degraded` for a fault that few runs meet"
 
 
-def allowed(row: Row) -> Iterator[tuple[str, str]]:
-    """`works` rests on a run or a statement. What only metadata or build files say is `allowed`."""
-    sources = [f"{one.ref} {one.at}" for one in map(cited, row.sources)]
+def grade_problems(row: Row) -> Iterator[tuple[str, str]]:
+    """`works` rests on a run or a statement. What only metadata or build files say is `grade_problems`."""
+    sources = [f"{one.ref} {one.at}" for one in map(parse_citation, row.sources)]
     if row.status == "works" and not row.harmless and all(_METADATA.search(one) for one in sources):
-        yield "status", "works, but its sources are package metadata or build files alone; use `allowed`"
+        yield "status", "works, but its sources are package metadata or build files alone; use `grade_problems`"
 
 
 def open_ends(row: Row) -> Iterator[tuple[str, str]]:
@@ -211,11 +211,11 @@ def contradictions(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
     """Two rows of one grade about one subject: where their ranges meet, one says works and the other broken."""
     numbered = [(n, row) for n, row in enumerate(rows) if not any(c.startswith("log") for c in row.when)]
     for (_, one), (number, other) in combinations(numbered, 2):
-        if _opposed(one, other) and _meet(one.when, other.when):
+        if _contradict(one, other) and _meet(one.when, other.when):
             yield number, "status", f"says {other.status}, and `{one.key}` of the same grade says {one.status} where both hold"
 
 
-def _opposed(one: Row, other: Row) -> bool:
+def _contradict(one: Row, other: Row) -> bool:
     if one.key in other.supersedes or other.key in one.supersedes or one.harmless or other.harmless:
         return False
     same = one.diagnosis == other.diagnosis and one.grade == other.grade

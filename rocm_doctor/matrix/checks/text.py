@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.source import Problem, nodes
 
 _PERSONAL = (
@@ -39,7 +39,7 @@ def _texts(entry: Any) -> Iterator[tuple[str, str]]:
 def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str, str]]:
     """Dates in the future, and entries last checked too long ago: (level, field, message)."""
     verified = getattr(entry, "verified", None)
-    seen = [("sources", cited(source).seen) for source in getattr(entry, "sources", ())]
+    seen = [("sources", parse_citation(source).seen) for source in getattr(entry, "sources", ())]
     dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
     dates += [("issues", issue.seen) for issue in getattr(entry, "issues", ())]
     yield from (("error", field, f"{date} lies in the future") for field, date in dates if date and date > today)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import absent, keyed, single
+from rocm_doctor.probes.read.keyed import absent, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 
@@ -89,7 +89,7 @@ def _container(result: ProbeResult, artifacts: Artifacts) -> None:
 
 def _guest(result: ProbeResult, artifacts: Artifacts) -> None:
     """virtual_machine: from the processor's hypervisor flag; DMI or Xen's own file names the hypervisor."""
-    flags = keyed(artifacts.get("proc/cpuinfo"), ":").get("flags")
+    flags = read_keys(artifacts.get("proc/cpuinfo"), ":").get("flags")
     if flags is None:
         return
     if "hypervisor" not in flags.value.split():

@@ -21,7 +21,7 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document, Line
-from rocm_doctor.probes.read.keyed import Entry, absent, keyed
+from rocm_doctor.probes.read.keyed import Entry, absent, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
@@ -39,7 +39,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     _render(result, artifacts)
     _dxg(result, artifacts)
     for document in whole(artifacts):
-        _listed(result, document)
+        _read_listing(result, document)
     return result
 
 
@@ -60,7 +60,7 @@ def _kfd(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("kfd.exists", False, nothing)
         result.record("kfd.openable", False, nothing)
         result.record("kfd.error", "No such file or directory", nothing)
-    entries = keyed(node, ":")
+    entries = read_keys(node, ":")
     if "exists" in entries:
         result.record("kfd.exists", entries["exists"].value == "yes", entries["exists"].reading)
     for key in ("gid", "group"):
@@ -80,7 +80,7 @@ def _openable(entries: dict[str, Entry]) -> bool | None:
 
 
 def _render(result: ProbeResult, artifacts: Artifacts) -> None:
-    nodes = {found.group(1): keyed(a, ":") for a in artifacts.like("dev/dri/renderD*") if (found := _RENDER.search(a.name))}
+    nodes = {found.group(1): read_keys(a, ":") for a in artifacts.like("dev/dri/renderD*") if (found := _RENDER.search(a.name))}
     nothing = absent(artifacts.get("dev/dri"))
     if nothing:
         result.record("render.nodes", (), nothing)
@@ -98,7 +98,7 @@ def _render(result: ProbeResult, artifacts: Artifacts) -> None:
 
 def _driver(artifacts: Artifacts, render: str) -> str | None:
     """The driver behind a render node; None if sysfs does not name it."""
-    driver = keyed(artifacts.get(f"sys/class/drm/{render}/device/uevent"), "=").get("DRIVER")
+    driver = read_keys(artifacts.get(f"sys/class/drm/{render}/device/uevent"), "=").get("DRIVER")
     return driver.value if driver else None
 
 
@@ -111,7 +111,7 @@ def _all_openable(result: ProbeResult, nodes: dict[str, dict[str, Entry]]) -> No
         result.record("render.openable", True, tried[0][0])
 
 
-def _listed(result: ProbeResult, document: Document) -> None:
+def _read_listing(result: ProbeResult, document: Document) -> None:
     """Device nodes in the `ls -l` lines of a pasted text, and the error that `ls` prints for missing ones."""
     for line in document.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
         found = _LISTED.match(line.text)

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import absent, keyed, single
+from rocm_doctor.probes.read.keyed import absent, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import version_in
+from rocm_doctor.probes.read.scan import leading_version
 
 MODULE = "sys/module/amdgpu"
 DEFAULTS = {
@@ -44,7 +44,7 @@ _VFIO = regex(r"^\s*options\s+vfio[-_]pci\s(?:.*[\s,])?ids=\S*1002:")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """driver.{loaded,builtin,version,parameters,blacklisted,vfio,others} and ttm.pages_limit."""
     result = ProbeResult()
-    _loaded(result, artifacts)
+    _read_loaded(result, artifacts)
     _version(result, artifacts)
     _parameters(result, artifacts)
     _settings(result, artifacts)
@@ -59,17 +59,17 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 def _others(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.others: GPU drivers that are loaded beside amdgpu."""
-    modules = keyed(artifacts.get("proc/modules"))
+    modules = read_keys(artifacts.get("proc/modules"))
     names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
     if names:
         result.record("driver.others", tuple(names), modules[names[0]].reading)
 
 
-def _loaded(result: ProbeResult, artifacts: Artifacts) -> None:
+def _read_loaded(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.loaded: from the module's folder, else from the kernel's list of modules."""
     nothing = absent(artifacts.get(MODULE))
     inside = next((a for a in artifacts if a.name.startswith(MODULE) and not a.missing), None)
-    listed = keyed(artifacts.get("proc/modules")).get("amdgpu")
+    listed = read_keys(artifacts.get("proc/modules")).get("amdgpu")
     state = single(artifacts.get(f"{MODULE}/initstate"))
     if state:
         result.record("driver.loaded", state.value == "live", state.reading)
@@ -86,7 +86,7 @@ def _version(result: ProbeResult, artifacts: Artifacts) -> None:
     """The loaded module's version. Without the module there is none, whatever packages are installed."""
     source = artifacts.get(f"{MODULE}/version")
     nothing, stated = absent(source), single(source)
-    number = version_in(stated.value) if stated else None
+    number = leading_version(stated.value) if stated else None
     if stated and number:
         result.record("driver.version", number, stated.reading)
         result.record("driver.builtin", False, stated.reading)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact
-from rocm_doctor.probes.read.keyed import Entry, keyed, single
+from rocm_doctor.probes.read.keyed import Entry, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _FILE = regex(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
@@ -70,14 +70,14 @@ def _cards(artifacts: Artifacts) -> dict[int, _Card]:
 
 
 def _is_amd(card: _Card) -> bool:
-    vendor, event = single(card.get("vendor")), keyed(card.get("uevent"), "=")
+    vendor, event = single(card.get("vendor")), read_keys(card.get("uevent"), "=")
     if vendor:
         return vendor.number == 0x1002
     return "DRIVER" in event and event["DRIVER"].value == "amdgpu"
 
 
 def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
-    event = keyed(card.get("uevent"), "=")
+    event = read_keys(card.get("uevent"), "=")
     for key, name in (("pci_bdf", "PCI_SLOT_NAME"), ("driver", "DRIVER")):
         if name in event:
             result.record(key, event[name].value.lower(), event[name].reading, into)
@@ -98,7 +98,7 @@ def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact
 
 def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
     """link_*: the PCIe link of the slot where that was recorded, else of the GPU's own port."""
-    slot = keyed(card.get(".link"), ":")
+    slot = read_keys(card.get(".link"), ":")
     for key, name in _LINK:
         entry = slot.get(name) or single(card.get(name))
         if entry and key.endswith("speed") and entry.value[0].isdigit():
@@ -108,7 +108,7 @@ def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
 
 
 def _power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
-    told = keyed(card.get(".power"), ":")
+    told = read_keys(card.get(".power"), ":")
     for key, name in _POWER:
         entry = told.get(name)
         if entry and (entry.number or 0) >= _MICRO:

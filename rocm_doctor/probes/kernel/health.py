@@ -35,7 +35,7 @@ from __future__ import annotations
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.kernel.kfd import address
-from rocm_doctor.probes.read.keyed import Entries, keyed, single
+from rocm_doctor.probes.read.keyed import Entries, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _DEVICE = regex(r"(?:^|/)(?:drm/)?(card\d{1,3}/device)/\.health$")
@@ -50,13 +50,13 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     counted = [artifact for artifact in artifacts if artifact.name.endswith("/.health") and _DEVICE.search(artifact.name)]
     listing = result.listing(complete=False) if counted else None
     for artifact in counted:
-        event = keyed(artifacts.get(artifact.name.replace(".health", "uevent")), "=")
+        event = read_keys(artifacts.get(artifact.name.replace(".health", "uevent")), "=")
         if listing and "PCI_SLOT_NAME" in event:
             gpu = listing.gpu()
             result.record("pci_bdf", event["PCI_SLOT_NAME"].value.lower(), event["PCI_SLOT_NAME"].reading, gpu)
-            _counters(result, keyed(artifact, ":"), gpu)
-    _held(result, artifacts)
-    _ports(result, keyed(artifacts.get("sys/class/infiniband"), ":"))
+            _counters(result, read_keys(artifact, ":"), gpu)
+    _read_held_memory(result, artifacts)
+    _ports(result, read_keys(artifacts.get("sys/class/infiniband"), ":"))
     return result
 
 
@@ -80,13 +80,13 @@ def _counters(result: ProbeResult, told: Entries, gpu: dict[str, Fact]) -> None:
                 result.record("ras_correctable_per_day", int(sum(counts.values()) / days), told[worst].reading, gpu)
 
 
-def _held(result: ProbeResult, artifacts: Artifacts) -> None:
+def _read_held_memory(result: ProbeResult, artifacts: Artifacts) -> None:
     """Device memory that processes hold, by the GPU whose KFD node has that number."""
-    held = keyed(artifacts.get("sys/class/kfd/kfd/proc"), ":")
+    held = read_keys(artifacts.get("sys/class/kfd/kfd/proc"), ":")
     places: dict[str, str | None] = {}
     for artifact in artifacts if held else ():
         if artifact.name.endswith("/gpu_id") and (number := single(artifact)):
-            node = keyed(artifacts.get(artifact.name.replace("/gpu_id", "/properties")))
+            node = read_keys(artifacts.get(artifact.name.replace("/gpu_id", "/properties")))
             domain, location = (node[name].number or 0 if name in node else 0 for name in ("domain", "location_id"))
             places[number.value] = address(domain, location)
     by_place: dict[str, list[str]] = {}

@@ -26,7 +26,7 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import Entry, keyed, single
+from rocm_doctor.probes.read.keyed import Entry, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
@@ -56,11 +56,11 @@ def _system(result: ProbeResult, artifacts: Artifacts) -> None:
         entry = single(artifacts.get(name))
         if entry:
             _kernel(result, name, entry)
-    release = keyed(artifacts.get("etc/os-release") or artifacts.get("usr/lib/os-release"), "=")
+    release = read_keys(artifacts.get("etc/os-release") or artifacts.get("usr/lib/os-release"), "=")
     title = release.get("PRETTY_NAME") or release.get("NAME")
     if title:
         result.record("os", title.value.strip("\"'"), title.reading)
-    model = keyed(artifacts.get("proc/cpuinfo"), ":").get("model name")
+    model = read_keys(artifacts.get("proc/cpuinfo"), ":").get("model name")
     if model:
         result.record("cpu", model.value, model.reading)
     balancing = single(artifacts.get("proc/sys/kernel/numa_balancing"))
@@ -104,17 +104,17 @@ def _iommu_word(word: str) -> str:
 
 
 def _memory(result: ProbeResult, artifacts: Artifacts) -> None:
-    total = keyed(artifacts.get("proc/meminfo"), ":").get("MemTotal")
+    total = read_keys(artifacts.get("proc/meminfo"), ":").get("MemTotal")
     size = re.fullmatch(r"(\d{1,15}) kB", total.value) if total else None
     if total and size:
         result.record("ram_bytes", int(size.group(1)) * 1024, total.reading)
-    shared = keyed(artifacts.get("dev/shm"), ":").get("size")
+    shared = read_keys(artifacts.get("dev/shm"), ":").get("size")
     if shared and shared.number is not None:
         result.record("shm_bytes", shared.number, shared.reading)
 
 
 def _limits(result: ProbeResult, artifacts: Artifacts) -> None:
-    process = keyed(artifacts.get("limits/process"), ":")
+    process = read_keys(artifacts.get("limits/process"), ":")
     if "glibc" in process:
         result.record("glibc", process["glibc"].value, process["glibc"].reading)
     if "memlock" in process and process["memlock"].number is not None:
@@ -139,7 +139,7 @@ def _cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _user(result: ProbeResult, artifacts: Artifacts) -> None:
-    user = keyed(artifacts.get("user/groups"), ":")
+    user = read_keys(artifacts.get("user/groups"), ":")
     if "uid" in user:
         result.record("user.root", user["uid"].value == "0", user["uid"].reading)
     for key, name in (("user.gids", "gids"), ("user.groups", "groups"), ("user.joined", "joined")):

@@ -185,11 +185,11 @@ def _device_ids(lines: list[Line]) -> Iterator[tuple[int, Line]]:
 def _describe(result: ProbeResult, document: Document, lines: list[Line], gpu: dict[str, Fact]) -> None:
     """Facts of one GPU from the lines about it."""
     for line in lines:
-        for key, value in _said(line):
+        for key, value in _line_facts(line):
             result.record(key, value, document.reading(line), gpu)
 
 
-def _said(line: Line) -> Iterator[tuple[str, Value]]:
+def _line_facts(line: Line) -> Iterator[tuple[str, Value]]:
     for pattern in _DEVICE_IDS:
         if found := pattern.search(line.text):
             yield "device_id", int(found.group(1), 16)

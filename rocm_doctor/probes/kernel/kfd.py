@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.keyed import Entries, absent, add, keyed
+from rocm_doctor.probes.read.keyed import Entries, absent, add, read_keys
 from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
@@ -56,7 +56,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     if denied:
         result.record("kfd.denied", tuple(denied), next(iter(denied.values())))
     for artifact in artifacts.like("paste/*-kfd"):
-        if printed := _printed(artifact):
+        if printed := _printed_nodes(artifact):
             _list(result, printed, result.listing(complete=False))
     return result
 
@@ -70,7 +70,7 @@ def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
         if found and artifact.missing == "denied":
             denied.setdefault(f"nodes/{int(found.group(1))}", Reading(artifact.name, "", artifact.note or "could not be read"))
         elif found and not artifact.missing:
-            nodes.setdefault(int(found.group(1)), {})[found.group(2)] = keyed(artifact)
+            nodes.setdefault(int(found.group(1)), {})[found.group(2)] = read_keys(artifact)
     return {number: nodes[number] for number in sorted(nodes)}, denied
 
 
@@ -87,7 +87,7 @@ def _list(result: ProbeResult, nodes: dict[int, _Node], listing: Listing) -> Non
 
 def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -> None:
     properties = node["properties"]
-    for key, name, value in _told(number, {name: entry.number or 0 for name, entry in properties.items()}):
+    for key, name, value in _node_facts(number, {name: entry.number or 0 for name, entry in properties.items()}):
         if value is not None and name in properties:
             result.record(key, value, properties[name].reading, into)
     if product := properties.get("product_name"):
@@ -96,7 +96,7 @@ def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -
     _links(result, node, into)
 
 
-def _told(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
+def _node_facts(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
     """(fact, property, value) for each fact of a node; the value is None if the property does not give it."""
     minor = has.get("drm_render_minor", 0)
     yield "node", "simd_count", number
@@ -153,7 +153,7 @@ def _links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
         result.record("links", tuple(found), next(iter(found.values())), into)
 
 
-def _printed(artifact: Artifact) -> dict[int, _Node]:
+def _printed_nodes(artifact: Artifact) -> dict[int, _Node]:
     """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another.
 
     `rocprofv3-avail info` prints the properties of each GPU as `simd_count : 240`, with the product's name.

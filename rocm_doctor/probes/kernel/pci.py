@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.keyed import absent, keyed, number, single
+from rocm_doctor.probes.read.keyed import absent, number, read_keys, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
@@ -40,7 +40,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         _gpu(result, address, device, listing.gpu())
     quote = f"{bus.value}, " if bus else ""
     result.record("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
-    _without_node(result, artifacts, listing.gpus)
+    _mark_no_node(result, artifacts, listing.gpus)
     return result
 
 
@@ -60,7 +60,7 @@ def _is_gpu(device: _Device) -> bool:
 
 def _ids(device: _Device) -> tuple[int, int, int] | None:
     """Vendor, device and class, from their own files or from uevent; None if one is missing."""
-    event = keyed(device.get("uevent"), "=")
+    event = read_keys(device.get("uevent"), "=")
     pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
     spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
     spare.append(number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
@@ -77,12 +77,12 @@ def _gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fac
         result.record("device_id", ids[1], Reading(source.name, "", f"device 0x{ids[1]:04x}"), into)
     event = device.get("uevent")
     if event and not event.missing:
-        driver = keyed(event, "=").get("DRIVER")
+        driver = read_keys(event, "=").get("DRIVER")
         reading = driver.reading if driver else Reading(event.name, "", "no DRIVER line")
         result.record("driver", driver.value if driver else None, reading, into)
 
 
-def _without_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
+def _mark_no_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
     """Record `node` as absent for every GPU on the bus: where KFD lists the GPU, its own fact wins the merge."""
     reading = absent(artifacts.get("sys/class/kfd"))
     nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]

@@ -91,7 +91,7 @@ def _say(result: ProbeResult, name: str, holdings: list[Holding]) -> None:
         return
     ids = _unique(target for h in holdings for target in h.targets)
     plain = _unique(target.split(":")[0] for target in ids)
-    readings = [Reading(ARTIFACT, h.path, described(h)) for h in holdings]
+    readings = [Reading(ARTIFACT, h.path, describe(h)) for h in holdings]
     _record_all(result, f"code.{name}", plain, readings)
     if plain != ids:
         _record_all(result, f"code.{name}.ids", ids, readings)
@@ -107,7 +107,7 @@ def _record_all(result: ProbeResult, key: str, value: Value, readings: Iterable[
         result.record(key, value, reading)
 
 
-def described(holding: Holding) -> str:
+def describe(holding: Holding) -> str:
     """One line of evidence: the file and the code it holds."""
     what = {
         "fatbin": f"{holding.bundles} bundles of code objects ({', '.join(holding.encodings)})",

@@ -22,7 +22,7 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import version_in
+from rocm_doctor.probes.read.scan import leading_version
 
 _SYSTEM = regex(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
 _CONDA = regex(r"conda|mamba|miniforge", re.I)
@@ -35,11 +35,11 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     source = artifacts.get("py/interpreter")
     if source is not None and not source.missing:
-        _stated(result, source.name, source.text)
+        _add_stated(result, source.name, source.text)
     return result
 
 
-def _stated(result: ProbeResult, name: str, text: str) -> None:
+def _add_stated(result: ProbeResult, name: str, text: str) -> None:
     told = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, colon, value = line.partition(":")
@@ -48,7 +48,7 @@ def _stated(result: ProbeResult, name: str, text: str) -> None:
     for key, fact in (("version", "python.version"), ("prefix", "python.prefix"), ("glibc", "glibc")):
         if key in told:
             value, reading = told[key]
-            result.record(fact, version_in(value) if fact != "python.prefix" else value, reading)
+            result.record(fact, leading_version(value) if fact != "python.prefix" else value, reading)
     if "platform" in told:
         system, reading = told["platform"]
         result.record("platform", _SYSTEMS.get(system, "linux" if system.startswith("linux") else system), reading)

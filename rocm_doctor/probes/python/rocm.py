@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.keyed import absent, keyed
+from rocm_doctor.probes.read.keyed import absent, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = regex(r"^(.+)/\.info/version$")
@@ -48,7 +48,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     found = _installations(artifacts, link)
     loader = _loader(result, artifacts)
     _say(result, found, loader, link)
-    _on_path(result, artifacts, found, link)
+    _add_path(result, artifacts, found, link)
     _hip(result, artifacts, loader)
     nothing = absent(artifacts.get("opt/rocm"))
     if nothing and not found:
@@ -60,7 +60,7 @@ def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installa
     """Installations by folder; the link /opt/rocm and its target count once."""
     found: dict[str, Installation] = {}
     for artifact in artifacts:
-        one = _stated(artifact, artifacts) or _listed(artifact)
+        one = _from_version_file(artifact, artifacts) or _from_library(artifact)
         if one:
             place = _real(one.place, link)
             if place not in found or (found[place].version is None and one.version):
@@ -70,7 +70,7 @@ def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installa
 
 def _link(artifacts: Artifacts) -> str | None:
     """The target of the link /opt/rocm, without leading slash."""
-    link = keyed(artifacts.get("opt/rocm"), ":").get("link")
+    link = read_keys(artifacts.get("opt/rocm"), ":").get("link")
     return (link.value if link.value.startswith("/") else f"/opt/{link.value}").strip("/") if link else None
 
 
@@ -80,7 +80,7 @@ def _real(folder: str, link: str | None) -> str:
     return f"{link}{folder[len('opt/rocm') :]}" if link and under else folder
 
 
-def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
+def _from_version_file(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
     """The installation that a `.info/version` file describes."""
     found = _VERSION.match(artifact.name)
     if not found or artifact.missing:
@@ -94,7 +94,7 @@ def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
     )
 
 
-def _listed(artifact: Artifact) -> Installation | None:
+def _from_library(artifact: Artifact) -> Installation | None:
     """The installation that a runtime library belongs to: the distribution's, or a folder without a version file."""
     found = _LISTING.match(artifact.name)
     if not found or artifact.missing or artifact.name.startswith("py/") or not _has_runtime(artifact.text):
@@ -117,15 +117,15 @@ def _loader(result: ProbeResult, artifacts: Artifacts) -> str | None:
     folders = [
         found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
     ]
-    for folder, reading in _searched(artifacts):
+    for folder, reading in _search_path(artifacts):
         if folder in folders:
             result.record("rocm.loader", f"/{folder}", reading)
             return folder
     return None
 
 
-def _searched(artifacts: Artifacts) -> list[tuple[str, Reading]]:
-    path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
+def _search_path(artifacts: Artifacts) -> list[tuple[str, Reading]]:
+    path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     found = [(part.strip("/"), path.reading) for part in path.value.split(":") if part.startswith("/")] if path else []
     for artifact in artifacts.like("etc/ld.so.conf.d/*"):
         lines = (line.strip() for line in artifact.text.splitlines())
@@ -139,7 +139,7 @@ def _say(result: ProbeResult, found: dict[str, Installation], loader: str | None
     if not found:
         return
     every = list(found.values())
-    result.record("rocm.installations", tuple(_named(one) for one in every), every[0].reading)
+    result.record("rocm.installations", tuple(_installation_name(one) for one in every), every[0].reading)
     chosen = _holder(found, _real(loader, link)) if loader else None
     chosen = chosen or found.get(_real("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
     if chosen:
@@ -148,7 +148,7 @@ def _say(result: ProbeResult, found: dict[str, Installation], loader: str | None
             result.record("rocm.version", chosen.version, chosen.reading)
 
 
-def _named(one: Installation) -> str:
+def _installation_name(one: Installation) -> str:
     return f"/{one.place}={one.version or '?'}"
 
 
@@ -157,19 +157,19 @@ def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
     return found.get(folder) or found.get(folder.rpartition("/")[0])
 
 
-def _on_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
+def _add_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
     """The installations on LD_LIBRARY_PATH, in order: the loader prefers them to a wheel's RUNPATH."""
-    path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
+    path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     if path:
         folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
-        named = dict.fromkeys(_named(one) for folder in folders if (one := _holder(found, folder)))
+        named = dict.fromkeys(_installation_name(one) for folder in folders if (one := _holder(found, folder)))
         result.record("rocm.on_path", tuple(named), path.reading)
 
 
 def _hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
     """hip.version: from the installation's own file, else from the library's name."""
     for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
-        parts = keyed(artifact, "=")
+        parts = read_keys(artifact, "=")
         if {"HIP_VERSION_MAJOR", "HIP_VERSION_MINOR"} <= parts.keys():
             numbers = [
                 parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts

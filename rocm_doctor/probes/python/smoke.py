@@ -57,11 +57,11 @@ class _Tested(NamedTuple):
 def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts of all `smoke/*.jsonl`."""
     result = ProbeResult()
-    tests = [_tested(artifact, result) for artifact in artifacts.like("smoke/*.jsonl")]
+    tests = [_read_test(artifact, result) for artifact in artifacts.like("smoke/*.jsonl")]
     gpu = any(test.kind not in ("cpu", "") for test in tests)
     judged = [test for test in tests if test.kind != "cpu" or not gpu]
     for test in [*judged, *(test for test in tests if test not in judged)]:
-        _about(result, test)
+        _read_header(result, test)
     worst = _worst(judged)
     for stage, (value, reading) in worst.items():
         result.facts[f"smoke.{stage}"] = Fact(value, (reading,))
@@ -73,7 +73,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _tested(artifact: Artifact, result: ProbeResult) -> _Tested:
+def _read_test(artifact: Artifact, result: ProbeResult) -> _Tested:
     records = list(_records(artifact, result))
     header = next((r for _, r in records if r.get("kind") == "header"), {})
     framework = header.get("framework")
@@ -101,7 +101,7 @@ def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Rec
             result.fail(artifact.name, f"not a JSON object: {error}", f"line {number}")
 
 
-def _about(result: ProbeResult, test: _Tested) -> None:
+def _read_header(result: ProbeResult, test: _Tested) -> None:
     """Facts of the machine in the header and the device stage."""
     for line, record in test.records:
         reading = Reading(test.artifact.name, f"line {line}", _words(record))

@@ -56,7 +56,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     source = artifacts.get("py/torch/version.py")
     if source is None:
-        _of_list(result, artifacts.get("py/packages"))
+        _read_list(result, artifacts.get("py/packages"))
     if source is None or source.missing == "not-asked":
         return result
     if source.missing:
@@ -78,7 +78,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _of_list(result: ProbeResult, source: Artifact | None) -> None:
+def _read_list(result: ProbeResult, source: Artifact | None) -> None:
     """torch.* from a declared list of packages: what a resolver chose, of which no file is installed."""
     if source is None or source.origin != "declared":
         return

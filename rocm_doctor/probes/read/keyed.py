@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 Entries = dict[str, Entry]
 
 
-def keyed(artifact: Artifact | None, separator: str | None = None) -> Entries:
+def read_keys(artifact: Artifact | None, separator: str | None = None) -> Entries:
     """Entries by key, of each line that has a key and a value; the first of equal keys counts. `separator` None: white space."""
     found: Entries = {}
     if artifact is not None and not artifact.missing:

@@ -24,7 +24,7 @@ NOT_READ = "not read: "
 """Prefix of the note on an artifact that a source left out because of its own limits."""
 
 
-def within_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[Reading]]:
+def apply_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[Reading]]:
     """The artifacts, cut to the limits, and an error for each one that was cut or left out."""
     kept: list[Artifact] = []
     errors: list[Reading] = []

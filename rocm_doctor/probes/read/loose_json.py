@@ -65,7 +65,7 @@ class _Reader:
             if token.group(2):
                 yield token.group(2), None
             elif token.group(1) is not None:
-                yield "", _unescaped(token.group(1))
+                yield "", _unescape(token.group(1))
             elif token.end() < len(self.text):
                 yield from _word(token.group(3))
 
@@ -112,7 +112,7 @@ _ESCAPE = regex(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """The string with its escapes read as JSON's: `\\u2122` is a trade mark, `\\n` a line end."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _SHORT.get(found[2], found[2]), text)
 

@@ -82,7 +82,7 @@ def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
                 yield Line(line.number, words, line.whole or n < len(parts))
 
 
-def elided(artifact: Artifact) -> bool:
+def is_elided(artifact: Artifact) -> bool:
     """True if lines were left out (`...`, `[output truncated]`) or the text ends inside a line."""
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
 
@@ -92,7 +92,7 @@ def quote(artifact: Artifact, line: Line) -> Reading:
     return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
 
 
-def stated(value: str) -> str | None:
+def stated_value(value: str) -> str | None:
     """The value without outer blanks and quotes; None if the tool prints that it has none, or the value was struck out."""
     value = value.strip().strip("\"'").strip()
     return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
@@ -106,7 +106,7 @@ def target(value: str) -> str | None:
 
 def name(value: str) -> str | None:
     """A marketing name; None for a bare id, a name cut at its left end, or no name."""
-    said = stated(value)
+    said = stated_value(value)
     if (
         said is None
         or said.startswith(("...", "\u2026"))

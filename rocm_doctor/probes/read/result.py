@@ -107,12 +107,12 @@ class ProbeResult:
     def record(self, key: str, value: Value, reading: Reading, into: dict[str, Fact] | None = None) -> None:
         """Record that `key` is `value` as read there; into a GPU of a listing when `into` is given, else of the machine."""
         facts = self.facts if into is None else into
-        facts[key] = merged(facts.get(key), Fact(value, (reading,)))
+        facts[key] = merge(facts.get(key), Fact(value, (reading,)))
 
     def __str__(self) -> str:
         gpus = [gpu for listing in self.listings for gpu in listing.gpus]
         sets = [("", self.facts), *((f"gpu {n} ", gpu) for n, gpu in enumerate(gpus))]
-        lines = [f"{owner}{key} = {_printed(fact)}" for owner, facts in sets for key, fact in facts.items()]
+        lines = [f"{owner}{key} = {_value_words(fact)}" for owner, facts in sets for key, fact in facts.items()]
         return "\n".join([*lines, *(f"error in {one.artifact}: {one.quote}" for one in self.errors)])
 
     def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
@@ -120,7 +120,7 @@ class ProbeResult:
         self.errors.append(Reading(artifact, place, what, origin))
 
 
-def merged(first: Fact | None, second: Fact) -> Fact:
+def merge(first: Fact | None, second: Fact) -> Fact:
     """Two facts merged: the first known value wins, equal values join their readings, others are kept as disputed.
 
     A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
@@ -133,19 +133,19 @@ def merged(first: Fact | None, second: Fact) -> Fact:
     if first.value is None:
         return second
     if _same(first.value, second.value) or _leads(second.value, first.value):
-        return msgspec.structs.replace(first, readings=_joined(first.readings, second.readings))
+        return msgspec.structs.replace(first, readings=_join_readings(first.readings, second.readings))
     if _leads(first.value, second.value):
-        readings = _joined(second.readings, first.readings)
+        readings = _join_readings(second.readings, first.readings)
         return msgspec.structs.replace(second, readings=readings, disputed=first.disputed)
-    return msgspec.structs.replace(first, disputed=_joined(first.disputed, second.readings))
+    return msgspec.structs.replace(first, disputed=_join_readings(first.disputed, second.readings))
 
 
-def _joined(first: tuple[Reading, ...], second: tuple[Reading, ...]) -> tuple[Reading, ...]:
+def _join_readings(first: tuple[Reading, ...], second: tuple[Reading, ...]) -> tuple[Reading, ...]:
     """Both, each reading once, at most MOST."""
     return tuple(dict.fromkeys(first + second))[:MOST]
 
 
-def _printed(fact: Fact) -> str:
+def _value_words(fact: Fact) -> str:
     """The value in words: `unknown: gfx1100 or gfx1101`, `absent`, a tuple's members; then `(disputed)` if readings differ."""
     value = fact.value
     if isinstance(value, Unknown):

@@ -53,14 +53,14 @@ def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePatt
                     result.record("wsl", "microsoft" in found.group(1).lower(), document.reading(line))
 
 
-def stated(value: str) -> str | None:
+def stated_value(value: str) -> str | None:
     """The value without outer blanks and quotes; None if the tool prints that it has none."""
     value = value.strip().strip("'\"`").strip()
     empty = not value.strip("0xX:.-") and not value.isdigit()
     return None if empty or value.lower() in _NOT_STATED else value
 
 
-def version_in(value: str) -> str | None:
+def leading_version(value: str) -> str | None:
     """The version that a value starts with (`3.10.12 (main, ...)` gives 3.10.12); None if it does not start with one."""
     found = _VERSION.match(value.strip().strip("'\"`"))
     return found.group(1).rstrip(".,;:)") if found else None

@@ -38,7 +38,7 @@ from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, documents, stated, version_in, whole
+from rocm_doctor.probes.read.scan import canonical, documents, leading_version, stated_value, whole
 
 KEYS = (
     "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch",
@@ -121,7 +121,7 @@ Values = dict[str, tuple[str, Reading]]
 
 def _get(values: Values, key: str) -> tuple[str | None, Reading]:
     value, reading = values.get(key, ("", Reading("")))
-    return stated(value), reading
+    return stated_value(value), reading
 
 
 def _torch(result: ProbeResult, values: Values) -> None:
@@ -151,8 +151,8 @@ def _torch(result: ProbeResult, values: Values) -> None:
 
 def _machine(result: ProbeResult, values: Values) -> None:
     python, reading = _get(values, "Python version")
-    if python and version_in(python):
-        result.record("python.version", version_in(python), reading)
+    if python and leading_version(python):
+        result.record("python.version", leading_version(python), reading)
     os_name, reading = _get(values, "OS")
     if os_name:
         result.record("os", re.sub(r"\s*\((?:x86_64|aarch64|ppc64le|amd64)\)$", "", os_name), reading)

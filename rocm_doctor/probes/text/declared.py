@@ -18,7 +18,7 @@ gpu 0 gfx = gfx1100
 from __future__ import annotations
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import keyed
+from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _FACTS = {"rocm": "rocm.version", "driver": "driver.version", "adrenalin": "driver.windows", "kernel": "kernel"}
@@ -30,7 +30,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """declared, the GPU, and rocm.version, the driver's version, kernel, platform and wsl where they were declared."""
     result = ProbeResult()
     for source in artifacts.like("declared/target"):
-        for key, entry in keyed(source, ":").items():
+        for key, entry in read_keys(source, ":").items():
             _record(result, key, entry.value, Reading(source.note or source.name, "", entry.reading.quote, "target"))
     return result
 

@@ -64,7 +64,7 @@ def _text(result: ProbeResult, document: Document) -> None:
                 result.record(f"said.works.{name}", (bare(value),), document.reading(line))
             elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
                 result.record(f"env.{name}", None, document.reading(line))
-            elif not _advised(line.text[:place]):
+            elif not _is_advice(line.text[:place]):
                 result.record(f"env.{name}", bare(value), document.reading(line))
         for found in _UNSET.finditer(line.text):
             result.record(f"env.{found.group(1)}", None, document.reading(line))
@@ -93,7 +93,7 @@ def _is_reference(value: str) -> bool:
     return bare.startswith(("=", "<", "...", "…", "os.", "str(")) or (bare.startswith(("$", "%")) and ":" not in bare)
 
 
-def _advised(before: str) -> bool:
+def _is_advice(before: str) -> bool:
     """True if the words before a setting only recommend it, as error messages and questions do."""
     return _ADVICE.search(before[-90:]) is not None
 

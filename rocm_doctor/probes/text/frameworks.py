@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
-from rocm_doctor.probes.read.keyed import keyed
+from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
@@ -29,7 +29,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """said.frameworks, jax.device, tensorflow.device; with `declared/framework` the one that is asked for alone."""
     result = ProbeResult()
     for source in artifacts.like("declared/framework"):
-        for entry in keyed(source, ":").values():
+        for entry in read_keys(source, ":").values():
             result.record("said.frameworks", (entry.value,), entry.reading)
     if result.facts:
         return result

@@ -86,7 +86,7 @@ class GpuNames(NamedTuple):
             for name in names:
                 for words in _spellings(_words(name)):
                     _add(entries, words, gfx, "name")
-                for words in _spellings(_without_suffix(_words(name))):
+                for words in _spellings(_drop_suffix(_words(name))):
                     _add(short, words, gfx, "name")
             for number in ids:
                 pci[int(number, 16)] = (*pci.get(int(number, 16), ()), gfx)
@@ -212,7 +212,7 @@ def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
             yield kept
 
 
-def _without_suffix(words: list[_Word]) -> list[_Word]:
+def _drop_suffix(words: list[_Word]) -> list[_Word]:
     """The name cut behind its number (`RX 7900`, `MI300`), as people write who leave the exact model open."""
     if len(words) > 2 and words[-1].word == "gb":
         words = words[:-2]

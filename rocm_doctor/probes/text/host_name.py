@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import keyed
+from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _READ = 200_000
@@ -24,7 +24,7 @@ _BUILDER = regex(r"Linux version \S+ \([^)\n]{0,200}\)")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """host.hostname; host.id, a hash of the machine id."""
     result = ProbeResult()
-    known = keyed(artifacts.get("host"), ":")
+    known = read_keys(artifacts.get("host"), ":")
     for key, fact in (("name", "host.hostname"), ("id", "host.id")):
         if key in known and "<" not in known[key].value:  # <host-1> in a redacted bundle
             result.record(fact, known[key].value, known[key].reading)

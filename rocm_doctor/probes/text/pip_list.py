@@ -175,7 +175,7 @@ def _torch(result: ProbeResult) -> None:
     record_wheels(result, found)
 
 
-def installed(text: str) -> Iterator[tuple[str, str]]:
+def pinned_packages(text: str) -> Iterator[tuple[str, str]]:
     """(name, version) of each `name==version` in a line, as install commands pin them."""
     for found in re.finditer(_NAME + r"(?:\[[^\]]{0,80}\])?==" + _VER, text):
         yield canonical(found.group(1)), found.group(2)

@@ -12,7 +12,7 @@ from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import ProbeResult
-from rocm_doctor.probes.text.pip_list import installed
+from rocm_doctor.probes.text.pip_list import pinned_packages
 from rocm_doctor.probes.text.prose_text import Sentence, lines
 
 MOST = 20
@@ -79,13 +79,13 @@ def _commands(document: Document) -> Iterator[tuple[str, Reading]]:
         reading = Reading(document.name, f"line {number}", " ".join(line[:400].split())[:200])
         found = _PROMPT.match(line[:600]) or (None if _PROSE.search(line[:200]) else _PROGRAMS.match(line[:600]))
         if found:
-            yield " ".join(_continued(found.group(1), number, numbered).split())[:400], reading
+            yield " ".join(_continue(found.group(1), number, numbered).split())[:400], reading
         for span in _SPAN.findall(line[:2000]) if "`" in line else ():
             if _PROGRAMS.match(span):
                 yield " ".join(span.split())[:400], reading
 
 
-def _continued(command: str, number: int, lines: dict[int, str]) -> str:
+def _continue(command: str, number: int, lines: dict[int, str]) -> str:
     """The command with its continuation lines (backslash at the end; ten at most)."""
     for step in range(1, 11):
         if not command.rstrip().endswith("\\"):
@@ -96,7 +96,7 @@ def _continued(command: str, number: int, lines: dict[int, str]) -> str:
 
 def _install(result: ProbeResult, command: str, reading: Reading) -> None:
     """said.install and said.torch_index: where torch came from and what was pinned."""
-    pinned = dict(installed(command))
+    pinned = dict(pinned_packages(command))
     for name, version in pinned.items():
         result.record("torch.version" if name == "torch" else f"pkg.{name}", version, reading)
     record_wheels(result, {name: (version, reading) for name, version in pinned.items()})

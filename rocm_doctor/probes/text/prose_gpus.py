@@ -105,7 +105,7 @@ class Group(msgspec.Struct):
 
 def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
-    named = _of_others(_disputing([n for s in text for n in _named(s, names)]))
+    named = _of_others(_disputing([n for s in text for n in _named_gpus(s, names)]))
     here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
     for key, chosen in (
         ("said.other.gpu", [n for n in named if n.stance == "elsewhere"]),
@@ -165,14 +165,14 @@ _PYTHON_LIST = regex(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
 """True inside the output of torch.cuda.get_arch_list(): targets of a build, not GPUs."""
 
 
-def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
+def _named_gpus(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     text = sentence.text
     for mention in names.find(text)[:MOST]:
         if not _AND_LATER.match(text, mention.end):
             yield _of_mention(sentence, mention)
     low = text.lower()
     if "gfx" in low:
-        yield from _of_gfx(sentence, names)
+        yield from _gfx_mentions(sentence, names)
     if "1002:" in low:
         for found in _PCI.finditer(text):
             targets = names.of_pci(int(found.group(1), 16))
@@ -194,7 +194,7 @@ def _of_mention(sentence: Sentence, mention: Mention) -> Named:
     )
 
 
-def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
+def _gfx_mentions(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     """Mentions by gfx target: on its own a target is a device, in a path, package or setting only a hint, in a list nothing."""
     text = sentence.text
     found: dict[str, re.Match[str]] = {}
@@ -246,12 +246,12 @@ def _groups(named: Iterable[Named]) -> list[Group]:
 def _group_of(groups: list[Group], one: Named) -> Group | None:
     """The group that this mention belongs to; None for a second GPU that the sentence puts beside the first."""
     for group in groups:
-        if set(group.gfx) & set(one.gfx) and not _beside(group.members[-1], one):
+        if set(group.gfx) & set(one.gfx) and not _are_joined(group.members[-1], one):
             return group
     return None
 
 
-def _beside(first: Named, second: Named) -> bool:
+def _are_joined(first: Named, second: Named) -> bool:
     """True for `6900xt + 6800xt`: two GPUs of one target, joined in one sentence."""
     if (
         first.sentence is not second.sentence

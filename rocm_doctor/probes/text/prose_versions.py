@@ -171,7 +171,7 @@ def record_versions(result: ProbeResult, text: Sequence[Sentence], program: Foun
     of_program = Subject("said.release", PROGRAM, program.version) if program else None
     if program:
         result.record("said.program", program.program.key, program.sentence.reading)
-    stated = list(_stated(text, of_program))
+    stated = list(_stated_versions(text, of_program))
     _record_changes(result, text, program)
     torch = _current([s for s in stated if s.subject.fact == "torch.version"])
     if torch:
@@ -273,18 +273,18 @@ def _name_of(noun: str, program: Found | None) -> str:
     return _NOUNS.get(noun, PROGRAM if program else "")
 
 
-def _stated(text: Iterable[Sentence], program: Subject | None) -> Iterator[StatedVersion]:
+def _stated_versions(text: Iterable[Sentence], program: Subject | None) -> Iterator[StatedVersion]:
     last: Subject | None = program
     first: Subject | None = program
     for sentence in text:
-        found = sorted(_named(sentence, program), key=lambda item: item[0])
+        found = sorted(_named_versions(sentence, program), key=lambda item: item[0])
         moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
         for start, end, subject, version in found:
             if end - len(version) in moved:
                 yield StatedVersion(subject, version, "past", sentence)
                 continue
             side = sentence.stance(start, end)
-            yield StatedVersion(_of_wheel(subject, sentence, start, end), version, side, sentence)
+            yield StatedVersion(_wheel_subject(subject, sentence, start, end), version, side, sentence)
             tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
             if tag:
                 yield StatedVersion(_WHEEL_SUBJECT, tag.group(1), side, sentence)
@@ -296,7 +296,7 @@ def _stated(text: Iterable[Sentence], program: Subject | None) -> Iterator[State
             last = found[-1][2] if found else None
 
 
-def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Subject:
+def _wheel_subject(subject: Subject, sentence: Sentence, start: int, end: int) -> Subject:
     """The subject of `rocm6.2` in one word: the tag of a wheel in a sentence about wheels, ROCm itself elsewhere."""
     written = sentence.text[start:end]
     if subject.fact != "rocm.version" or not written.startswith("rocm") or " " in written or not _WHEEL.search(sentence.text):
@@ -304,7 +304,7 @@ def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Sub
     return _WHEEL_SUBJECT
 
 
-def _named(sentence: Sentence, program: Subject | None) -> Iterator[tuple[int, int, Subject, str]]:
+def _named_versions(sentence: Sentence, program: Subject | None) -> Iterator[tuple[int, int, Subject, str]]:
     """(start, end, subject, version) of each version next to its subject; the first match of a span keeps it."""
     text = sentence.text
     if not any(c.isdigit() for c in text) or _PULLED.match(text):

@@ -122,7 +122,7 @@ def _python(result: ProbeResult, run: Run) -> None:
             for name, value in zip(
                 [n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups() if values else ()
             ):
-                _printed(result, name, value, reading)
+                _add_printed(result, name, value, reading)
             left = left[place + 1 :]
 
 
@@ -151,7 +151,7 @@ _PRINTED: dict[str, tuple[str, str]] = {
 """Pattern and fact of a printed expression."""
 
 
-def _printed(result: ProbeResult, name: str, value: str, reading: Reading) -> None:
+def _add_printed(result: ProbeResult, name: str, value: str, reading: Reading) -> None:
     if name not in _PRINTED:
         result.record(f"pkg.{canonical(name.partition('.')[0])}", value, reading)
         return

@@ -21,7 +21,7 @@ import re
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import documents, stated
+from rocm_doctor.probes.read.scan import documents, stated_value
 
 _MACHINE = (
     ("rocm.version", ("rocm_version", "host_rocmver")),
@@ -59,7 +59,7 @@ def _row(result: ProbeResult, document: Document, head: str, body: str, where: R
     except (csv.Error, ValueError):
         result.fail(document.name, "a sysinfo.csv that is not CSV", where.place)
         return
-    table = {name.strip().lower(): value for name, value in zip(names, cells) if stated(value)}
+    table = {name.strip().lower(): value for name, value in zip(names, cells) if stated_value(value)}
     for fact, columns in _MACHINE:
         found = next(((c, table[c]) for c in columns if c in table), None)
         if found and (fact != "driver.version" or re.fullmatch(r"\d+\.\d+\.\d+", found[1])):

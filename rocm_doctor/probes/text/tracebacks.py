@@ -42,7 +42,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in whole(artifacts):
         _python(result, document)
-        _raised_in(result, document)
+        _find_origin(result, document)
         for line in document.lines_with("/opt/rocm-", most=20):
             found = _ROCM.search(line.text)
             if found:
@@ -70,7 +70,7 @@ def _python(result: ProbeResult, document: Document) -> None:
             return
 
 
-def _raised_in(result: ProbeResult, document: Document) -> None:
+def _find_origin(result: ProbeResult, document: Document) -> None:
     """said.raised_in: the innermost package of the first traceback outside torch; later tracebacks are consequences."""
     inner: tuple[str, Line] | None = None
     innermost_first = False

@@ -70,7 +70,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         record_rows(result, document, SAYS, str.strip)
         _dkms(result, document)
         _packages(result, document)
-        _after_prompt(result, document)
+        _read_after_prompt(result, document)
         _firmware(result, document)
         _lsmod(result, document)
     return result
@@ -102,7 +102,7 @@ def _packages(result: ProbeResult, document: Document) -> None:
                 break
 
 
-def _after_prompt(result: ProbeResult, document: Document) -> None:
+def _read_after_prompt(result: ProbeResult, document: Document) -> None:
     """Facts from a command that prints one value on the next line."""
     for needle, asked, answered, fact in _PROMPT_FILES:
         for line in document.lines_with(needle, most=10):

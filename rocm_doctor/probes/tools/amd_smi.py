@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import Line, elided, lines, outputs, put_release, quote, stated
+from rocm_doctor.probes.read.printed import Line, is_elided, lines, outputs, put_release, quote, stated_value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.amd_smi_json import read_csv, read_json
 from rocm_doctor.probes.tools.amd_smi_text import read_table, read_tree
@@ -49,7 +49,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
                 _versions(result, line, quote(artifact, line))
             _state(result, line, quote(artifact, line), bool(gpus))
         if gpus:
-            complete = sorted(gpus) == list(range(len(gpus))) and not elided(artifact)
+            complete = sorted(gpus) == list(range(len(gpus))) and not is_elided(artifact)
             result.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
     return result
 
@@ -61,7 +61,7 @@ def _versions(result: ProbeResult, line: Line, reading: Reading) -> None:
     if rocm and (line.whole or rocm.end() < len(line.text)):
         result.record("rocm.version", rocm.group(1), reading)
     driver = _DRIVER.search(line.text)
-    if driver and (line.whole or driver.end() < len(line.text)) and stated(driver.group(1)):
+    if driver and (line.whole or driver.end() < len(line.text)) and stated_value(driver.group(1)):
         put_release(result, driver.group(1), reading)
 
 

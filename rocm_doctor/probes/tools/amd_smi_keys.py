@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Plain, Reading
-from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, put_release, size, stated, target, whole_number
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, put_release, size, stated_value, target, whole_number
 from rocm_doctor.probes.read.result import ProbeResult
 
 _UUID = regex(r"[0-9a-f]{2}ff([0-9a-f]{4})-0000-1000-[0-9a-f]{4}-([0-9a-f]{12})", re.IGNORECASE)
@@ -80,8 +80,8 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
     ("pcie", "speed"): ("link_speed", _transfers),
     ("", "vram_total"): ("vram_bytes", size),
     ("numa", "node"): ("numa_node", whole_number),
-    ("vbios", "version"): ("vbios", stated),
-    ("ifwi", "version"): ("vbios", stated),
+    ("vbios", "version"): ("vbios", stated_value),
+    ("ifwi", "version"): ("vbios", stated_value),
 }
 _ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in ("asic", "") or key == "total_vram"}
 
@@ -89,7 +89,7 @@ _ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in 
 def describe(result: ProbeResult, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
     """Record the fact behind a key of a section, of the GPU or (driver) of the machine."""
     section, key = section.lower(), key.lower()
-    if section == "driver" and key in ("version", "driver_version") and stated(value):
+    if section == "driver" and key in ("version", "driver_version") and stated_value(value):
         put_release(result, value, reading)
     if key in ("uuid", "gpu_uuid") and (found := _UUID.fullmatch(value)):
         put(result, gpu, "device_id", hex_id(found.group(1)), reading)

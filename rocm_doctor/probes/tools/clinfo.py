@@ -21,7 +21,7 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import bdf, elided, hex_id, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.printed import bdf, hex_id, is_elided, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _PAIR = regex(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
@@ -60,7 +60,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for artifact in outputs(result, artifacts, "clinfo"):
         gpus, none = _devices(artifact)
         if gpus or none:
-            listing = result.listing(not elided(artifact))
+            listing = result.listing(not is_elided(artifact))
             for said in gpus:
                 gpu = listing.gpu()
                 _describe(result, gpu, said)

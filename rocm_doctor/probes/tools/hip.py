@@ -22,7 +22,7 @@ import re
 from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.printed import Line, hex_id, is_elided, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = regex(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
@@ -76,7 +76,7 @@ def _info(result: ProbeResult, artifact: Artifact) -> None:
         if devices:
             devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), quote(artifact, line)))
     if devices:
-        listing = result.listing(not elided(artifact))
+        listing = result.listing(not is_elided(artifact))
         for device in devices:
             _device(result, listing.gpu(), device)
 

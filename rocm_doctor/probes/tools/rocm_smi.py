@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.loose_json import roots
-from rocm_doctor.probes.read.printed import Line, elided, fields, lines, outputs, put_release, quote
+from rocm_doctor.probes.read.printed import Line, fields, is_elided, lines, outputs, put_release, quote
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.rocm_smi_keys import describe
 from rocm_doctor.probes.tools.rocm_smi_text import read_text
@@ -58,7 +58,7 @@ def _device_of_subsystem(gpu: dict[str, Fact], artifacts: Artifacts) -> None:
 def _complete(artifact: Artifact, gpus: Gpus) -> bool:
     """True if all GPUs are listed: the indexes have no gap, nothing was left out, and the end was printed."""
     cut_short = "ROCm System Management Interface" in artifact.text and "End of ROCm SMI Log" not in artifact.text
-    return sorted(gpus) == list(range(len(gpus))) and not elided(artifact) and not cut_short
+    return sorted(gpus) == list(range(len(gpus))) and not is_elided(artifact) and not cut_short
 
 
 def _failures(result: ProbeResult, artifact: Artifact) -> None:
@@ -109,10 +109,10 @@ def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
         if text.startswith("device,"):
             head = fields(text)
         elif head and re.match(r"card(?:\d{1,3}|system),", text):
-            yield *_aligned(head, fields(text)), line
+            yield *_align(head, fields(text)), line
 
 
-def _aligned(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
+def _align(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
     """Cells by column; older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
     lower = [h.lower() for h in head]
     excess = len(row) - len(head)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from rocm_doctor.model import Fact, Plain, Reading
-from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, stated, target
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, stated_value, target
 from rocm_doctor.probes.read.result import ProbeResult
 
 Pair = tuple[str, str, Reading]
@@ -43,7 +43,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gfx version": ("gfx", _target),
     "pci bus": ("pci_bdf", bdf),
     "node id": ("node", _count),
-    "vbios version": ("vbios", stated),
+    "vbios version": ("vbios", stated_value),
     "vram total memory (b)": ("vram_bytes", _bytes),
     "gtt total memory (b)": ("gtt_bytes", _bytes),
     "vram total used memory (b)": ("vram_used_bytes", _bytes),
@@ -61,15 +61,15 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
 def describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
     """Record the facts of a GPU behind pairs of key and value."""
     for key, value, reading in pairs:
-        fact, read = KEYS.get(key.strip().lower(), (None, stated))
+        fact, read = KEYS.get(key.strip().lower(), (None, stated_value))
         value = value.strip()
         if fact is not None and not (fact == "marketing_name" and fact in gpu):
             put(result, gpu, fact, read(value), reading)
-        if (number := hex_id(value)) is not None and (other := _id_under(key)) and other not in gpu:
+        if (number := hex_id(value)) is not None and (other := _id_fact(key)) and other not in gpu:
             put(result, gpu, other, number, reading)
 
 
-def _id_under(key: str) -> str:
+def _id_fact(key: str) -> str:
     """The fact behind an id under another key. `Card Model` holds the device id since ROCm 6.1 and the subsystem's id before
     (`Card model`). A series without a name in pci.ids is printed as its id."""
     if key in ("Card Model", "Card series", "Card Series", "Device Name"):

@@ -36,7 +36,19 @@ from collections import Counter
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import Line, apart, elided, name, outputs, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.read.printed import (
+    Line,
+    apart,
+    is_elided,
+    name,
+    outputs,
+    put,
+    quote,
+    size,
+    stated_value,
+    target,
+    whole_number,
+)
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.rocminfo_errors import failures
 
@@ -88,7 +100,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 def _one(result: ProbeResult, artifact: Artifact) -> None:
     failures(result, artifact)
-    whole = not elided(artifact)
+    whole = not is_elided(artifact)
     agents: list[_Agent] = []
     for line in apart(artifact, _NEXT):
         line = line._replace(text=line.text.lstrip(" \t#>|").rstrip(" \t#|"))
@@ -166,12 +178,12 @@ def _list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
     if not gpus and not (agents and complete):
         return
     listing = result.listing(complete)
-    shared = _shared_addresses(gpus)
+    shared = _drop_shared_addresses(gpus)
     for agent in gpus:
         _gpu(result, listing.gpu(), agent, shared)
 
 
-def _shared_addresses(gpus: list[_Agent]) -> set[str]:
+def _drop_shared_addresses(gpus: list[_Agent]) -> set[str]:
     """Drop PCI addresses that several GPUs share: BDFID lacks the domain, and boards of several domains (MI300A) print the same."""
     return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
 
@@ -182,7 +194,7 @@ def _gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[s
         ("gfx", named, target(agent.value(named).removeprefix(_ISA))),
         ("isa", "isa", agent.value("isa") or None),
         ("marketing_name", "Marketing Name", name(agent.value("Marketing Name"))),
-        ("uuid", "Uuid", stated(agent.value("Uuid"))),
+        ("uuid", "Uuid", stated_value(agent.value("Uuid"))),
         ("device_id", "Chip ID", whole_number(agent.value("Chip ID")) or None),
         ("compute_units", "Compute Unit", whole_number(agent.value("Compute Unit")) or None),
         ("wavefront_size", "Wavefront Size", whole_number(agent.value("Wavefront Size")) or None),

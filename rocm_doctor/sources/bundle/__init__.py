@@ -15,7 +15,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.archives import safe_name
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import NOT_READ
-from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, of_stream, text_of
+from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, read_to_end, text_of
 from rocm_doctor.sources.paste import cut, decode
 
 __all__ = ["BundleError", "read", "read_stream", "write"]
@@ -102,7 +102,7 @@ def _reports_apart(name: str, artifacts: list[Artifact]) -> list[tuple[str, list
 
 def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:
     """Pasted text from a stream, cut. Raises BundleError when it is empty, no text, or does not end."""
-    text = text_of(of_stream(stream, name))
+    text = text_of(read_to_end(stream, name))
     if not text.strip():
         raise BundleError(f"{name}: empty; pipe a tool's output or a log into it")
     if not is_text(text):
@@ -112,7 +112,7 @@ def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifac
 
 def _artifacts(named: list[Named]) -> list[Artifact]:
     """Known names stay what they are (with what the bundle's own list says of them), anything else is cut as pasted text."""
-    named = _without_wrapper(named)
+    named = _drop_wrapper(named)
     kept = _meta(next((data for name, data in named if name == META), b""))
     found: list[Artifact] = [a for a in kept.values() if a.missing]
     pasted = 0
@@ -124,7 +124,7 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
             found.append(Artifact(name, "bundle", text_of(data)))
         elif not (beside and name in _BESIDE):
             pasted += 1
-            found += _pasted(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out(name)]
+            found += _cut_paste(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out(name)]
     return found
 
 
@@ -134,11 +134,11 @@ def _left_out(name: str) -> Artifact:
     )
 
 
-def _pasted(name: str, text: str) -> list[Artifact]:
+def _cut_paste(name: str, text: str) -> list[Artifact]:
     return cut(text, name) if is_text(text) else [Artifact(name, "bundle", missing="unparsed", note="not text")]
 
 
-def _without_wrapper(named: list[Named]) -> list[Named]:
+def _drop_wrapper(named: list[Named]) -> list[Named]:
     """Drop the one folder that many archives wrap everything in."""
     tops = {name.split("/", 1)[0] + "/" for name, _ in named}
     if len(tops) == 1 and all("/" in name for name, _ in named) and not next(iter(tops)).startswith(_ROOTS):

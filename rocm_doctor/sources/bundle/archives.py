@@ -42,7 +42,7 @@ def members(path: Path) -> Iterator[Named]:
     Raises Unreadable for what is damaged or not an ordinary file, BundleError for too much in all, OSError for what cannot be opened.
     """
     total = 0
-    for count, (name, data) in enumerate(_of_folder(path) if path.is_dir() else _of_file(path), 1):
+    for count, (name, data) in enumerate(_read_folder(path) if path.is_dir() else _read_file(path), 1):
         total += len(data)
         if total > TOTAL:
             raise BundleError(f"{path}: more than {TOTAL // MIB} MiB in all; give the files of the capture only")
@@ -51,7 +51,7 @@ def members(path: Path) -> Iterator[Named]:
         yield name, data
 
 
-def of_stream(stream: IO[bytes], name: str) -> bytes:
+def read_to_end(stream: IO[bytes], name: str) -> bytes:
     """All of a stream whose end is not known, or its head and its tail. Raises BundleError for one that does not end."""
     data, _, ended = _both_ends(stream.read, STREAM)
     if not ended:
@@ -72,7 +72,7 @@ def _both_ends(read: Callable[[int], bytes], most: int) -> tuple[bytes, int, boo
         tail.append(chunk)
         size += len(chunk)
     last = (head[END:] + b"".join(tail))[-END:] if ended else b""
-    return _with_gap(head[:END], last, size), size, ended
+    return _join_ends(head[:END], last, size), size, ended
 
 
 def _steps(read: Callable[[int], bytes], most: int) -> Iterator[bytes]:
@@ -109,7 +109,7 @@ def is_text(text: str) -> bool:
 _NO_TEXT = dict.fromkeys((*range(0x20), 0x7F), "") | {ord(c): c for c in "\a\b\t\n\v\f\r\x1b"}
 
 
-def _with_gap(head: bytes, tail: bytes, size: int) -> bytes:
+def _join_ends(head: bytes, tail: bytes, size: int) -> bytes:
     """Whole lines of both ends as UTF-8, and between them how much is missing."""
     mark = next((bom for bom in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if head.startswith(bom)), b"")
     first, last = decode(head), decode(mark + tail) if tail else ""
@@ -129,7 +129,7 @@ def _ends(file: IO[bytes]) -> bytes:
         return file.read(LIMIT)
     head = file.read(END)
     file.seek(size - END)
-    return _with_gap(head, file.read(END), size)
+    return _join_ends(head, file.read(END), size)
 
 
 class _Members:
@@ -145,7 +145,7 @@ class _Members:
         return data
 
 
-def _of_folder(path: Path) -> Iterator[Named]:
+def _read_folder(path: Path) -> Iterator[Named]:
     for folder, _, names in os.walk(path, followlinks=False):
         for file in (Path(folder) / name for name in names):
             if file.is_file() and not file.is_symlink():
@@ -153,16 +153,16 @@ def _of_folder(path: Path) -> Iterator[Named]:
                     yield archives.safe_name(file.relative_to(path).as_posix()), _ends(handle)
 
 
-def _of_file(path: Path) -> Iterator[Named]:
+def _read_file(path: Path) -> Iterator[Named]:
     with opened(path) as file:
         head = file.read(512)
         file.seek(0)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            yield from _of_zip(file)
+            yield from _read_zip(file)
         elif head.startswith(b"\x1f\x8b"):
-            yield from _of_gzip(path.name.removesuffix(".gz"), file)
+            yield from _read_gzip(path.name.removesuffix(".gz"), file)
         elif _is_tar(head):
-            yield from _of_tar(file, packed=False)
+            yield from _read_tar(file, packed=False)
         else:
             yield archives.safe_name(path.name), _ends(file)
 
@@ -171,7 +171,7 @@ def _is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
-def _of_zip(file: IO[bytes]) -> Iterator[Named]:
+def _read_zip(file: IO[bytes]) -> Iterator[Named]:
     members = _Members()
     with archives.zip_of(file) as archive:
         for info in archive.infolist():
@@ -181,17 +181,17 @@ def _of_zip(file: IO[bytes]) -> Iterator[Named]:
                 yield archives.safe_name(info.filename), data
 
 
-def _of_gzip(name: str, file: IO[bytes]) -> Iterator[Named]:
+def _read_gzip(name: str, file: IO[bytes]) -> Iterator[Named]:
     """A packed tar, or a single compressed text (`dmesg.txt.gz`)."""
     tar = _is_tar(archives.part(archives.Gunzipped(file), 512))
     file.seek(0)
     if tar:
-        yield from _of_tar(file, packed=True)
+        yield from _read_tar(file, packed=True)
     else:
         yield archives.safe_name(name), _Members().part(archives.Gunzipped(file))
 
 
-def _of_tar(file: IO[bytes], *, packed: bool) -> Iterator[Named]:
+def _read_tar(file: IO[bytes], *, packed: bool) -> Iterator[Named]:
     members = _Members()
     for info, member in archives.tar_members(file, packed=packed):
         yield archives.safe_name(info.name), members.part(member)

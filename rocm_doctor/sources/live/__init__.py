@@ -42,7 +42,7 @@ def collect(
 
     `python`: interpreter (or folder of an environment) to examine in place of our own. `root`: where the file system starts.
     `tools`: start ROCm's tools. `env`: the environment to record and to start tools in; the process's own when None.
-    Ctrl-C while tools are waited for ends the waiting: what was read is returned, and `interrupted` says so of it.
+    Ctrl-C while tools are waited for ends the waiting: what was read is returned, and `was_interrupted` says so of it.
     """
     env = os.environ if env is None else env
     if sys.platform != "linux":
@@ -59,11 +59,11 @@ def collect(
         printed = finish_tools(asked, env, helpers)
     finally:
         end([*helpers, *asked.running])
-    devices = describe_nodes(root, nodes, _printed("open", helpers))
+    devices = describe_nodes(root, nodes, _helper_output("open", helpers))
     return [*kernel, *devices, _with_journal(log, helpers), *rest, *printed]
 
 
-def interrupted(artifacts: Iterable[Artifact]) -> bool:
+def was_interrupted(artifacts: Iterable[Artifact]) -> bool:
     """True if the user stopped `collect` while it waited for tools: what these say is then not all that could be had."""
     return INTERRUPTED in artifacts
 
@@ -112,7 +112,7 @@ def _start_helpers(
     return helpers
 
 
-def _printed(command: str, helpers: Sequence[Running]) -> str | None:
+def _helper_output(command: str, helpers: Sequence[Running]) -> str | None:
     """What a helper printed; None when it was not started."""
     result = next((done(one.child) for one in helpers if one.command == command), None)
     return result.stdout + result.stderr if result and result.state != "not-found" else None
@@ -120,5 +120,5 @@ def _printed(command: str, helpers: Sequence[Running]) -> str | None:
 
 def _with_journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
     """The kernel log, taken from the journal where the journal could be had and the log itself could not."""
-    lines = [line for line in (_printed("journal", helpers) or "").splitlines() if _JOURNAL_WORDS.search(line)]
+    lines = [line for line in (_helper_output("journal", helpers) or "").splitlines() if _JOURNAL_WORDS.search(line)]
     return Artifact("kernel/log", "live", "\n".join(lines) + "\n", note="journalctl -k, lines on GPUs") if lines else log

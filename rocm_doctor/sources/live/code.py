@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import resolved
+from rocm_doctor.sources.live.files import resolve
 
 _HIP = regex(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
 _BESIDE = regex(r"^(?:jax-rocm\d+-pjrt|tensorflow-rocm|llama-cpp-python|vllm|sglang|sgl-kernel)==", re.MULTILINE)
@@ -31,5 +31,5 @@ def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str])
     from rocm_doctor.binaries.audit import artifact, audit_environment
 
     sites = [Path(folder) for folder in folders[1].strip().split(os.pathsep) if folder]
-    rocm = root / "opt/rocm" if root == Path("/") else resolved(root, root / "opt/rocm")
+    rocm = root / "opt/rocm" if root == Path("/") else resolve(root, root / "opt/rocm")
     return [artifact(audit_environment(sites, rocm=[rocm], bnb_override=env.get("BNB_ROCM_VERSION", "")))]

@@ -45,10 +45,10 @@ def _node(root: Path, node: str, opened: str | None) -> str:
         text += f"group: {group_names(root).get(info.st_gid, info.st_gid)}\n"
     except OSError as error:
         text += f"stat: {error.strerror}\n"
-    return text + f"open: {_opened(str(path), opened)}\n"
+    return text + f"open: {_open_result(str(path), opened)}\n"
 
 
-def _opened(path: str, opened: str | None) -> str:
+def _open_result(path: str, opened: str | None) -> str:
     """`ok`, or the kernel's words of refusal; `unknown` when the child was ended before it came to this node."""
     if opened is None:
         return "ok" if os.access(path, os.R_OK | os.W_OK) else "Permission denied"

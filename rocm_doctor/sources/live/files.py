@@ -87,12 +87,12 @@ _MOST_LINKS = 40
 """Links that Linux follows in one path."""
 
 
-def below(root: Path, path: str | Path) -> Path:
+def host_path(root: Path, path: str | Path) -> Path:
     """Where a path that a process names lies, if its file system starts at `root`."""
     return Path(path) if root == Path("/") else root / str(path).lstrip("/")
 
 
-def resolved(root: Path, path: Path) -> Path:
+def resolve(root: Path, path: Path) -> Path:
     """The file that a path below `root` leads to for a process whose file system starts there: absolute links start at `root`.
 
     A path that does not exist where Linux would give up.
@@ -118,7 +118,7 @@ def resolved(root: Path, path: Path) -> Path:
     return here
 
 
-def lines_with(*words: str) -> Filter:
+def keep_lines(*words: str) -> Filter:
     """A filter that keeps the lines with one of the words (in any case)."""
 
     def keep(text: str) -> str:

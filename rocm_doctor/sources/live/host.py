@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import group_names, lines_with, marker, read, text_of
+from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read, text_of
 
 _SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _TEXTS = (
@@ -32,13 +32,13 @@ def _texts(root: Path) -> Iterator[Artifact]:
 
 
 def _trimmed(root: Path) -> Iterator[Artifact]:
-    yield from read(root, "proc/meminfo", keep=lines_with("memtotal", "memavailable", "swaptotal"))
+    yield from read(root, "proc/meminfo", keep=keep_lines("memtotal", "memavailable", "swaptotal"))
     yield from read(root, "proc/cpuinfo", keep=_first_processor)
-    yield from read(root, "proc/self/limits", keep=lines_with("max locked memory", "max open files"))
+    yield from read(root, "proc/self/limits", keep=keep_lines("max locked memory", "max open files"))
 
 
 def _first_processor(text: str) -> str:
-    return lines_with("vendor_id", "model name", "flags")(text.split("\n\n", 1)[0])
+    return keep_lines("vendor_id", "model name", "flags")(text.split("\n\n", 1)[0])
 
 
 def _secure_boot(root: Path) -> Iterator[Artifact]:
@@ -49,7 +49,7 @@ def _secure_boot(root: Path) -> Iterator[Artifact]:
 
 def _containers(root: Path) -> Iterator[Artifact]:
     yield from marker(root, ".dockerenv", note_absent=True)
-    yield from read(root, "run/.containerenv", note_absent=True, keep=lines_with("engine=", "rootless="))
+    yield from read(root, "run/.containerenv", note_absent=True, keep=keep_lines("engine=", "rootless="))
     yield from marker(root, "run/.toolboxenv")
     yield from read(root, "run/systemd/container")
     yield from marker(root, "dev/dxg", note_absent="microsoft" in text_of(root, "proc/version").lower())

@@ -16,7 +16,7 @@ from msgspec import Struct
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.sources.live.files import below, names_in, read, resolved
+from rocm_doctor.sources.live.files import host_path, names_in, read, resolve
 
 _RECORD = regex(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>v?\d[\w.+!]*)(?:-py\d(?:\.\d+)?)?\.(?:dist|egg)-info"
@@ -65,19 +65,19 @@ def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list
 def examined_files(examined: Interpreter) -> list[Artifact]:
     """Artifacts `py/...` of an interpreter that was located."""
     folders = [Path(folder) for folder in examined.folders]
-    installed = list(_installed(folders))
+    installed = list(_list_packages(folders))
     listing = "".join(f"{package.name}=={package.version}\n" for package in installed)
     return [_interpreter(examined), Artifact("py/packages", "live", listing), *_torch(folders, installed)]
 
 
-def within(python: str | None, root: Path) -> Interpreter | str:
+def interpreter_in_root(python: str | None, root: Path) -> Interpreter | str:
     """The interpreter of an unpacked image or a mounted file system, which is never started, or the error message.
 
     `python`: a path as it is inside of `root`; None looks where PATH does.
     """
     programs = (_program(root / name.lstrip("/"), root) for name in ([python] if python else _SEARCHED))
     path = next(filter(None, programs), None)
-    found = _from_files(resolved(root, path.parent) / path.name, {}, root) if path else None
+    found = _read_files(resolve(root, path.parent) / path.name, {}, root) if path else None
     where = f"{python} in {root}" if python else f"{root}"
     return found or f"{where}: no Python with packages found: name an interpreter or the folder of its environment with --python"
 
@@ -90,8 +90,8 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
     if path is None:
         return f"{python}: no Python found: give the path of an interpreter or the folder of its environment"
     return (
-        _from_files(path, env)
-        or _from_start(path)
+        _read_files(path, env)
+        or _ask_interpreter(path)
         or f"{python}: its packages were not found, neither from its files nor by starting it"
     )
 
@@ -126,18 +126,18 @@ def _own(root: Path) -> Interpreter:
 def _program(python: Path, root: Path = Path("/")) -> Path | None:
     """The executable for a path that names one, or a folder of an environment. Links stay: a venv's python is one."""
     paths = (path.absolute() for path in (python, *(python / name for name in _PROGRAMS)))
-    return next((path for path in paths if resolved(root, path).is_file()), None)
+    return next((path for path in paths if resolve(root, path).is_file()), None)
 
 
-def _from_files(path: Path, env: Mapping[str, str], root: Path = Path("/")) -> Interpreter | None:
+def _read_files(path: Path, env: Mapping[str, str], root: Path = Path("/")) -> Interpreter | None:
     """Version and folders from pyvenv.cfg and the names of the library folders."""
     prefix = _prefix(path)
     config = _pyvenv(prefix)
     if not config:
-        path = resolved(root, path)
+        path = resolve(root, path)
         prefix = _prefix(path)
     minor = _minor(path, prefix, config, root)
-    base = below(root, Path(config["home"]).parent) if config.get("home") else prefix
+    base = host_path(root, Path(config["home"]).parent) if config.get("home") else prefix
     own = _site_folders(prefix, minor, root) if minor else []
     if not minor or not own:
         return None
@@ -165,7 +165,7 @@ def _minor(path: Path, prefix: Path, config: Mapping[str, str], root: Path) -> s
     stated = re.match(r"\d+\.\d+", config.get("version_info") or config.get("version") or "")
     if stated:
         return stated.group()
-    named = _LIBRARY.fullmatch(resolved(root, path).name.removesuffix(".exe"))
+    named = _LIBRARY.fullmatch(resolve(root, path).name.removesuffix(".exe"))
     if named:
         return named.group(1)
     only = {found.group(1) for name in names_in(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
@@ -182,7 +182,7 @@ def _site_folders(prefix: Path, minor: str, root: Path) -> list[Path]:
             *names,
             "lib/python3/dist-packages",
         ]
-    found = {resolved(root, path): path for name in [*names, "Lib/site-packages"] if (path := prefix / name)}
+    found = {resolve(root, path): path for name in [*names, "Lib/site-packages"] if (path := prefix / name)}
     return [path if root == Path("/") else real for real, path in found.items() if real.is_dir()]
 
 
@@ -199,7 +199,7 @@ def _python_path(env: Mapping[str, str]) -> list[Path]:
     return [path for path in paths if path.name in _PACKAGES]
 
 
-def _from_start(path: Path) -> Interpreter | None:
+def _ask_interpreter(path: Path) -> Interpreter | None:
     """Ask the interpreter itself (a shim, an unusual build), without its site module and with a time limit."""
     from rocm_doctor.workers.process import run
 
@@ -224,7 +224,7 @@ def _interpreter(python: Interpreter) -> Artifact:
     return Artifact("py/interpreter", "live", "".join(f"{key}: {value}\n" for key, value in facts.items() if value))
 
 
-def _installed(folders: Sequence[Path]) -> Iterator[Package]:
+def _list_packages(folders: Sequence[Path]) -> Iterator[Package]:
     """Each package, from the names of the records. An earlier folder hides a later one; two records in one folder both count."""
     seen: set[str] = set()
     for folder in folders:

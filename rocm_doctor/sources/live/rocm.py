@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, names_in, read, read_all, resolved, text_of
+from rocm_doctor.sources.live.files import exists, names_in, read, read_all, resolve, text_of
 
 LIBRARIES = (
     "libamdhip64.so",
@@ -36,7 +36,7 @@ def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
     """Version files of every installation, listings of the library folders in question, and the packages' own record."""
     places = installations(root, env)
     files = read_all(root, (f"{place}/{name}" for place in places for name in _VERSION_FILES))
-    folders = [*_searched(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
+    folders = [*_library_folders(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
     return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders)), *_packages(root)]
 
 
@@ -57,7 +57,7 @@ def _links(root: Path) -> Iterator[Artifact]:
     """Where /opt/rocm leads in the end (distributions put an alternative between)."""
     path = root / "opt/rocm"
     if path.is_symlink():
-        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(resolved(root, path), root)}\n")
+        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(resolve(root, path), root)}\n")
     elif not exists(root, "opt/rocm"):
         yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
 
@@ -67,7 +67,7 @@ def _loader_files(root: Path) -> Iterator[Artifact]:
         yield from read(root, f"etc/ld.so.conf.d/{name}")
 
 
-def _searched(root: Path, env: Mapping[str, str]) -> Iterator[str]:
+def _library_folders(root: Path, env: Mapping[str, str]) -> Iterator[str]:
     """Library folders without leading slash, in the order in which the loader looks into them."""
     configured = (text_of(root, f"etc/ld.so.conf.d/{name}") for name in names_in(root, "etc/ld.so.conf.d"))
     lines = (line.strip() for text in configured for line in text.splitlines())

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import names_in
-from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, asleep_in, done, pump, start, stop
+from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, done, kernel_wait, pump, start, stop
 
 LIMIT = 5.0
 QUIET = 2.5
@@ -127,7 +127,7 @@ def _finish(
             started.append(_start(command, path, env))
     wait(started)
     for one in tuple(started):
-        if one.command in RETRIES and _puzzled(done(one.child)):
+        if one.command in RETRIES and _asks_question(done(one.child)):
             started.append(_start(RETRIES[one.command], one.path, env))
     wait(started)
 
@@ -156,7 +156,7 @@ def end(running: Sequence[Running]) -> None:
         stop(one.child, "interrupted")
 
 
-def _puzzled(result: ChildResult) -> bool:
+def _asks_question(result: ChildResult) -> bool:
     return result.state == "finished" and result.returncode == 2 and not result.stdout.strip()
 
 
@@ -186,7 +186,7 @@ def _ending(result: ChildResult) -> Iterator[str]:
     elif result.state == "capped":
         yield f"ended after {CAP >> 20} MiB of output; the first part was used"
     elif result.state == "abandoned":
-        where = asleep_in(result.pid) if result.pid else None
+        where = kernel_wait(result.pid) if result.pid else None
         yield f"process {result.pid} cannot be ended and was left behind (asleep in the kernel: {where or 'unknown'})"
     elif result.state == "interrupted":
         yield "interrupted"

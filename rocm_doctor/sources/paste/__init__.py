@@ -17,7 +17,7 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.sources.paste.clean import clean, decode
 from rocm_doctor.sources.paste.marks import ANYWHERE_TABLE, STARTS_INDEX
-from rocm_doctor.sources.paste.own import taken_out
+from rocm_doctor.sources.paste.own import extract
 
 __all__ = ["cut", "decode"]
 
@@ -49,7 +49,7 @@ def cut(text: str, name: str) -> list[Artifact]:
 
     `name` is what the text came from, kept in each artifact's note.
     """
-    text, ours = taken_out(text)
+    text, ours = extract(text)
     own = [_own(kind, data, n, name) for n, (kind, data) in enumerate(ours, 1)]
     if own and not text.strip():
         return own
@@ -60,7 +60,7 @@ def cut(text: str, name: str) -> list[Artifact]:
     hits, single = _hits(lines, whole).values()
     blocks = _blocks(lines, hits, fences, {n for n, kind in single.items() if kind == "dmesg"})
     found = [Artifact("paste/text", "paste", whole, note=name)]
-    for kind, body in [*_bodies(lines, blocks), *_gathered(lines, single)]:
+    for kind, body in [*_bodies(lines, blocks), *_gather_lines(lines, single)]:
         found.append(Artifact(f"paste/{len(found)}-{kind}", "paste", body, note=name))
     return found + own
 
@@ -121,7 +121,7 @@ def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: s
     blocks: list[_Block] = []
     for n in sorted(hits)[:_LONGEST]:
         last = blocks[-1] if blocks else None
-        if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _parted(lines, last.end, n, fences)):
+        if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _is_separated(lines, last.end, n, fences)):
             blocks[-1] = last._replace(end=max(last.end, n + 1))
         else:
             blocks.append(_Block(hits[n], _opening(lines, n, last.end if last else 0, fences), n + 1))
@@ -145,7 +145,7 @@ def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
     return max(floor, first - _BACKWARD, 0)
 
 
-def _parted(lines: list[str], start: int, end: int, fences: set[int]) -> bool:
+def _is_separated(lines: list[str], start: int, end: int, fences: set[int]) -> bool:
     """True if a fence or a prompt is between (or at) these lines: a new output begins."""
     return any(n in fences or _is_prompt(lines[n]) for n in range(start, end + 1))
 
@@ -165,11 +165,11 @@ def _tail(lines: list[str], start: int, stop: int, fences: set[int], foreign: se
 
 def _bodies(lines: list[str], blocks: Iterable[_Block]) -> Iterator[tuple[str, str]]:
     for kind, first, end in blocks:
-        body = _uncommented(lines[first:end])
+        body = _uncomment(lines[first:end])
         yield kind, "\n" * first + "\n".join(body) + ("\n" if end < len(lines) else "")
 
 
-def _uncommented(lines: list[str]) -> list[str]:
+def _uncomment(lines: list[str]) -> list[str]:
     """The lines without a leading `#` where someone commented the whole output out (in a Nix file, a script, a ticket)."""
     full = [line for line in lines if line.strip()]
     marked = sum(line.lstrip().startswith("#") for line in full)
@@ -178,17 +178,17 @@ def _uncommented(lines: list[str]) -> list[str]:
     return [re.sub(r"^\s*#+ ?", "", line) for line in lines]
 
 
-def _gathered(lines: list[str], hits: dict[int, str]) -> Iterator[tuple[str, str]]:
+def _gather_lines(lines: list[str], hits: dict[int, str]) -> Iterator[tuple[str, str]]:
     """One body for each kind of single lines, each line at its own number; kernel messages keep the lines that continue them."""
     for kind in dict.fromkeys(hits.values()):
         kept = {n for n, k in hits.items() if k == kind}
         if kind in ("dmesg", "versions"):
-            kept |= _continued(lines, kept)
+            kept |= _continuation(lines, kept)
         body = [line if n in kept else "" for n, line in enumerate(lines[: max(kept) + 1])]
         yield kind, "\n".join(body) + ("\n" if max(kept) + 1 < len(lines) else "")
 
 
-def _continued(lines: list[str], kept: set[int]) -> set[int]:
+def _continuation(lines: list[str], kept: set[int]) -> set[int]:
     """The lines after these up to the next empty one, twelve at most."""
     more: set[int] = set()
     for n in kept:

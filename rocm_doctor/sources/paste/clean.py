@@ -68,7 +68,7 @@ def clean(text: str) -> str:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if _LOST_ESCAPES.search(text):
-        text = _without_lost_escapes(text)
+        text = _drop_lost_escapes(text)
     if "<" in text and ("</" in text or "<br" in text):
         text = _TAGS.sub("", text)
     if "&" in text:
@@ -98,7 +98,7 @@ def _out_of_notebook(line: str) -> str:
         return line
 
 
-def _without_lost_escapes(text: str) -> str:
+def _drop_lost_escapes(text: str) -> str:
     """Colour codes whose escape byte was lost, or spelled out (`^[[31m`, `\\033[0m`)."""
     for spelled in _SPELLED_ESCAPES:
         text = text.replace(spelled + "[", "[")

@@ -36,7 +36,7 @@ _MARKDOWN = regex(
 )
 
 
-def taken_out(text: str) -> tuple[str, list[tuple[str, str]]]:
+def extract(text: str) -> tuple[str, list[tuple[str, str]]]:
     """The text without its own documents, and each as (kind, JSON): `report`, `audit`, `bench`, or `unreadable` with an empty text."""
     if not any(word in text for word in _TELLTALES):
         return text, []
@@ -44,21 +44,21 @@ def taken_out(text: str) -> tuple[str, list[tuple[str, str]]]:
     for pattern in (_HTML, _MARKDOWN):
         for page in list(pattern.finditer(text))[:MOST]:
             packed = _PACKED.search(page[0])
-            data = _unpacked(packed[1]) if packed else ""
+            data = _unpack(packed[1]) if packed else ""
             found.append(("report", data) if data else ("unreadable", ""))
-            text = _blanked(text, *page.span())
-    text, printed = _of_terminal(text)
+            text = _blank(text, *page.span())
+    text, printed = _read_terminal(text)
     found += [("report", one) for one in printed]
-    text, line_reports = _of_lines(text)
+    text, line_reports = _read_lines(text)
     found += [("report", one) for one in line_reports]
     for start, end, plain in _objects(text):
-        kinds = list(_of_object(plain))
+        kinds = list(_read_object(plain))
         found += kinds
-        text = _blanked(text, start, end) if kinds else text
+        text = _blank(text, start, end) if kinds else text
     return text, found[:MOST]
 
 
-def _blanked(text: str, start: int, end: int) -> str:
+def _blank(text: str, start: int, end: int) -> str:
     """The text with that part replaced by as many characters and line ends, so that every place stays."""
     return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
 
@@ -80,35 +80,35 @@ def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
         yield start, place, plain
 
 
-def _of_object(plain: Any) -> Iterator[tuple[str, str]]:
+def _read_object(plain: Any) -> Iterator[tuple[str, str]]:
     """The documents of ours that a decoded JSON object is or holds."""
     if not isinstance(plain, dict):
         return
     if {"schema_version", "verdict", "findings", "snapshot"} <= plain.keys():
-        yield "report", _encoded(plain)
+        yield "report", _encode(plain)
     elif plain.get("kind") == "bench" and {"tool_version", "figures", "gpus"} <= plain.keys():
-        yield "bench", _encoded(plain)
+        yield "bench", _encode(plain)
     elif isinstance(plain.get("machines"), list):
         for one in plain["machines"][:MOST]:
-            yield from _of_object(one)
+            yield from _read_object(one)
     elif isinstance(plain.get("audit"), dict) and "holdings" in plain["audit"]:
-        yield "audit", _encoded(plain["audit"])
+        yield "audit", _encode(plain["audit"])
     elif isinstance(plain.get("runs"), list):
         for run in plain["runs"][:MOST]:
-            yield from _of_run(run)
+            yield from _read_run(run)
 
 
-def _of_run(run: Any) -> Iterator[tuple[str, str]]:
+def _read_run(run: Any) -> Iterator[tuple[str, str]]:
     """The report in a SARIF run of this tool, which has it in its properties."""
     try:
         ours, report = run["tool"]["driver"]["name"] == "rocm-doctor", run["properties"].get("report")
     except (KeyError, TypeError, AttributeError):
         return
     if ours:
-        yield ("report", _encoded(report)) if isinstance(report, dict) else ("unreadable", "")
+        yield ("report", _encode(report)) if isinstance(report, dict) else ("unreadable", "")
 
 
-def _of_lines(text: str) -> tuple[str, list[str]]:
+def _read_lines(text: str) -> tuple[str, list[str]]:
     """JSON lines: a head of kind `report`, then its findings, what stayed undecided, and its snapshot."""
     if '"kind":"report"' not in text:
         return text, []
@@ -126,10 +126,10 @@ def _of_lines(text: str) -> tuple[str, list[str]]:
             reports[-1]["snapshot"] = plain.get("snapshot", {})
         elif plain and reports and kind in ("finding", "undecided"):
             reports[-1]["findings" if kind == "finding" else "undecided"].append(plain)
-    return "\n".join(kept), [_encoded(one) for one in reports[:MOST]]
+    return "\n".join(kept), [_encode(one) for one in reports[:MOST]]
 
 
-def _of_terminal(text: str) -> tuple[str, list[str]]:
+def _read_terminal(text: str) -> tuple[str, list[str]]:
     """Reports as a terminal shows them."""
     if ", matrix " not in text:
         return text, []
@@ -137,7 +137,7 @@ def _of_terminal(text: str) -> tuple[str, list[str]]:
     reports = list(islice(terminal_reports(lines), MOST))
     for start, end, _ in reports:
         lines[start:end] = [""] * (end - start)
-    return "\n".join(lines), [_encoded(report) for _, _, report in reports]
+    return "\n".join(lines), [_encode(report) for _, _, report in reports]
 
 
 def _line(line: str) -> dict[str, Any] | None:
@@ -148,11 +148,11 @@ def _line(line: str) -> dict[str, Any] | None:
     return plain if isinstance(plain, dict) and plain.get("kind") in ("report", "finding", "undecided", "snapshot") else None
 
 
-def _encoded(plain: Any) -> str:
+def _encode(plain: Any) -> str:
     return msgspec.json.encode(plain).decode()
 
 
-def _unpacked(packed: str) -> str:
+def _unpack(packed: str) -> str:
     """The JSON of a packed report; empty when it is damaged or too large."""
     try:
         unpacker = zlib.decompressobj()

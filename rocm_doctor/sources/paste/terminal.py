@@ -83,7 +83,7 @@ def _report(head: re.Match[str], lines: Lines, start: int) -> tuple[int, dict[st
             sections.setdefault(section, []).append(line)
             place += 1
             continue
-        title, place = _joined(marked[2], lines, place + 1)
+        title, place = _join_title(marked[2], lines, place + 1)
         named = _NAMED.fullmatch(lines[place].rstrip()) if place < len(lines) else None
         if named:
             body, place = _body(lines, place + 1)
@@ -105,7 +105,7 @@ def _whole(head: re.Match[str], verdict: str, summary: str, findings: list[dict[
     }  # fmt: skip
 
 
-def _joined(first: str, lines: Lines, place: int) -> tuple[str, int]:
+def _join_title(first: str, lines: Lines, place: int) -> tuple[str, int]:
     """A title with the lines that continue it, and the line behind them."""
     words = [first]
     while (
@@ -173,20 +173,20 @@ def _snapshot(sections: Sections) -> dict[str, Any]:
     """The facts under `Read`, before those of the lines on GPUs, stack and checks."""
     facts: dict[str, Any] = {}
     gpus: list[dict[str, Any]] = []
-    for line in _unwrapped(sections[""], 9):
+    for line in _unwrap(sections[""], 9):
         if found := _GPU.match(line):
             gpus += [_gpu(found, line) for _ in range(int(found[1]), int(found[2] or found[1]) + 1)][: 256 - len(gpus)]
         elif line.startswith("  stack "):
             facts |= {_FACTS[m[1]]: _fact(m[2], line) for m in _STACK.finditer(line)}
         else:
             facts |= {name: _fact(value, line) for pattern, name, value in _TICKS if pattern.match(line)}
-    for line in _unwrapped(sections.get("Read", []), 6):
+    for line in _unwrap(sections.get("Read", []), 6):
         if found := _FACT.fullmatch(line):
             _put(facts, gpus, found, line)
     return {"facts": facts, "gpus": [{"facts": gpu} for gpu in gpus], "gpus_listed": bool(gpus)}
 
 
-def _unwrapped(lines: Lines, indent: int) -> list[str]:
+def _unwrap(lines: Lines, indent: int) -> list[str]:
     """Each entry on one line again: a continuation is indented by `indent`."""
     out: list[str] = []
     for line in lines:

@@ -121,7 +121,7 @@ class Job:
         return ((self.torch.arange(words, device=self.device) + 7 * rank) % MODULUS).to(self.torch.float32)
 
 
-def summed(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
+def check_sum(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
     """An all-reduce, compared with the sum that is known."""
     expected = sum((job.values(words, rank) for rank in ranks), job.torch.zeros(words, device=job.device))
     seconds, wrong = [], False
@@ -132,7 +132,7 @@ def summed(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, 
     return {"seconds": min(seconds), "wrong": wrong}
 
 
-def exchanged(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
+def check_exchange(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
     """Every rank sends to every other of the group at once; what arrives is compared."""
     peers = [rank for rank in ranks if rank != job.rank]
     seconds, wrong = [], False
@@ -144,7 +144,7 @@ def exchanged(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[st
     return {"seconds": min(seconds), "wrong": wrong}
 
 
-def gathered(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
+def check_gather(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
     """An all-gather, compared with what each rank has."""
     seconds, wrong = [], False
     for _ in range(REPEATS):
@@ -166,9 +166,9 @@ def spread(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, 
 
 
 STEPS: dict[str, Callable[[Job, int, Sequence[int], Any], dict[str, Any]]] = {
-    "all-reduce": summed,
-    "exchange": exchanged,
-    "all-gather": gathered,
+    "all-reduce": check_sum,
+    "exchange": check_exchange,
+    "all-gather": check_gather,
     "broadcast": spread,
 }
 MOVED: dict[str, Callable[[int], float]] = {
@@ -206,7 +206,7 @@ def obey(job: Job, order: dict[str, Any]) -> None:
             job.put(str(job.rounds), step(job, order["step"], order["words"], ranks, group))
 
 
-def ordered(job: Job, name: str, words: int, groups: list[list[int]]) -> list[dict[str, Any]]:
+def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list[dict[str, Any]]:
     """Rank 0: have the groups run a step at once; what each group showed."""
     job.rounds += 1
     order = {"step": name, "words": words, "groups": groups}
@@ -228,7 +228,7 @@ def lead(job: Job, people: list[dict[str, Any]], result: dict[str, Any]) -> None
     whole: dict[str, Shown] = {}
     for name in STEPS:
         for words in WORDS:
-            (seen,) = ordered(job, name, words, [everybody])
+            (seen,) = order_step(job, name, words, [everybody])
             rate = MOVED[name](job.world) * 4 * words / seen["seconds"] / 1e9 if seen["seconds"] else None
             result["steps"].append({"step": name, "bytes": 4 * words, "gb_per_s": rate, **seen})
         whole[name] = Shown(seen["seconds"], seen["wrong"])
@@ -239,17 +239,17 @@ def lead(job: Job, people: list[dict[str, Any]], result: dict[str, Any]) -> None
     for name in ("all-reduce", "exchange"):
         for symptom in ("wrong", "slow"):
             if symptom == "slow" or whole[name].wrong:
-                result["found"] += searched(job, name, symptom, units, whole[name], result)
+                result["found"] += find_culprits(job, name, symptom, units, whole[name], result)
 
 
-def searched(
+def find_culprits(
     job: Job, name: str, symptom: str, units: list[list[int]], whole: Shown, result: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The culprits of a step, down to single ranks where a node is one."""
 
     def measure(groups: list[list[int]]) -> list[Shown]:
         result["rounds"] += 1
-        return [Shown(one["seconds"], one["wrong"]) for one in ordered(job, name, WORDS[-1], groups)]
+        return [Shown(one["seconds"], one["wrong"]) for one in order_step(job, name, WORDS[-1], groups)]
 
     found = []
     for culprit in Search(measure, symptom).confirmed(units, whole):

@@ -22,7 +22,7 @@ def main(argv: list[str]) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs must not hide them
     ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR)
     try:
-        listed(ray) if argv[0] == "nodes" else started(ray, float(argv[1]), argv[2].split(","), argv[3:])
+        list_nodes(ray) if argv[0] == "nodes" else run_on_nodes(ray, float(argv[1]), argv[2].split(","), argv[3:])
     finally:
         ray.shutdown()
 
@@ -33,7 +33,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def listed(ray: Any) -> None:
+def list_nodes(ray: Any) -> None:
     """Print every node."""
     nodes = ray.nodes()
     hosts = [node["NodeManagerHostname"] for node in nodes]
@@ -42,7 +42,7 @@ def listed(ray: Any) -> None:
         say("{}|{}|{}".format(name, node["NodeID"], "alive" if node["Alive"] else "dead"))
 
 
-def started(ray: Any, limit: float, pairs: list[str], command: list[str]) -> None:
+def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -> None:
     """Print what the command prints on each node, as it ends; an error names its node."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

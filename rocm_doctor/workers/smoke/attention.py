@@ -67,8 +67,8 @@ def one_case(
     what = f"{name.lower()} attention in {str(dtype)[6:]}, length {length}, width {width}{', causal' if causal else ''}"
     context.doing(what + " (kernels may be compiled)")
     operands = [context.random(batch, heads, length, width, dtype=dtype) for _ in range(4)]
-    want = results([x.double() for x in operands], lambda q, k, v: written_out(torch, q, k, v, causal))
-    with forced(torch, name, switch):
+    want = results([x.double() for x in operands], lambda q, k, v: reference(torch, q, k, v, causal))
+    with only_backend(torch, name, switch):
         got = attempt(
             context, lambda: results([context.put(x) for x in operands], lambda q, k, v: attention(torch, q, k, v, causal))
         )
@@ -87,7 +87,7 @@ def results(operands: list[Any], action: Any) -> tuple[Any, ...]:
     return result, q.grad, k.grad, v.grad
 
 
-def written_out(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+def reference(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
     """Attention as products and a softmax."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     if causal:
@@ -99,12 +99,12 @@ def written_out(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
 def attention(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
     """torch's fused attention."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        return written_out(torch, q, k, v, causal)
+        return reference(torch, q, k, v, causal)
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
 @contextlib.contextmanager
-def forced(torch: Any, name: str, switch: str) -> Any:
+def only_backend(torch: Any, name: str, switch: str) -> Any:
     """Only this backend may be taken. torch 2.3 and later name backends, 2.0 has switches, older ones have no choice."""
     chooser = getattr(getattr(torch.nn, "attention", None), "sdpa_kernel", None)
     if chooser is not None:

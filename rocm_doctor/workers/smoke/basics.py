@@ -52,7 +52,7 @@ def device(context: StageContext) -> dict[str, Any]:
     kernel = about["kernel_pci"]
     if kernel and about["pci"] and about["pci"] not in kernel:
         raise Wrong("pci-mismatch", f"torch's GPU {index} is at {about['pci']}; the kernel lists {', '.join(kernel)}", **about)
-    about["discrete_beside"] = [n for n in range(count) if n != index and about["integrated"] and not integrated(torch, n)]
+    about["discrete_beside"] = [n for n in range(count) if n != index and about["integrated"] and not is_integrated(torch, n)]
     return about
 
 
@@ -70,7 +70,7 @@ def runtime_words(torch: Any) -> str:
     return "torch.cuda.is_available() is False"
 
 
-def integrated(torch: Any, index: int) -> bool:
+def is_integrated(torch: Any, index: int) -> bool:
     """True for an integrated GPU."""
     return bool(getattr(torch.cuda.get_device_properties(index), "is_integrated", False))
 
@@ -87,7 +87,7 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
         "compute_units": values.multi_processor_count,
         "total_bytes": total,
         "free_bytes": free,
-        "integrated": integrated(torch, index),
+        "integrated": is_integrated(torch, index),
         "pci": hip.pci_address(torch, index),
         "kernel_pci": hip.kernel_addresses(torch),
     }

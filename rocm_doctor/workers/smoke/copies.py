@@ -22,7 +22,7 @@ def copy(context: StageContext) -> dict[str, Any]:
         for name, path in paths(context).items():
             context.doing(f"{name} copy of {size} bytes")
             same_bits(torch, f"{name} copy of {size} bytes", path(source), source)
-    strided(context)
+    strided_copies(context)
     loader(context)
     return speeds(context) if context.on_gpu else {}
 
@@ -59,7 +59,7 @@ def paths(context: StageContext) -> dict[str, Callable[[Any], Any]]:
     return dict(both, pinned=pinned, non_blocking=non_blocking) if context.on_gpu else both
 
 
-def strided(context: StageContext) -> None:
+def strided_copies(context: StageContext) -> None:
     """Non-contiguous tensors: transposed and with steps, each way."""
     torch = context.torch
     source = random_bytes(context, 1021 * 509).view(1021, 509)

@@ -51,7 +51,7 @@ def pci_address(torch: Any, index: int) -> str | None:
         domain = getattr(properties, "pci_domain_id", 0)
         return f"{domain:04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
     library, call = ("libamdhip64", "hipDeviceGetPCIBusId") if is_hip(torch) else ("libcudart", "cudaDeviceGetPCIBusId")
-    path = loaded_library(library)
+    path = library_path(library)
     if path is None:
         return None
     text = ctypes.create_string_buffer(32)
@@ -59,7 +59,7 @@ def pci_address(torch: Any, index: int) -> str | None:
     return text.value.decode().lower() if status == 0 and text.value else None
 
 
-def loaded_library(stem: str) -> str | None:
+def library_path(stem: str) -> str | None:
     """Path of a shared library of this process whose file name begins with `stem`."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -88,13 +88,13 @@ def products(context: StageContext, dtype: Any, eps: float, steps: float = 1) ->
         name = f"{str(dtype)[6:]} product {rows} x {length} x {columns}"
         context.doing(name + " (the first kernel may be compiled)")
         here, there = context.put(left), context.put(right)
-        got = supported(context, partial(torch.matmul, here, there))
+        got = run_or_skip(context, partial(torch.matmul, here, there))
         want, allowed = left.double() @ right.double(), tolerance(eps, length, steps)
         worst = max(worst, check(context.torch, name, got, want, allowed, product_size(left, right)))
     return worst
 
 
-def supported(context: StageContext, action: Any) -> Any:
+def run_or_skip(context: StageContext, action: Any) -> Any:
     """The action's result; old CPU builds lack 16-bit kernels, which says nothing about a GPU."""
     try:
         return action()
@@ -126,9 +126,9 @@ def sixteen_bits(context: StageContext, dtype: Any) -> dict[str, Any]:
     worst = products(context, dtype, eps, SPLIT_STEPS)
     values = context.random(257, 4099, dtype=dtype).abs()
     context.doing(f"{str(dtype)[6:]} reduction")
-    got = supported(context, lambda: context.put(values).sum(dim=1))
+    got = run_or_skip(context, lambda: context.put(values).sum(dim=1))
     check(torch, f"{str(dtype)[6:]} sum", got, values.double().sum(dim=1), tolerance(eps, values.shape[1]))
-    got = supported(context, lambda: torch.softmax(context.put(values), dim=1))
+    got = run_or_skip(context, lambda: torch.softmax(context.put(values), dim=1))
     # Softmax rounds its input differences, the exponential and the quotient in fp32, and the result once.
     check(torch, f"{str(dtype)[6:]} softmax", got, torch.softmax(values.double(), dim=1), tolerance(eps, values.shape[1]))
     return dict(large(context, dtype, eps, SPLIT_STEPS), worst_error=worst)

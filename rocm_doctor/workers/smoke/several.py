@@ -126,7 +126,7 @@ def train(context: StageContext, model: Any, batches: list[Any]) -> None:
                 tensor -= RATE * tensor.grad
 
 
-def against_one(context: StageContext, wrap: Callable[[Any], Any], whole: Callable[[Any], Any]) -> dict[str, Any]:
+def compare_with_one(context: StageContext, wrap: Callable[[Any], Any], whole: Callable[[Any], Any]) -> dict[str, Any]:
     """Train split over the ranks; the parameters must be those of one process in float64 that saw all rows."""
     torch = context.torch
     rows = [context.random(ROWS * context.world, WIDTH) for _ in range(STEPS)]
@@ -150,7 +150,7 @@ def against_one(context: StageContext, wrap: Callable[[Any], Any], whole: Callab
 def ddp(context: StageContext) -> dict[str, Any]:
     """DistributedDataParallel: gradients are averaged over the ranks."""
     parallel = context.torch.nn.parallel.DistributedDataParallel
-    return against_one(
+    return compare_with_one(
         context, lambda model: parallel(model, device_ids=[context.device.index] if context.on_gpu else None), lambda got: got
     )
 
@@ -166,7 +166,7 @@ def fsdp2(context: StageContext) -> dict[str, Any]:
         shard(model, mesh=mesh)
         return model
 
-    return against_one(context, wrap, lambda got: got.full_tensor())
+    return compare_with_one(context, wrap, lambda got: got.full_tensor())
 
 
 def sharder(context: StageContext) -> Any:

@@ -16,17 +16,17 @@ PARTS = ("result", "gradient of q", "gradient of k", "gradient of v")
 
 def math_backend(context: ArrayContext) -> dict[str, Any]:
     """Attention written out as products and a softmax, compiled by the framework."""
-    return in_formats(
-        context, "written-out", ("float32", "float16", "bfloat16"), lambda q, k, v, causal: written_out(context, q, k, v, causal)
+    return try_formats(
+        context, "written-out", ("float32", "float16", "bfloat16"), lambda q, k, v, causal: reference(context, q, k, v, causal)
     )
 
 
 def flash_backend(context: ArrayContext) -> dict[str, Any]:
     """The framework's fused kernel. Skipped where it has none for this device."""
-    return in_formats(context, "fused", ("float16", "bfloat16"), context.fused_attention)
+    return try_formats(context, "fused", ("float16", "bfloat16"), context.fused_attention)
 
 
-def written_out(context: ArrayContext, q: Any, k: Any, v: Any, causal: bool) -> Any:
+def reference(context: ArrayContext, q: Any, k: Any, v: Any, causal: bool) -> Any:
     """Attention as products and a softmax. Scores are float32, as in the models that the frameworks ship."""
     np, ops = context.np, context.ops
     scores = ops.cast(q @ ops.swap(k), "float32") / math.sqrt(q.shape[-1])
@@ -41,7 +41,7 @@ def str_dtype(value: Any) -> str:
     return str(getattr(value.dtype, "name", value.dtype))
 
 
-def in_formats(context: ArrayContext, name: str, dtypes: tuple[str, ...], action: Callable[..., Any]) -> dict[str, Any]:
+def try_formats(context: ArrayContext, name: str, dtypes: tuple[str, ...], action: Callable[..., Any]) -> dict[str, Any]:
     """The worst error by format, and the shapes that the kernel refused; Skip with its words if it refused all."""
     worst: dict[str, float] = {}
     refused: list[str] = []

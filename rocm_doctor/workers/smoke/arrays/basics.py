@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compare import Skip, Wrong
-from .context import ArrayContext, installed
+from .context import ArrayContext, has_module
 
 SIZES = (1, 4099, 1 << 20, (16 << 20) + 3)
 """Bytes: one, odd, a page multiple, and more than a staging buffer."""
@@ -17,7 +17,7 @@ LARGE = 64 << 20
 
 def import_framework(context: ArrayContext) -> dict[str, Any]:
     """Import the framework. Fails on a missing shared object, a plugin of another version, a CPU that lacks instructions."""
-    if not installed(context.package):
+    if not has_module(context.package):
         raise Skip("not-installed", f"{context.package} is not installed in this interpreter")
     context.doing(f"reading {context.package}'s libraries from disk")
     began = time.perf_counter()
@@ -40,7 +40,7 @@ def copy(context: ArrayContext) -> dict[str, Any]:
         there = context.put(source)
         context.same_bits(f"copy of {size} bytes", there, source)
         context.same_bits(f"on-device copy of {size} bytes", context.copied(there), source)
-    strided(context)
+    strided_copies(context)
     return speeds(context) if context.on_gpu else {}
 
 
@@ -49,7 +49,7 @@ def random_bytes(context: ArrayContext, size: int) -> Any:
     return context.generator.integers(1, 256, size, dtype=context.np.uint8)
 
 
-def strided(context: ArrayContext) -> None:
+def strided_copies(context: ArrayContext) -> None:
     """Transposed matrices and columns with steps, each way."""
     source = random_bytes(context, 1021 * 509).reshape(1021, 509)
     context.doing("non-contiguous copies")

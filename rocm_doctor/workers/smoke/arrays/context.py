@@ -121,7 +121,7 @@ class ArrayContext(Context):
 
 
 @contextlib.contextmanager
-def restored(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) -> Iterator[None]:
+def temporary_setting(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) -> Iterator[None]:
     """A setting with that value for the length of a block."""
     before = read()
     write(value)
@@ -131,6 +131,6 @@ def restored(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) -
         write(before)
 
 
-def installed(name: str) -> bool:
+def has_module(name: str) -> bool:
     """True if a module of that name can be found; nothing is imported."""
     return importlib.util.find_spec(name) is not None

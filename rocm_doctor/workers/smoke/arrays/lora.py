@@ -43,11 +43,11 @@ def problem(context: ArrayContext) -> tuple[dict[str, Any], Any, Any]:
     teacher = {name: wide(context, part) for name, part in parts.items()}
     for name in ("b1", "b2"):
         teacher[name] = wide(context, context.random(WIDTH, RANK)) / 8
-    inner, _ = context.references.gelu(*[wide(context, x) @ merged(teacher, "1")] * 2)
-    return parts, x, (inner @ merged(teacher, "2")).astype(context.np.float32)
+    inner, _ = context.references.gelu(*[wide(context, x) @ merge_adapter(teacher, "1")] * 2)
+    return parts, x, (inner @ merge_adapter(teacher, "2")).astype(context.np.float32)
 
 
-def merged(parts: dict[str, Any], n: str) -> Any:
+def merge_adapter(parts: dict[str, Any], n: str) -> Any:
     """A layer with its adapter added, transposed."""
     return (parts["w" + n] + 2 * parts["b" + n] @ parts["a" + n]).T
 

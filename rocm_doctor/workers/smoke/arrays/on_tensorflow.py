@@ -11,7 +11,7 @@ from typing import Any
 from .. import hip
 from ..compare import Skip, Wrong
 from .basics import not_available
-from .context import CPU_DEVICES, ArrayContext, restored
+from .context import CPU_DEVICES, ArrayContext, temporary_setting
 
 
 class TensorflowContext(ArrayContext):
@@ -115,7 +115,9 @@ class TensorflowContext(ArrayContext):
 
     def precision(self, wanted: str) -> Any:
         choice = self.lib.config.experimental
-        return restored(choice.tensor_float_32_execution_enabled, choice.enable_tensor_float_32_execution, wanted == "high")
+        return temporary_setting(
+            choice.tensor_float_32_execution_enabled, choice.enable_tensor_float_32_execution, wanted == "high"
+        )
 
     def fused_attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
         raise Skip("no-choice", "TensorFlow has no fused attention to choose")

@@ -77,12 +77,12 @@ def write_gguf(np: Any, path: Path) -> None:
     tensors, infos, data = weights(np), b"", b""
     for name, tensor in tensors.items():
         kind = FLOAT16 if tensor.dtype == np.float16 else FLOAT32
-        infos += packed(STRING, name) + struct.pack("<I", tensor.ndim)
+        infos += pack_value(STRING, name) + struct.pack("<I", tensor.ndim)
         infos += b"".join(struct.pack("<Q", size) for size in reversed(tensor.shape)) + struct.pack("<IQ", kind, len(data))
-        data += padded(tensor.tobytes())
+        data += pad(tensor.tobytes())
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
-    head += b"".join(packed(STRING, key) + struct.pack("<I", kind) + packed(kind, value) for key, kind, value in fields)
-    path.write_bytes(padded(head + infos) + data)
+    head += b"".join(pack_value(STRING, key) + struct.pack("<I", kind) + pack_value(kind, value) for key, kind, value in fields)
+    path.write_bytes(pad(head + infos) + data)
 
 
 def transformers_weights(np: Any) -> dict[str, Any]:
@@ -115,17 +115,17 @@ def tokens() -> list[str]:
     return ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256)), *(f"t{n}" for n in range(WORDS - 259))]
 
 
-def packed(kind: int, value: Any) -> bytes:
+def pack_value(kind: int, value: Any) -> bytes:
     """A value of the metadata as bytes."""
     if kind == STRING:
         return struct.pack("<Q", len(value.encode())) + bytes(value.encode())
     if kind == ARRAY:
         inner, items = value
-        return struct.pack("<IQ", inner, len(items)) + b"".join(packed(inner, item) for item in items)
+        return struct.pack("<IQ", inner, len(items)) + b"".join(pack_value(inner, item) for item in items)
     return struct.pack({U32: "<I", F32: "<f", I32: "<i"}[kind], value)
 
 
-def padded(text: bytes) -> bytes:
+def pad(text: bytes) -> bytes:
     """The bytes up to the next multiple of 32."""
     return text + b"\0" * (-len(text) % 32)
 
@@ -139,7 +139,7 @@ def logits(np: Any, ids: list[int]) -> Any:
         part = {name.split(".")[2]: w[name] for name in w if name.startswith(f"blk.{n}.")}
         h = norm(np, x, part["attn_norm"])
         q, k, v = (heads(np, h @ part[name].T) for name in ("attn_q", "attn_k", "attn_v"))
-        q, k = rotated(np, q), rotated(np, k)
+        q, k = rotate(np, q), rotate(np, k)
         k, v = (np.repeat(one, HEADS // KV_HEADS, axis=0) for one in (k, v))
         scores = np.where(later, -np.inf, q @ k.swapaxes(1, 2) / WIDTH**0.5)
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -161,7 +161,7 @@ def heads(np: Any, x: Any) -> Any:
     return x.reshape(len(x), -1, WIDTH).swapaxes(0, 1)
 
 
-def rotated(np: Any, x: Any) -> Any:
+def rotate(np: Any, x: Any) -> Any:
     """Rotary position embedding of neighbouring pairs."""
     angle = np.arange(x.shape[1])[:, None] * BASE ** (-np.arange(0, WIDTH, 2) / WIDTH)
     even, odd = x[..., 0::2], x[..., 1::2]
