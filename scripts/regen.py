@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import accuracy_page
 import expected
@@ -51,7 +53,18 @@ def schema(kind: type, name: str, title: str) -> str:
         for field, entry in part.get("properties", {}).items():
             if text := words.get(defined, {}).get(field):
                 entry["description"] = text
-    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
+    return as_text(body)
+
+
+def as_text(body: Any) -> str:
+    """A schema as JSON. Descriptions are without the indentation of docstrings, which msgspec takes away from 0.23 on only."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: inspect.cleandoc(v) if k == "description" and isinstance(v, str) else clean(v) for k, v in value.items()}
+        return [clean(v) for v in value] if isinstance(value, list) else value
+
+    return msgspec.json.format(msgspec.json.encode(clean(body)), indent=1).decode() + "\n"
 
 
 def field_docs() -> dict[str, dict[str, str]]:
@@ -115,7 +128,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
     yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
     for name, body in matrix_schemas.schemas():
-        yield f"compat_matrix/schemas/{name}.json", msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
+        yield f"compat_matrix/schemas/{name}.json", as_text(body)
     yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
