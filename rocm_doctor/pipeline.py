@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,9 +98,9 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
     read, errors = apply_limits(artifacts)
     have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
-    asked = [partial(_probed, name, have) for name, reads in PROBES if have.mention(*reads)]
-    asked += [partial(run.read, have, matrix)] if have.mention("paste/*", "log/*") else []
-    facts = snapshot.build(map(_run_probe, asked))
+    asked = [(name, partial(_probed, name, have)) for name, reads in PROBES if have.mention(*reads)]
+    asked += [("run", partial(run.read, have, matrix))] if have.mention("paste/*", "log/*") else []
+    facts = snapshot.build(starmap(_run_probe, asked))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
 
@@ -108,11 +109,11 @@ def _probed(name: str, artifacts: Artifacts) -> ProbeResult:
     return notes
 
 
-def _run_probe(probe: partial[ProbeResult]) -> ProbeResult:
+def _run_probe(name: str, probe: Callable[[], ProbeResult]) -> ProbeResult:
     try:
         return probe()
     except Exception as exc:
-        notes, name = ProbeResult(), probe.args[0] if isinstance(probe.args[0], str) else probe.func.__module__
+        notes = ProbeResult()
         notes.fail(
             f"probe {name.rpartition('.')[2]}",
             f"crashed: {type(exc).__name__}: {exc}; please report this with the input",
@@ -151,6 +152,7 @@ def judge(
     findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
+    settled = word == "ready" or bool(roots and (roots[0].confidence != "low" or roots[0].origin == STATED))
     report = Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,
@@ -159,12 +161,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready"
-        or told
-        or kind == "environment"
-        or alone(facts)
-        or support
-        or (roots and (roots[0].confidence != "low" or roots[0].origin == STATED))
+        if settled or told or support or kind == "environment" or alone(facts)
         else questions(
             facts,
             findings,

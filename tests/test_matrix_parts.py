@@ -210,7 +210,9 @@ BUILD = "https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py § al
     ],
 )
 def test_what_only_metadata_says_is_allowed_and_not_works(status: str, sources: tuple[str, ...], refused: bool) -> None:
-    assert bool(list(grade_problems(row(status=status, sources=sources)))) is refused
+    problems = list(grade_problems(row(status=status, sources=sources)))
+    assert bool(problems) is refused
+    assert all("use `allowed`" in words for _, words in problems)
 
 
 def test_wrong_results_are_never_harmless() -> None:

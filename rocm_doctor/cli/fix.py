@@ -21,13 +21,12 @@ from rocm_doctor.plan.commands import Argv, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import (
     FOLDER,
+    Recipe,
     build,
     framework_recipe,
     interpreter_of,
-    packages_to_carry,
     recipe,
     shell_here,
-    steps,
     swap,
     tool_here,
     variables_file,
@@ -36,6 +35,8 @@ from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.text import blocking_packages, headline, text, undecided
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
+
+_DRY = "Nothing was run; --apply builds the new environment."
 
 
 @click.command(
@@ -86,10 +87,9 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     old = old if users else msgspec.structs.replace(old, packages=())
     _announce(plan, old, new)
     tool = tool_here()
+    made = recipe(plan, old, new, tool)
     if not go:
-        _print(steps(plan, old, new, tool))
-        for line in packages_to_carry(plan, old):
-            click.echo(f"      {line}")
+        _print_recipe(made)
         if plan.variables:
             click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
             for line in lines(plan.variables, shell_here()):
@@ -97,9 +97,8 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
         if plan.machine.holds(plan.best.candidate.build):
             click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
             _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
-        click.echo("Nothing was run; --apply builds the new environment.")
+        click.echo(_DRY)
         return 0
-    made = recipe(plan, old, new, tool)
     left = build(made, new, tool, lambda line: click.echo(line, err=True))
     for one in plan.variables:  # check and its smoke test run as the new environment is to be used
         os.environ.pop(one.name, None)
@@ -118,10 +117,8 @@ def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bo
     made = framework_recipe(plan, old, new, tool)
     click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")
     if not go:
-        _print(made.commands)
-        for line in made.carried:
-            click.echo(f"      {line}")
-        click.echo("Nothing was run; --apply builds the new environment.")
+        _print_recipe(made)
+        click.echo(_DRY)
         return 0
     left = build(made, new, tool, lambda line: click.echo(line, err=True))
     return _finish(here, old, new, left, in_place=False)
@@ -130,6 +127,13 @@ def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bo
 def _print(commands: list[Argv]) -> None:
     for words in commands:
         click.echo(f"  $ {shlex.join(words)}")
+
+
+def _print_recipe(made: Recipe) -> None:
+    """The commands, and the packages that go along."""
+    _print(made.commands)
+    for line in made.carried:
+        click.echo(f"      {line}")
 
 
 def _announce(plan: Plan, old: Environment, new: Path) -> None:

@@ -41,18 +41,19 @@ _NO_TORCH = regex(r"https?://(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|hugging
 def source_of(index: Index) -> Source:
     """What an index has of torch, by its address."""
     url = index.url.strip().strip("'\"")
+    nightly = "night" in url
     if found := _PYTORCH.match(url):
         kind = "rocm" if found[3] else "cpu" if found[2] in ("cpu", "xpu") else "cuda"
         return Source(kind, (found[3] or "").strip("."), nightly=bool(found[1]))
     if found := _MANYLINUX.match(url):
         return Source("rocm", found[1].strip("."))
     if found := _FAMILY.search(url):
-        return Source("rocm", "", (found[1],), "nightl" in url)
+        return Source("rocm", "", (found[1],), nightly)
     if _NO_TORCH.match(url):
         return Source("none")
     if _PYPI.match(url):
         return Source("pypi")
-    return Source("rocm" if "rocm" in url and "amd.com" in url else "unknown", nightly="night" in url)
+    return Source("rocm" if "rocm" in url and "amd.com" in url else "unknown", nightly=nightly)
 
 
 PYPI = Source("pypi")

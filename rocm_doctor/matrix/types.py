@@ -90,7 +90,7 @@ def _bare(name: str) -> str:
 
 
 class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A processor of LLVM that is no entry of gfx.yaml; the fields mean what they mean in `Target`."""
+    """A processor that LLVM knows and that is not listed as a `Target`; its fields mean the same as there."""
 
     name: str
     mach: int

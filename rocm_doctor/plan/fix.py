@@ -51,29 +51,18 @@ def variables_file() -> str:
     return "rocm-variables.ps1" if sys.platform == "win32" else "rocm-variables.sh"
 
 
-def steps(plan: Plan, old: Environment, new: Path, tool: Tool) -> list[Argv]:
-    """The commands, in this order: make the environment, torch, the user's other packages, those of the plan."""
-    assert plan.best is not None
-    create = _create(old, new, tool)
-    python = str(interpreter_of(new))
-    torch, *rest = install(plan.best, plan.fresh, tool, python)
-    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if packages_to_carry(plan, old) else []
-    return [create, torch, *carry, *rest]
-
-
 def _create(old: Environment, new: Path, tool: Tool) -> Argv:
     return ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
-
-
-def packages_to_carry(plan: Plan, old: Environment) -> list[str]:
-    """The user's other packages at their versions, as lines of a requirements file."""
-    assert plan.best is not None
-    return [one.requirement() for one in old.carried([*plan.best.packages, *plan.drop])]
 
 
 def _carry(tool: Tool, python: str, *what: str) -> Argv:
     pip = ("uv", "pip", "install", "--python", python) if tool == "uv" else (python, "-m", "pip", "install")
     return (*pip, "--no-deps", *what)
+
+
+def _carry_all(lines: list[str], new: Path, tool: Tool) -> list[Argv]:
+    """The command that installs the user's packages; none without them."""
+    return [_carry(tool, str(interpreter_of(new)), "-r", str(new / "carried.txt"))] if lines else []
 
 
 class Recipe(NamedTuple):
@@ -87,21 +76,23 @@ class Recipe(NamedTuple):
 
 
 def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
-    """The environment of the first stack, in which pip does not replace its torch."""
+    """The environment of the first stack, in which pip does not replace its torch: torch first, then the user's other packages at their
+    versions, then those of the plan."""
     assert plan.best is not None
-    one = plan.best.candidate
+    one, python = plan.best.candidate, str(interpreter_of(new))
     pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
-    return Recipe(steps(plan, old, new, tool), packages_to_carry(plan, old), pin, plan.variables)
+    carried = [package.requirement() for package in old.carried([*plan.best.packages, *plan.drop])]
+    torch, *rest = install(plan.best, plan.fresh, tool, python)
+    return Recipe([_create(old, new, tool), torch, *_carry_all(carried, new, tool), *rest], carried, pin, plan.variables)
 
 
 def framework_recipe(plan: FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
     """The environment of JAX or TensorFlow. The other packages go along where that framework is in the examined one."""
-    python, create = str(interpreter_of(new)), _create(old, new, tool)
     names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
     here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()
     lines = [one.requirement() for one in old.carried(names, (*TORCH, *names))] if here else []
-    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if lines else []
-    return Recipe([create, *installs(plan, tool, python), *carry], lines)
+    installed = installs(plan, tool, str(interpreter_of(new)))
+    return Recipe([_create(old, new, tool), *installed, *_carry_all(lines, new, tool)], lines)
 
 
 def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:

@@ -26,7 +26,7 @@ def as_json(plan: Plan) -> str:
     document = {
         "schema_version": SCHEMA_VERSION,
         "matrix_version": plan.matrix_version,
-        "machine": {n: getattr(plan.machine, n) for n in ("gfx", "python", "system", "driver", "kernel", "glibc")},
+        "machine": plan.machine.fields(),
         "wish": plan.wish,
         "stacks": [_stack(plan, s) for s in plan.stacks],
         "remarks": plan.remarks,

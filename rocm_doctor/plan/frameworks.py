@@ -238,7 +238,7 @@ def as_json(plan: FrameworkPlan) -> str:
     """The plan for programs."""
     names = ("framework", "release", "instead", "works", "undecided")
     body = {"schema_version": 1, **{name: getattr(plan, name) for name in names}}
-    body["machine"] = {name: getattr(plan.machine, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")}
+    body["machine"] = plan.machine.fields()
     body["commands"] = _lines(plan) if plan.release else []
     body["against"] = [{"why": why, "source": cited} for why, cited in plan.against]
     return msgspec.json.format(msgspec.json.encode(body), indent=2).decode() + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from typing import Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ _OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "e
 class Machine(msgspec.Struct, frozen=True):
     """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known.
 
-    `base` are the facts beside the stack; `machine_of`: they were read here, and what they say of packages is installed; `whole`: `check`
+    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed; `whole`: `check`
     finds nothing that the same torch, installed anew, would mend.
     """
 
@@ -38,6 +39,10 @@ class Machine(msgspec.Struct, frozen=True):
     base: Snapshot = Snapshot()
     probed: bool = False
     whole: bool = True
+
+    def fields(self) -> dict[str, Any]:
+        """What can be declared of it, by name."""
+        return {name: getattr(self, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")}
 
     def installed(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or was not looked for."""
@@ -128,7 +133,7 @@ def remove_packages(machine: Machine, names: Container[str]) -> Machine:
 
 def change_machine(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
     """The machine with another gfx, python, system, driver or kernel, declared anew; its packages beside torch stay installed."""
-    fields = {name: getattr(machine, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")} | changes
+    fields = machine.fields() | changes
     made = declare_machine(matrix=matrix, **fields)
     kept = {n: f for n, f in machine.base.facts.items() if (name := _package(n)) and name not in TORCH}
     base = msgspec.structs.replace(made.base, facts={**made.base.facts, **kept})

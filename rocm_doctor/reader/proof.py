@@ -23,7 +23,8 @@ def proven(told: Told, report: Report, artifacts: Sequence[Artifact], matrix: Ma
     """The causes with what was proven of each, for the report and the artifacts that the model was shown."""
     known = Known(report.snapshot, report.kind, matrix, text_of(artifacts))
     decided = [one for one in report.findings if is_decided(one)]
-    return tuple(_cause(one, known, decided, list(_lines(report, artifacts))) for one in told.causes)
+    lines = list(_lines(report, artifacts))
+    return tuple(_cause(one, known, decided, lines) for one in told.causes)
 
 
 def _lines(report: Report, artifacts: Sequence[Artifact]) -> Iterator[Reading]:
