@@ -8,6 +8,10 @@ SOURCE = f"git+{PROJECT}"
 """What pip, pipx and uvx install: the repository, until a release is published. Documents and templates are held to it by a test."""
 
 
+SITE = "https://rocm-doctor.github.io/rocm-doctor"
+"""Where the pages are that `scripts/build_site.py` makes of the matrix."""
+
+
 def page_of(diagnosis: str) -> str:
     """The address of the page of a diagnosis."""
-    return f"{PROJECT}/blob/main/docs/diagnoses/{diagnosis}.md"
+    return f"{SITE}/diagnosis/{diagnosis}/"

@@ -21,17 +21,14 @@ import expected
 import man_page
 import matrix_schemas
 import msgspec
-import plans_page
 import processors_table
 
 from rocm_doctor import model
-from rocm_doctor.coords import COORDS
 from rocm_doctor.figures import types as figure_types
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.fleet import types as fleet_types
 from rocm_doctor.fleet.types import Judgement
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.matrix.pages import pages
 from rocm_doctor.model import Report, Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,27 +81,6 @@ def _field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
     return found
 
 
-def facts_page() -> str:
-    """docs/facts.md: every name of the vocabulary, as `probe --values` prints it and rows ask for it."""
-    lines = [
-        "# Facts",
-        "",
-        "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json --values`, a dot is a level",
-        '(`torch.version` is `{"torch": {"version": ...}}`), `pkg.*` is under `packages`, and `gpu.*` in each of `gpus`.',
-        "A value that is not known is `null` there; the report keeps why. Generated from `rocm_doctor/coords.py`.",
-        "",
-        "| name | compares as | meaning |",
-        "|---|---|---|",
-        "| `gpus` | | one entry for each GPU, in the order of the most trusted tool; its keys are the `gpu.*` below |",
-        "| `packages`, `env` | | `pkg.*` and `env.*` by name |",
-        "| `errors` | | what could not be read, as `artifact place: words` |",
-    ]
-    return (
-        "\n".join(lines + [f"| `{n}{'NAME' if n.endswith('.') else ''}` | {c.kind} | {c.meaning} |" for n, c in COORDS.items()])
-        + "\n"
-    )
-
-
 def accuracy(matrix: Matrix) -> str:
     return accuracy_page.line()
 
@@ -130,12 +106,9 @@ def generated() -> Iterator[tuple[str, str]]:
     for name, body in matrix_schemas.schemas():
         yield f"compat_matrix/schemas/{name}.json", as_text(body)
     yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
-    yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/rocm-doctor.1", man_page.page(matrix)
-    yield "docs/plans.md", plans_page.page(matrix)
     yield "README.md", readme(matrix)
-    yield from pages(matrix)
 
 
 def expectations() -> Iterator[tuple[str, str]]:

@@ -213,6 +213,6 @@ def test_no_format_has_invisible_characters(tools: Path) -> None:
 def test_a_rule_of_sarif_describes_the_diagnosis_and_leads_to_its_page(tools: Path) -> None:
     done = run(["rocm-doctor", "lint", "--gpu", "gfx1100", "--format", "sarif"], tools, REPOS / "pip-extra-index")
     [rule] = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]
-    assert rule["helpUri"].endswith(f"/docs/diagnoses/{rule['id']}.md")
+    assert rule["helpUri"].endswith(f"/diagnosis/{rule['id']}/")
     assert "requirements.txt" not in rule["fullDescription"]["text"]
     assert (ROOT / "docs" / "diagnoses" / f"{rule['id']}.md").is_file()

@@ -17,6 +17,7 @@ from website.links import broken
 from website.sources import address, source
 from website.text import FORM, REPOSITORY, Page, block, esc, heading, slug, written, wrong
 
+from rocm_doctor._version import SITE, page_of
 from rocm_doctor.explain import explain
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Command
@@ -93,6 +94,12 @@ def test_every_thing_of_the_matrix_has_its_page_and_no_page_is_about_anything_el
     assert {path for path in pages if "/" not in path} == {
         "", "gpu", "diagnosis", "variable", "library", "torch", "support", "matrix", "sources",
     }  # fmt: skip
+
+
+def test_links_of_reports_and_documents_lead_to_pages_of_the_site(matrix: Matrix, pages: dict[str, Page]) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]
+    named = {page_of(one) for one in matrix.diagnoses} | set(re.findall(rf"{SITE}/[\w./-]*", "\n".join(texts)))
+    assert {link for link in named if link.removeprefix(f"{SITE}/").rstrip("/") not in pages} == set()
 
 
 def test_another_gpu_in_the_matrix_is_another_page(matrix: Matrix) -> None:
@@ -218,9 +225,9 @@ def test_where_a_source_can_be_read(text: str, expected: str) -> None:
 
 
 def test_documents_keep_their_links_inside_the_site() -> None:
-    text = "[a](plan.md#x) [b](diagnoses/access.wsl.md) [c](diagnoses/README.md) [d](../CHANGELOG.md) [e](https://x.org/) [f](#y) [g](style.md)"
+    text = "[a](plan.md#x) [d](../CHANGELOG.md) [e](https://x.org/) [f](#y) [g](style.md)"
     assert docs.linked(text) == (
-        f"[a](plan.md#x) [b](../diagnosis/access.wsl.md) [c](../diagnosis/index.md) [d]({REPOSITORY}/blob/main/CHANGELOG.md) "
+        f"[a](plan.md#x) [d]({REPOSITORY}/blob/main/CHANGELOG.md) "
         f"[e](https://x.org/) [f](#y) [g]({REPOSITORY}/blob/main/docs/style.md)"
     )
 

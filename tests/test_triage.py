@@ -62,7 +62,7 @@ def test_a_report_on_other_hardware_gets_no_comment_and_no_label(name: str) -> N
 def test_a_report_on_an_amd_gpu_gets_a_cause_or_commands(name: str) -> None:
     comment = comment_on(name)
     assert "cause" in comment
-    assert "docs/diagnoses/" in comment or "**To find out.**" in comment
+    assert "/diagnosis/" in comment or "**To find out.**" in comment
 
 
 @pytest.mark.parametrize("name", EVENTS)

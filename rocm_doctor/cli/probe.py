@@ -20,7 +20,7 @@ from rocm_doctor.reports.neutral import clean
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @python_option
 @page_options("text", "json")
-@click.option("--values", is_flag=True, help="Plain values instead of facts with their readings (keys: docs/facts.md).")
+@click.option("--values", is_flag=True, help="Plain values instead of facts with their readings.")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(

@@ -123,7 +123,7 @@ class Device(msgspec.Struct, frozen=True, omit_defaults=True):
     profile: str = ""
     """Performance level of the driver (amdgpu's power_dpm_force_performance_level)."""
     facts: dict[str, Union[str, float, int, bool, tuple[str, ...]]] = {}
-    """What was read beside the figures, by name (docs/facts.md): speed.attention, speed.blas-gain, speed.clock-share."""
+    """What was read beside the figures, by name (coords.py): speed.attention, speed.blas-gain, speed.clock-share."""
 
 
 class NotMeasured(msgspec.Struct, frozen=True):

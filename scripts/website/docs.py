@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from rocm_doctor.coords import COORDS
 from website.text import REPOSITORY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,22 @@ def docs() -> Iterator[Doc]:
         name = title[1].replace("`", "") if title else stem
         front = json.dumps({"title": f"rocm-doctor: {name}"})
         yield Doc(f"{FOLDER}/{stem}.md", name, f"---\n{front}\n---\n\n{linked(text)}")
+    yield Doc(f"{FOLDER}/facts.md", "Facts", _facts())
+
+
+def _facts() -> str:
+    """Every name of the vocabulary, as `probe --values` prints it and rows ask for it."""
+    lines = [
+        "# Facts",
+        "",
+        "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json --values`: a dot is a level, `pkg.*` is under",
+        "`packages`, and `gpu.*` in each of `gpus`. A value that is not known is `null` there; the report keeps why.",
+        "",
+        "| name | compares as | meaning |",
+        "|---|---|---|",
+        *(f"| `{name}{'NAME' if name.endswith('.') else ''}` | {one.kind} | {one.meaning} |" for name, one in COORDS.items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def linked(text: str) -> str:
@@ -53,9 +70,6 @@ def _moved(found: re.Match[str]) -> str:
     if not own and (target.startswith(("http:", "https:", "mailto:", "#")) or not path.is_relative_to(ROOT)):
         return found[0]
     inside = path.relative_to(ROOT)
-    if inside.parts[:2] == ("docs", "diagnoses"):
-        page = "index.md" if inside.name == "README.md" else inside.name
-        return f"{before}../diagnosis/{page}{anchor}"
     if (
         inside.parts[0] == "docs"
         and len(inside.parts) == 2
