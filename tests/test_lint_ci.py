@@ -215,4 +215,3 @@ def test_a_rule_of_sarif_describes_the_diagnosis_and_leads_to_its_page(tools: Pa
     [rule] = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]
     assert rule["helpUri"].endswith(f"/diagnosis/{rule['id']}/")
     assert "requirements.txt" not in rule["fullDescription"]["text"]
-    assert (ROOT / "docs" / "diagnoses" / f"{rule['id']}.md").is_file()
