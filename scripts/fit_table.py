@@ -2,9 +2,9 @@
 
     python scripts/fit_table.py [--fast] [--python PATH] [measured.csv ...]
 
-Takes any CSV in the format of compat_matrix/measured/memory_h200.csv (rocm_doctor/fit/rows.py), by default that one. The
-simulation needs torch, transformers and peft in PATH's interpreter; --fast leaves it out. The rows count as measured on an
-NVIDIA GPU.
+Takes any CSV in the format of compat_matrix/measured/memory_h200.csv, by default that one: a row is a run, its settings and what the
+allocator said, in bytes and seconds; lines that begin with # are comments. The simulation needs torch, transformers and peft in PATH's
+interpreter; --fast leaves it out. The rows count as measured on an NVIDIA GPU.
 
 accelerate: what `accelerate estimate-memory` prints as "Training using Adam" (its own function, on the parameters of the
 model). peft-doctor: the formula of peft-doctor 0.9.2, `estimator.py`, told the true parameter count, width and depth; it knows
@@ -14,17 +14,22 @@ LoRA only.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib
 import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from rocm_doctor.fit import closed_form, rows, runner
+import msgspec
+
+from rocm_doctor.fit import closed_form, runner
 from rocm_doctor.fit.allocator import GIB, Peak
 from rocm_doctor.fit.card import workspace_of
-from rocm_doctor.fit.job import CUDA, Job
-from rocm_doctor.fit.shape import Shape, ShapeError, served_shape
+from rocm_doctor.fit.job import CUDA, SEVEN, Job
+from rocm_doctor.fit.presets import config_of
+from rocm_doctor.fit.shape import Shape, ShapeError, shape_of
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.reports.table import simple
 
@@ -51,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     matrix = load()
     lines = []
-    for row in (row for file in options.files for row in rows.read(file)):
+    for row in (row for file in options.files for row in read(file)):
         try:
             lines.append(line_of(row, matrix, options.fast, options.python))
         except (ValueError, runner.WorkerError) as exc:
@@ -62,15 +67,38 @@ def main() -> None:
         print(simple(text, heads, [max(map(len, column)) for column in zip(heads, *text)], right=True), end="\n\n")
 
 
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file of measurements."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def job_of(row: Mapping[str, str], matrix: Matrix) -> Job:
+    """The run of a row. Raises presets.ModelError for a model that has no preset, ValueError for a setting that is none."""
+    fields: dict[str, Any] = {
+        "config": config_of(row["model"], matrix)[0], "method": row["method"], "dtype": row["dtype"], "kernels": CUDA,
+        "rank": int(row["rank"] or 0) or 16, "targets": tuple(row["targets"].split("+")) if row["targets"] else SEVEN,
+        "batch": int(row["batch"]), "seq": int(row["seq"]), "checkpointing": row["checkpointing"] == "True",
+        "implementation": row["attn"], "optimizer": row["optimizer"], "autocast": row.get("autocast") or None,
+        "grad_accum": int(row.get("grad_accum") or 1), "dropout": float(row.get("dropout") or 0),
+        "quant_bits": int(row.get("quant_bits") or 0), "double_quant": row.get("double_quant") == "True",
+        "kbit_prepare": row.get("kbit_prepare") != "False",
+    }  # fmt: skip
+    return msgspec.convert(fields, Job)
+
+
 def line_of(row: Mapping[str, str], matrix: Matrix, fast: bool, python: str | None) -> list[float | str | None]:
     """Name, then measured peaks in GiB and the errors of each prediction as fractions, in the order of HEADS."""
-    job = rows.job_of(row, matrix, CUDA)
-    shape = served_shape(job.config)
+    job = job_of(row, matrix)
+    try:
+        shape = shape_of(job.config)
+    except ShapeError:
+        shape = None
     allocated, reserved = int(row["peak_allocated"]), int(row["peak_reserved"])
     near = near_of(job)
     far = None if fast else runner.peak_of(runner.simulate(job, python), HOPPER)
     far_errors = (far.allocated / allocated - 1, far.reserved / reserved - 1) if far else (None, None)
-    other = [accelerate_bytes(job, shape), peft_doctor_bytes(job, shape)]
+    other = [accelerate_bytes(job, shape), peft_doctor_bytes(job, shape)] if shape else [None, None]
     return [
         name_of(row),
         allocated / GIB,

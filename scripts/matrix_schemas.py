@@ -21,7 +21,7 @@ ABOVE: dict[str, Any] = {
 }  # fmt: skip
 """Sections whose types are in the rooms above the matrix."""
 PLAIN = (
-    "apt", "attention", "breaking", "brings", "groups", "held", "same_files", "shares", "source_builds", "torch_needs", "training", "xformers",
+    "apt", "attention", "breaking", "brings", "groups", "held", "same_files", "source_builds", "torch_needs", "training", "xformers",
 )  # fmt: skip
 """Sections that are read as plain values."""
 PROVENANCE = {

@@ -14,6 +14,7 @@ from rocm_doctor.cli import cli
 from rocm_doctor.explain import explain, search
 from rocm_doctor.explain.index import fold, index
 from rocm_doctor.matrix import load
+from rocm_doctor.matrix.show_target import ENGINES
 from rocm_doctor.model import Command
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.page import MOST, Page, render
@@ -161,3 +162,13 @@ def test_all_of_it_is_in_tables_with_sources() -> None:
 
 def test_a_version_that_the_catalog_lacks_is_said_to_be_unknown() -> None:
     assert "1.99 is not in the catalog" in run("bitsandbytes==1.99").stdout
+
+
+def test_serving_engines_are_listed_with_what_is_known_on_a_target() -> None:
+    """Every statement is of an engine and a path that the page lists, and a path without one is not known."""
+    subjects = {fact.subject for fact in load().facts if fact.subject.startswith("Serving: ")}
+    assert subjects <= {f"Serving: {engine}, {part}" for engine in ENGINES for part in ("attention", "quantised weights")}
+    assert {engine for engine in ENGINES if any(engine in one for one in subjects)} == set(ENGINES)
+    done = CliRunner().invoke(cli, ["explain", "gfx906", "-v", "--format", "json"])
+    table = next(one for one in json.loads(done.stdout)["tables"] if one["title"] == "serving")
+    assert "not known" in json.dumps(table)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from called import called
 
+from rocm_doctor.fit import runner
 from rocm_doctor.fit.job import Job
 
 torch = pytest.importorskip("torch")
@@ -83,3 +85,24 @@ def test_what_cannot_be_measured_as_predicted_is_refused(arguments: tuple[str, s
     done = called("fit", "--model", "Qwen2.5-0.5B", "--measure", *arguments)
     assert done.returncode == 2
     assert "--measure runs" in done.stderr
+
+
+def test_progress_of_the_worker_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the worker does is said while it runs, and in the message when it does not end."""
+    monkeypatch.setattr(runner, "TELL_EVERY", 0.0)
+    slow = tmp_path / "python"
+    slow.write_text('#!/bin/sh\necho \'{"doing": "quantising linear layer 7 of 224"}\'\nsleep 60\n')
+    slow.chmod(0o755)
+    told: list[str] = []
+    with pytest.raises(runner.WorkerError, match=r"did not end \(timeout after \d+ s\) while quantising linear layer 7 of 224"):
+        runner.measure(BASE, str(slow), limit=0.7, tell=told.append)
+    assert any(line.startswith("quantising linear layer 7 of 224 (") for line in told)
+
+
+def test_weights_to_quantise_are_drawn_once_for_each_shape() -> None:
+    """8 billion numbers drawn on the CPU were why QLoRA of an 8B model was not measured within 200 s."""
+    from rocm_doctor.workers.fit.quant import random_weight
+
+    first = random_weight((8, 4), torch.bfloat16)
+    assert random_weight((8, 4), torch.bfloat16) is first
+    assert first.std() > 0

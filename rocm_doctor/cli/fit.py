@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, get_args
+from typing import Any, NamedTuple, get_args
 
 import click
 import msgspec
@@ -25,17 +24,13 @@ from rocm_doctor.cli.common import (
 )
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit import html, presets, resolve, runner, text
-from rocm_doctor.fit import served as serve_answers
+from rocm_doctor.fit import html, resolve, runner, text
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
-from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, validate
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.training import edit
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
-FORMATS_OF_WEIGHTS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
-FORMATS_OF_CACHE = tuple(dict.fromkeys(name for names in CACHES.values() for name in names))
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -119,14 +114,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
 @click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
-@click.option(
-    "--serve",
-    type=click.Choice(get_args(Engine)),
-    help="Serving instead of training: --batch sequences of --seq tokens at once. --measure generates with transformers.",
-)
-@click.option("--weights", type=click.Choice(FORMATS_OF_WEIGHTS), help="Format of the weights to serve. [default: 16 bits]")
 @click.option("--fix", is_flag=True, help="Write the smallest change that is enough into the file of --config.")
-@click.option("--cache", type=click.Choice(FORMATS_OF_CACHE), help="Format of keys and values. [default: 16 bits]")
 @page_options("text", "json", "html")
 def command(
     files: tuple[Path, ...],
@@ -139,27 +127,18 @@ def command(
     python: str | None,
     fast: bool,
     measure: bool,
-    serve: Engine | None,
-    weights: str | None,
-    cache: str | None,
     fix: bool,
     form: str,
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Predict the peak memory of a fine-tuning run, or of serving (--serve), without a GPU and without weights.
+    """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
     used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
     matrix = load_matrix(None, ())
     python = interpreter(python)
-    if serve:
-        answer_serving(
-            serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, form, output, gpus), options, matrix
-        )
-    elif weights or cache:
-        raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
     if measure:
         measurable(attention, gpus)
@@ -167,7 +146,7 @@ def command(
         measured = measure_step(request, python, matrix) if measure else None
         card, installed = machine(gpu, vram, python, matrix) if measured is None else card_of_measurement(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
-        run = resolve.resolve(request, card.gfx, installed.get("torch"), matrix)
+        run = resolve.resolve(request, card.gfx, installed or None, matrix)
         with notice_when_slow("still tracing one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
@@ -210,72 +189,13 @@ def change(request: resolve.Request, answer: answers.Answer, matrix: Matrix) -> 
     return Way(before, made.text, made.left)
 
 
-class Target(NamedTuple):
-    """Where it is to run, and how the question is to be answered."""
-
-    gpu: str
-    vram: int | None
-    torch: str | None
-    python: str | None
-    attention: str | None
-    fast: bool
-    measure: bool
-    format: str
-    output: Path | None
-    gpus: int
-
-
-def answer_serving(
-    engine: Engine, weights: str | None, cache: str | None, target: Target, options: Mapping[str, Any], matrix: Matrix
-) -> NoReturn:
-    """Answer for serving, and exit."""
-    given = {name: value for name, value in options.items() if value is not None}
-    wrong = sorted(name for name in given if name not in ("model", "batch", "seq", "dtype"))
-    if wrong:
-        raise InputError(
-            f"--{wrong[0].replace('_', '-')} is about training; --serve takes --model, --batch, --seq, --weights, --cache"
-        )
-    if target.format == "html":
-        raise InputError("--format html shows a training run; --serve has text and json")
-    if not given.get("model"):
-        raise InputError("which model? give --model (a preset, a config.json, a folder)")
-    if target.measure and engine != "transformers":
-        raise InputError("--measure generates with transformers: give --serve transformers")
-    try:
-        config, source = presets.config_of(given["model"], matrix)
-        wanted = Serving(
-            engine, config, given.get("batch", 1), given.get("seq", 4096), weights or "", cache or "", gpus=target.gpus
-        )
-        measured = measure_generation(wanted, target.python) if target.measure else None
-        card, installed = (
-            machine(target.gpu, target.vram, target.python, matrix) if measured is None else card_of_measurement(measured, matrix)
-        )
-        wanted = msgspec.structs.replace(wanted, share=serve_answers.share_of(engine, installed.get(engine), matrix))
-        asked = resolve.Request({"model": given["model"]}, (), target.attention, target.torch)
-        job = resolve.resolve(asked, card.gfx, installed.get("torch"), matrix)
-        with notice_when_slow("still tracing a generation through the model, on the CPU"):
-            found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast, matrix)
-    except (ValueError, runner.WorkerError) as exc:
-        raise InputError(str(exc)) from exc
-    body = msgspec.to_builtins(found) | {"measured": msgspec.to_builtins(measured)}
-    as_text = msgspec.json.format(msgspec.json.encode(body), indent=1).decode() if target.format == "json" else ""
-    print_page(as_text or serve_answers.page(found, measured, width(target.output is not None)), target.output)
-    sys.exit(1 if found.verdict == "does not fit" else 0)
-
-
-def measure_generation(wanted: Serving, python: str | None) -> runner.Measured:
-    """The measurement of a generation with transformers."""
-    job = serve_answers.job_of(validate(wanted))
-    return runner.measure(job, python, task="serve", tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
-
-
-def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
-    """The GPU and the installed versions of torch and vLLM (none for a declared GPU)."""
+def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:
+    """The GPU and the version of torch for it (empty for a declared GPU)."""
     if re.fullmatch(r"sm_\d+a?|cuda", gpu):
-        return cards.declare_card(gpu, vram, matrix), {}
+        return cards.declare_card(gpu, vram, matrix), ""
     if gpu != "auto":
         gfx = resolve_gpu(gpu, matrix)
-        return cards.declare_card(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
+        return cards.declare_card(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), ""
     report = examine(python, matrix)
     snapshot = report.snapshot
     found = cards.present(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
@@ -287,8 +207,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
             card, notes=(*card.notes, f"torch {planned} is assumed, which rocm-doctor plan puts first")
         )
         torch = planned
-    found_versions = {"torch": torch, "vllm": snapshot.get("pkg.vllm").value}
-    return card, {name: version for name, version in found_versions.items() if isinstance(version, str)}
+    return card, torch if isinstance(torch, str) else ""
 
 
 def planned_torch(report: Report, matrix: Matrix) -> str:
@@ -318,10 +237,10 @@ def measure_step(request: resolve.Request, python: str | None, matrix: Matrix) -
     return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
-def card_of_measurement(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
-    """The GPU that the measurement ran on, and the versions that it used."""
+def card_of_measurement(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str]:
+    """The GPU that the measurement ran on, and its torch."""
     card = cards.measured_card(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
-    return card, measured.versions
+    return card, measured.versions.get("torch", "")
 
 
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:

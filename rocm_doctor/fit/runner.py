@@ -20,7 +20,7 @@ from rocm_doctor.workers import START, process
 MIB = 1 << 20
 TELL_EVERY = 2.0
 """Seconds between two reports of progress."""
-Task = Literal["simulate", "measure", "simulate-serve", "serve"]
+Task = Literal["simulate", "measure"]
 Tell = Callable[[str], None]
 
 
@@ -64,19 +64,18 @@ class Measured(msgspec.Struct, frozen=True):
     versions: dict[str, str]
 
 
-def simulate(job: Job, python: str | None = None, limit: float = 120.0, task: Task = "simulate") -> Simulated:
-    """One step on the meta device, or for the task `simulate-serve` a generation. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes
-    too long."""
-    found: Simulated = _ask(job, task, Simulated, python, limit)
+def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:
+    """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes too long."""
+    found: Simulated = _ask(job, "simulate", Simulated, python, limit)
     return found
 
 
-def measure(job: Job, python: str | None = None, limit: float = 600.0, task: Task = "measure", tell: Tell = _silent) -> Measured:
-    """Three real steps on the first visible GPU, or for the task `serve` a generation. `tell` gets what is being done.
+def measure(job: Job, python: str | None = None, limit: float = 600.0, tell: Tell = _silent) -> Measured:
+    """Three real steps on the first visible GPU. `tell` gets what is being done.
 
     Raises WorkerError, out of memory included.
     """
-    found: Measured = _ask(job, task, Measured, python, limit, tell)
+    found: Measured = _ask(job, "measure", Measured, python, limit, tell)
     return found
 
 
@@ -104,7 +103,7 @@ def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float
         path.write_bytes(msgspec.json.encode(_as_dict(job, task)))
         done, doing = _follow([python or sys.executable, START, "fit", str(path)], limit, tell)
     if done.state != "finished":
-        what = "simulation" if task.startswith("simulate") else "measurement"
+        what = "simulation" if task == "simulate" else "measurement"
         raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s){f' while {doing}' if doing else ''}")
     return _decode(done.stdout, done.stderr, kind)
 

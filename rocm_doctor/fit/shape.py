@@ -22,7 +22,7 @@ class ShapeError(ValueError):
     """The config lacks a size, or describes a model that the closed form does not cover."""
 
 
-EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss")
+EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe")
 """Types with experts in every layer whose sizes are known here."""
 MLP = ("gate_proj", "up_proj", "down_proj")
 
@@ -119,11 +119,6 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
     """Sizes of a model that is trained. Raises ShapeError when one is missing or the architecture is another."""
     if config.get("model_type") == "gpt_oss":
         raise ShapeError("gpt_oss: attention with sinks is beyond the closed form; install torch and transformers to simulate")
-    return served_shape(config)
-
-
-def served_shape(config: Mapping[str, Any]) -> Shape:
-    """The same for serving, where gpt_oss is covered too."""
     kind, experts = config.get("model_type", ""), _experts(config)
     hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
     kv_heads = config.get("num_key_value_heads") or heads
@@ -134,7 +129,7 @@ def served_shape(config: Mapping[str, Any]) -> Shape:
     return Shape(
         layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
         vocabulary=_size(config, "vocab_size"), tied=_has_tied_weights(config, kind), linears=linears,
-        biases=_biases(kind, hidden, inner, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
+        biases=_biases(kind, hidden, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
         softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
         window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0, experts=experts,
     )  # fmt: skip
@@ -157,13 +152,10 @@ def _experts(config: Mapping[str, Any]) -> Experts | None:
     return Experts(count, _size(config, "num_experts_per_tok"), shared)
 
 
-def _biases(kind: str, hidden: int, inner: int, heads: int, kv_heads: int, dim: int, experts: Experts | None) -> int:
-    """Parameters of a layer beside linears and norms: biases, the router of experts, the gate of a shared one, attention sinks."""
-    attention = (heads + 2 * kv_heads) * dim if kind in ("qwen2", "qwen2_moe", "gpt_oss") else 0
-    router = experts.count * hidden + (hidden if experts.shared else 0) if experts else 0
-    if kind != "gpt_oss" or not experts:
-        return attention + router
-    return attention + router + hidden + heads + experts.count * (1 + 2 * inner + hidden)
+def _biases(kind: str, hidden: int, heads: int, kv_heads: int, dim: int, experts: Experts | None) -> int:
+    """Parameters of a layer beside linears and norms: biases, the router of experts, the gate of a shared one."""
+    attention = (heads + 2 * kv_heads) * dim if kind in ("qwen2", "qwen2_moe") else 0
+    return attention + (experts.count * hidden + (hidden if experts.shared else 0) if experts else 0)
 
 
 def _has_tied_weights(config: Mapping[str, Any], kind: str) -> bool:

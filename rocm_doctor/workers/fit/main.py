@@ -25,18 +25,13 @@ def main(argv: list[str]) -> None:
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
     """The result of one request."""
-    if job["task"] == "serve":
-        from .serve import measure as serve
-
-        return dict(serve(job), versions=versions())
     if job["task"] == "measure":
         from .measure import measure
 
         return dict(measure(job), versions=versions())
-    from .simulate import generate, simulate
+    from .simulate import simulate
 
-    found = generate(job) if job["task"] == "simulate-serve" else simulate(job)
-    return dict(found, versions=versions(), host_peak=host_peak())
+    return dict(simulate(job), versions=versions(), host_peak=host_peak())
 
 
 def versions() -> dict[str, str]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-from . import build, kernels, serve
-from .quant import quantise
+from . import build, kernels
 from .step import loss_of
 from .track import Tracker
 
@@ -42,46 +41,6 @@ def simulate(job: dict[str, Any]) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable": sum(trained),
     }
-
-
-def generate(job: dict[str, Any]) -> dict[str, Any]:
-    """Events of a prompt and two new tokens with a key and value cache, as transformers' `generate` runs them. `setup` counts all:
-    there is no second step.
-    """
-    job = dict(job, device="meta", kbit_prepare=False)
-    model = build.base_model(job, "meta")
-    if job["quant_bits"]:
-        quantise(model, job)
-    model.eval()
-    tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
-    own(tracker, model)
-    chosen: dict[str, int] = {}
-    attention = kernels.patched_attention(tracker, job["card"], chosen)
-    patched = stand_ins(FUNCTIONAL, scaled_dot_product_attention=attention, grouped_mm=kernels.grouped_mm)
-    with torch.no_grad(), patched, tracker:
-        cache = None
-        for length in (job["seq"] - serve.NEW, 1, 1):
-            ids = torch.empty((job["batch"], length), dtype=torch.long, device="meta")
-            tracker.phase = "activations"
-            out = model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
-            cache = out.past_key_values
-            tracker.relabel(_cached(cache), "key and value cache")
-            del out
-    count = sum(p.numel() for p in model.parameters())
-    return {
-        "events": tracker.events,
-        "labels": tracker.labels,
-        "setup": len(tracker.events),
-        "attention": chosen,
-        "parameters": count,
-        "trainable": 0,
-    }
-
-
-def _cached(cache: Any) -> Iterator[Any]:
-    """The tensors of a cache: its layers hold them since transformers 4.54."""
-    for layer in getattr(cache, "layers", ()):
-        yield from (layer.keys, layer.values)
 
 
 @contextlib.contextmanager
