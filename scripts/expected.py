@@ -19,7 +19,6 @@ import msgspec
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
-from rocm_doctor.commands import SHELLS
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.integrations.triage import Event, triage
 from rocm_doctor.integrations.triage.labels import NEEDS
@@ -28,10 +27,11 @@ from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Va
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import System, load_catalog
-from rocm_doctor.plan.formats import FORMATS, UnknownFormat
+from rocm_doctor.plan.files import FILES, UnknownFormat
+from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.packages import order_packages
-from rocm_doctor.plan.text import text, variables_text
+from rocm_doctor.plan.text import text
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.redaction import redactor
 from rocm_doctor.rules import RULES
@@ -218,7 +218,7 @@ def _finding(one: Finding) -> Iterator[str]:
 
 
 def plans(matrix: Matrix) -> str:
-    """Plans of some machines, one of them in every format."""
+    """Plans of some machines, one of them as every file."""
     catalog = load_catalog(matrix)
     lines = ["# Written by scripts/regen.py: plans in every format (scripts/expected.py)."]
     for given, wish, index in PLANS:
@@ -226,13 +226,11 @@ def plans(matrix: Matrix) -> str:
         gfx, python, system, driver = given
         packages = order_packages([word for word in wish if word != train], train, catalog)
         plan = answer(declare_machine(gfx, python, matrix, system, driver), catalog, packages, index)
-        lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "", tool="pip")]
-        lines += ["-- uv", text(plan, tool="uv")]
-        if plan.best and train == "lora":
-            for name, form in FORMATS.items():
+        lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "")]
+        if train == "lora":
+            for name in FILES:
                 with contextlib.suppress(UnknownFormat):
-                    lines += [f"-- {name}", form(plan)]
-            lines += [f"-- {shell}\n{variables_text(plan.variables, shell)}" for shell in SHELLS]
+                    lines += [f"-- {name}", render(name, plan)]
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
 
 

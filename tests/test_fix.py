@@ -22,7 +22,7 @@ from throwaway import contents, wheel
 from rocm_doctor.cli import cli, fix
 from rocm_doctor.cli.plan import Request
 from rocm_doctor.plan.environment import Environment, Package, environment
-from rocm_doctor.plan.fix import FOLDER, UNFINISHED, swap
+from rocm_doctor.plan.fix import FOLDER, UNFINISHED
 from rocm_doctor.plan.variables import Variable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
@@ -177,30 +177,6 @@ def test_killed_in_the_middle_the_old_environment_is_as_it_was(venv: Path, wheel
         time.sleep(0.5)
         assert run(venv, "--apply").exit_code == 0
         assert environment(str(new)).versions()["torch"] == "2.9.1+rocm6.3"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="two folders change names in one step on Linux alone")
-def test_in_place_the_new_environment_takes_the_name_and_the_old_one_is_kept(venv: Path) -> None:
-    before = contents(venv)
-    done = run(venv, "--apply", "--in-place")
-    assert done.exit_code == 0, done.output
-    kept = venv.with_name(".venv-before")
-    assert environment(str(venv)).versions()["torch"] == "2.9.1+rocm6.3"
-    assert contents(kept) == before
-    assert not (venv.parent / FOLDER).exists()
-    pip = subprocess.run([venv / "bin" / "pip", "--version"], capture_output=True, text=True, check=True)
-    assert str(venv) in pip.stdout, "its programs know the new name"
-
-
-def test_a_swap_that_fails_leaves_both_as_they_were(tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder in (old, new):
-        (folder / "bin").mkdir(parents=True)
-    (new / "bin" / "tool").write_text(f"#!{new}/bin/python\n")
-    (tmp_path / "old-before").mkdir()
-    with pytest.raises(Exception, match="in the way"):
-        swap(old, new)
-    assert (new / "bin" / "tool").read_text() == f"#!{new}/bin/python\n"
 
 
 def test_what_is_no_python_is_refused(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_the_style_is_that_of_the_piece_alone() -> None:
 
 def test_a_plan_shows_itself() -> None:
     page = shown(plan_for("RX 7900 XTX", python="3.12", packages=["bitsandbytes"]))
-    assert "<h2>Install</h2><pre>python3.12 -m venv .venv" in page
+    assert "python3.12 -m venv .venv" in page
     assert "bitsandbytes==" in page
     assert "Nothing is known to work" in shown(plan_for("gfx803", python="3.12"))
 

@@ -24,7 +24,7 @@ from rocm_doctor.model import Artifact, Finding
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import System, load_catalog
 from rocm_doctor.plan.commands import install, package_requirements, torch_requirements
-from rocm_doctor.plan.formats import FORMATS
+from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.judging import companions
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.packages import order_packages
@@ -132,7 +132,7 @@ def lint_accepts(plan: Plan, folder: Path) -> None:
     for form, name in FILES.items():
         if form == "dockerfile" and system == "windows":
             continue
-        found = linted(Path(tempfile.mkdtemp(dir=folder)), gfx, system, **{name: FORMATS[form](plan)})
+        found = linted(Path(tempfile.mkdtemp(dir=folder)), gfx, system, **{name: render(form, plan)})
         if form == "requirements":  # such a file holds no variables: lint then asks for the very one that env prints
             settings = [f"{v.name}={v.value}" for v in plan.variables]
             found = [f for f in found if not any(setting in f.title for setting in settings)]

@@ -9,15 +9,13 @@ import msgspec
 import pytest
 
 from rocm_doctor.matrix import TorchBuild, load
-from rocm_doctor.model import GRADES, Fact, Finding, Grade, Snapshot, Status
+from rocm_doctor.model import GRADES, Fact, Grade, Snapshot
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.candidates import Candidate, rank
 from rocm_doctor.plan.catalog import Catalog, Index, Release, load_catalog
 from rocm_doctor.plan.evidence import Claim
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.newer import _new
 from rocm_doctor.plan.packages import _is_refused
-from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.code import foreign_rocm
 
@@ -117,37 +115,3 @@ def test_what_comes_with_torch_can_be_asked_for(name: str) -> None:
     assert plan.best
     assert plan.best.packages.keys() <= {"numpy"}
     assert any(r.why == f"no {name} of this build is known" for r in plan.rejected)
-
-
-@pytest.mark.slow
-def test_the_two_reasons_against_the_next_newer_build() -> None:
-    gfx906 = answer(declare_machine("gfx906", "3.12", MATRIX), KNOWN).newer
-    assert gfx906
-    assert "rocBLAS" in gfx906.reasons[0][0]
-    assert gfx906.reasons[1][0].startswith("ROCm 6.4 is broken on gfx906")
-    for gfx in MATRIX.gfx:
-        newer = answer(declare_machine(gfx, "3.12", MATRIX), KNOWN).newer
-        assert newer is None or 1 <= len({words for words, _ in newer.reasons}) == len(newer.reasons) <= 2
-
-
-def test_wrong_results_outrank_grade_in_the_reasons() -> None:
-    plan = answer(declare_machine("gfx950", "3.12", MATRIX), KNOWN)
-    assert plan.newer
-    assert "NaN gradients" in plan.newer.reasons[0][0]
-
-
-def test_wrong_results_come_before_other_findings_and_works_is_none() -> None:
-    first = Stack(candidate(), {}, {}, (finding("known", "wrong"),))
-    found = [finding("slow", "degraded"), finding("known", "wrong"), finding("fine", "works"), finding("zeros", "wrong")]
-    assert [title for title, _ in _new(found, first)] == ["zeros", "slow"]
-
-
-def finding(row: str, status: Status) -> Finding:
-    return Finding("numeric.wrong-result", row, "note", "high", "", row=row, status=status)
-
-
-def test_a_build_without_code_that_nobody_vouches_for_in_wsl_has_both_reasons() -> None:
-    newer = answer(declare_machine("gfx1152", "3.12", MATRIX, system="wsl"), KNOWN).newer
-    assert newer
-    assert [words.split(" for ")[0] for words, _ in newer.reasons[:1]] == ["contains no code"]
-    assert [words.split()[:2] for words, _ in newer.reasons[1:]] == [["no", "source"]]

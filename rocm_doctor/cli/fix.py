@@ -27,7 +27,6 @@ from rocm_doctor.plan.fix import (
     interpreter_of,
     recipe,
     shell_here,
-    swap,
     tool_here,
     variables_file,
 )
@@ -40,16 +39,13 @@ _DRY = "Nothing was run; --apply builds the new environment."
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor fix;  rocm-doctor fix --apply;  rocm-doctor fix --python .venv --train lora --apply --in-place"
+    epilog="Examples:  rocm-doctor fix;  rocm-doctor fix --apply;  rocm-doctor fix --python .venv --train lora --apply"
 )
 @plan_options
 @click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
 @click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
-@click.option(
-    "--in-place", is_flag=True, help="Then let the new environment take the old one's name (Linux); the old one is kept."
-)
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected, where nothing is to be built.")
-def command(go: bool, dry_run: bool, in_place: bool, verbose: bool, **asked: Any) -> None:
+def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
     The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
@@ -57,21 +53,19 @@ def command(go: bool, dry_run: bool, in_place: bool, verbose: bool, **asked: Any
     """
     if go and dry_run:
         raise InputError("--apply and --dry-run exclude each other")
-    if in_place and not go:
-        raise InputError("--in-place needs --apply")
     try:
-        sys.exit(_fix(go, in_place, verbose, asked))
+        sys.exit(_fix(go, verbose, asked))
     except EnvironmentProblem as exc:
         raise InputError(f"{exc}; the environment that was examined is as it was") from exc
 
 
-def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
+def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
     request = read(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
     if request.others:
         plans = [request.framework_plan(name) for name in request.others]
-        codes = [_fix_framework(one, old, go, in_place, request.report is not None) for one in plans]
+        codes = [_fix_framework(one, old, go, request.report is not None) for one in plans]
         if not request.torch:
             return max(codes)
     plan = request.plan()
@@ -82,8 +76,6 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     users = bool(python) or own_is_active(os.environ)
     if users and old.prefix != old.base:  # a venv; a system's Python and a conda environment have no base beside them
         new = Path(old.prefix).with_name(FOLDER)
-    elif in_place:
-        raise InputError("--in-place replaces a virtual environment: name it with --python, or activate it")
     old = old if users else msgspec.structs.replace(old, packages=())
     _announce(plan, old, new)
     tool = tool_here()
@@ -103,13 +95,11 @@ def _fix(go: bool, in_place: bool, verbose: bool, asked: dict[str, Any]) -> int:
     for one in plan.variables:  # check and its smoke test run as the new environment is to be used
         os.environ.pop(one.name, None)
         os.environ.update({one.name: one.value} if one.value is not None else {})
-    return _finish(plan.report is not None, old, new, left, in_place, bool(plan.variables))
+    return _finish(plan.report is not None, old, new, left, bool(plan.variables))
 
 
-def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bool, here: bool) -> int:
+def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, here: bool) -> int:
     """Build the environment of JAX or TensorFlow, or print the commands. What comes as an image is printed alone."""
-    if in_place:
-        raise InputError(f"--in-place is for torch: {plan.framework} gets an environment beside the others")
     if plan.works or plan.undecided or plan.release is None or plan.release.image:
         click.echo(frameworks.text(plan), nl=False)
         return 0 if plan.works or plan.undecided or plan.release else 1
@@ -121,7 +111,7 @@ def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, in_place: bo
         click.echo(_DRY)
         return 0
     left = build(made, new, tool, lambda line: click.echo(line, err=True))
-    return _finish(here, old, new, left, in_place=False)
+    return _finish(here, old, new, left)
 
 
 def _print(commands: list[Argv]) -> None:
@@ -148,7 +138,7 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
         click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
 
 
-def _finish(probed: bool, old: Environment, new: Path, left: list[str], in_place: bool, variables: bool = False) -> int:
+def _finish(probed: bool, old: Environment, new: Path, left: list[str], variables: bool = False) -> int:
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")
@@ -157,15 +147,8 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], in_place
     report = pipeline.judge(artifacts, load_matrix(None, ()))
     deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)
     code = exit_code(report, "error", False) if probed else 0
-    if in_place and code == 0:
-        kept = swap(Path(old.prefix), new)
-        click.echo(f"\n{old.prefix} is the new environment. The old one is in {kept}: remove it, or rename it back.")
-        if variables:
-            click.echo(f"Set its variables before you use it:\n  $ . {shlex.quote(str(Path(old.prefix, variables_file())))}")
-        return 0
-    why = " It was not swapped, as check finds an error in it." if in_place else ""
     activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"
-    click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was.{why} To use it:\n  $ {activate}")
+    click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was. To use it:\n  $ {activate}")
     if variables:
         click.echo(f"  $ . {shlex.quote(str(new / variables_file()))}")
     return code

@@ -29,10 +29,11 @@ from rocm_doctor.model import Report
 from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Training, load_catalog
-from rocm_doctor.plan.formats import FORMATS, UnknownFormat
+from rocm_doctor.plan.commands import Tool
+from rocm_doctor.plan.files import UnknownFormat
+from rocm_doctor.plan.formats import FORMATS, render
 from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, having, machine_of
 from rocm_doctor.plan.packages import order_packages, unknown_names
-from rocm_doctor.plan.text import text
 from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.versions import parse
 
@@ -69,48 +70,27 @@ def plan_options(command: F) -> F:
     "rocm-doctor plan --gpu gfx1100 --with bitsandbytes --format requirements -o requirements.txt"
 )
 @plan_options
-@page_options("text", *FORMATS)
+@page_options(*FORMATS)
 @click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Installer for the commands.")
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected.")
-def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
+def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: Any) -> None:
     """List the stacks that work for this GPU, best first, as commands to paste. JAX and TensorFlow (--with jax) get an environment each.
 
     Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
     request = read(**asked)
-    if request.others:
-        sys.exit(_frameworks(request, form, tool, output))
-    plan = request.plan()
-    whole = plan.best is not None or form in ("json", "html")
-    try:
-        words = FORMATS[form](plan) if whole and form != "text" else text(plan, verbose=verbose, tool=tool)
-    except UnknownFormat as exc:
-        raise InputError(f"--format {form}: {exc}") from exc
-    print_page(words, output if whole else None)
-    sys.exit(0 if plan.best or plan.works else 1)
-
-
-def _frameworks(request: Request, form: str, tool: str, output: Path | None) -> int:
-    """Print the plans of JAX and TensorFlow, behind torch's if that is asked for too. 0 if each framework has one."""
-    plans = [request.framework_plan(name) for name in request.others]
-    if form not in ("text", "json") and len(plans) + request.torch > 1:
+    plans: list[Plan | frameworks.FrameworkPlan] = [request.plan()] if request.torch else []
+    plans += map(request.framework_plan, request.others)
+    if form not in ("text", "json") and len(plans) > 1:
         raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
-    torch = request.plan() if request.torch else None
-    pages = [text(torch, tool=tool) if form == "text" else FORMATS[form](torch)] if torch else []
-    found = all(one.release or one.works or one.undecided for one in plans)
     try:
-        for one in plans:
-            whole = one.release is not None or form == "json"
-            pages.append(
-                frameworks.text(one, "uv" if tool == "uv" else "pip")
-                if form == "text" or not whole
-                else frameworks.FORMATS[form](one)
-            )
+        pages = [render(form, plan, tool=tool, verbose=verbose) for plan in plans]
     except UnknownFormat as exc:
         raise InputError(f"--format {form}: {exc}") from exc
+    found = all(plan.has_answer for plan in plans)
     page = "[" + ",".join(pages) + "]" if form == "json" and len(pages) > 1 else "\n".join(pages)
-    print_page(page, output if found else None)
-    return 0 if found and (torch is None or torch.best or torch.works) else 1
+    print_page(page, output if found or form in ("json", "html") else None)
+    sys.exit(0 if found else 1)
 
 
 class NoTarget(InputError):

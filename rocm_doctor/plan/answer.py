@@ -34,7 +34,7 @@ class Plan(Shown, msgspec.Struct, frozen=True):
     it says of the machine, if that was read.
     """
 
-    _shown_in = "rocm_doctor.plan.html"
+    _shown_in = "rocm_doctor.plan.formats"
     machine: Machine
     wish: tuple[str, ...]
     stacks: tuple[Stack, ...]
@@ -55,6 +55,11 @@ class Plan(Shown, msgspec.Struct, frozen=True):
     def best(self) -> Stack | None:
         """The first stack; None if nothing is known to work."""
         return self.stacks[0] if self.stacks else None
+
+    @property
+    def has_answer(self) -> bool:
+        """True if a stack is known to work, or what is installed works."""
+        return self.best is not None or self.works
 
     @property
     def done(self) -> bool:
@@ -128,7 +133,7 @@ def answer(
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
         tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
-        None if index or rocm else next_newer(stacks, rejected, resolver),
+        None if index or rocm else next_newer(stacks, rejected),
         ready and not upgrade,
         best is not None and machine.probed and not blocked and not install(best, machine),
         blocked,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
-from rocm_doctor.model import NO_FAULT, Grade, Row
+from rocm_doctor.model import Grade, Row
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.versions import contains, release
 
@@ -21,13 +21,6 @@ _VERBS = {
     "harmful": "does harm",
     "build-only": "is only built, not tested,",
     "unstable": "is unstable",
-}
-_DOUBTFUL = {
-    **{state: _VERBS[state] for state in _AGAINST},
-    "deprecated": "is deprecated",
-    "dropped": "is dropped",
-    "not-listed": "is not listed",
-    "never-listed": "is not listed",
 }
 _NIGHTLY = (999,)
 """Newer than every release; tables of a development branch end with `dev`."""
@@ -85,17 +78,6 @@ def speaks_against(build: TorchBuild, machine: Machine, said: Statements) -> Ite
         if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
             words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
             yield Claim(one.grade, words.rstrip("."), one.sources[0])
-
-
-def doubts(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
-    """What sources say against a ROCm on this target and system, and what rows of hearsay say of this build: (key, words, source)."""
-    for one in statements(machine, matrix).support:
-        if one.state in _DOUBTFUL and spans(one.since, one.until, build.rocm):
-            yield one.key, f"ROCm {_rocm(build)} {_DOUBTFUL[one.state]} on {machine.gfx}: {one.words}".rstrip("."), one.sources[0]
-    for row in matrix.rows:
-        about = machine.gfx in row.when.get("gpu.gfx", "").split("|") and row.status not in (*NO_FAULT, "unsupported")
-        if about and row.grade == "hearsay" and _names(row.when, build):
-            yield row.key, f"one report, not confirmed: {row.title}", row.sources[0]
 
 
 def has_ended(about: Sequence[Support]) -> bool:

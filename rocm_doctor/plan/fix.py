@@ -1,14 +1,11 @@
 """Build the environment of a plan beside the old one, which is never touched: killed at any moment, it is as it was.
 
-A folder that was left unfinished holds the file UNFINISHED and is made anew. With `swap` the two change names in one step of the
-file system, once the new one is whole.
+A folder that was left unfinished holds the file UNFINISHED and is made anew.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
 import shlex
 import shutil
 import sys
@@ -159,30 +156,3 @@ def _run(command: Argv, say: Say) -> None:
     result = done(child)
     if result.returncode != 0:
         raise EnvironmentProblem(f"{shlex.join(command)} failed: {(result.stderr or result.stdout).strip()[-2000:]}")
-
-
-def swap(old: Path, new: Path) -> Path:
-    """Let the new environment take the old one's name, in one step of the file system; where the old one is then. Raises
-    EnvironmentProblem, with both as they were."""
-    kept = old.with_name(f"{old.name}-before")
-    if kept.exists():
-        raise EnvironmentProblem(f"{kept} is in the way: an earlier fix kept the old environment there; remove it first")
-    try:
-        exchange = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError) as exc:
-        raise EnvironmentProblem(f"this system cannot swap two folders in one step: rename {old} and {new} yourself") from exc
-    _rename_in(new, new, old)
-    if exchange(-100, os.fsencode(old), -100, os.fsencode(new), 2) != 0:  # AT_FDCWD, RENAME_EXCHANGE
-        why = os.strerror(ctypes.get_errno())
-        _rename_in(new, old, new)
-        raise EnvironmentProblem(f"{old} and {new} were not swapped: {why}")
-    new.rename(kept)
-    return kept
-
-
-def _rename_in(folder: Path, path: Path, name: Path) -> None:
-    """Write another path of an environment into its programs and settings, which hold it."""
-    for file in [*(folder / "bin").iterdir(), *folder.glob("*.c*")]:
-        text = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
-        if os.fsencode(path) in text and b"\0" not in text[:1024]:
-            file.write_bytes(text.replace(os.fsencode(path), os.fsencode(name)))

@@ -1,30 +1,57 @@
-"""A plan as files: JSON, HTML, requirements.txt, pyproject for uv, a conda environment, a Dockerfile, shell lines."""
+"""A plan in every format: text, JSON, HTML, and the files of an environment."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import install, package_requirements, replaces, torch_requirements
-from rocm_doctor.plan.html import page
+from rocm_doctor.plan.commands import Tool, install, package_requirements, replaces, torch_requirements
+from rocm_doctor.plan.files import FILES, Contents, write
+from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.text import headline, text
 from rocm_doctor.plan.variables import lines
+from rocm_doctor.redaction.shared import redact_plain
+from rocm_doctor.reports.html import block, document, embed, header, redacted
 
 SCHEMA_VERSION = 1
+FORMATS = ("text", "json", "html", *FILES)
 
 
-class UnknownFormat(ValueError):
-    """The plan cannot be written in this format; the text says why."""
+def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose: bool = False) -> str:
+    """The plan in that format; as text where nothing is known to work and a file is asked for. Raises UnknownFormat."""
+    if isinstance(plan, FrameworkPlan):
+        title, words, found = plan.headline, frameworks.text(plan, tool), plan.release is not None
+    else:
+        title, words, found = headline(plan), text(plan, verbose=verbose, tool=tool), plan.best is not None
+    if form == "json":
+        made = frameworks.as_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
+        return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **made}), indent=2).decode() + "\n"
+    if form == "html":
+        return document(f"rocm-doctor plan: {title}", _body(title, words, found))
+    if form in FILES and found:
+        return write(form, frameworks.contents(plan) if isinstance(plan, FrameworkPlan) else contents(plan))
+    return words
 
 
-def as_json(plan: Plan) -> str:
+def shown(plan: Plan, form: str) -> str:
+    """The redacted text, or HTML for a notebook."""
+    words = text(plan)
+    return redacted(embed(_body(headline(plan), words, plan.best is not None))) if form == "html" else redact_plain(words)
+
+
+def _body(title: str, words: str, found: bool) -> str:
+    return header("ready" if found else "problems", "Plan", title) + block(words.splitlines())
+
+
+def _document(plan: Plan) -> dict[str, Any]:
     """Everything, for programs: stacks with their commands, variables, rejected builds, nearest changes."""
-    document = {
-        "schema_version": SCHEMA_VERSION,
+    return {
         "matrix_version": plan.matrix_version,
         "machine": plan.machine.fields(),
         "wish": plan.wish,
@@ -39,7 +66,6 @@ def as_json(plan: Plan) -> str:
         "blocked": [{"package": b.name, "version": b.version, "id": b.finding.id, "removed": b.goes} for b in plan.blocked],
         "elsewhere": [{"id": f.id, "title": f.title, "subject": f.subject} for f in plan.elsewhere],
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
 def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
@@ -50,7 +76,11 @@ def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
         "torch": one.build.local or one.build.torch,
         "rocm": one.build.rocm,
         "index": one.index.url,
-        "requirements": [*torch_requirements(one, plan.machine), *_packages(stack)],
+        "requirements": [
+            *torch_requirements(one, plan.machine),
+            *package_requirements(stack),
+            *package_requirements(stack, "built"),
+        ],
         "packages": {name: release.version for name, release in stack.packages.items()},
         "env": stack.env,
         "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.said],
@@ -59,122 +89,41 @@ def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
     }
 
 
-def _packages(stack: Stack) -> list[str]:
-    return package_requirements(stack) + package_requirements(stack, "built")
-
-
-def requirements(plan: Plan) -> str:
-    """requirements.txt: the index as an option, exact versions whose local part only that index has."""
-    return "".join(f"{line}\n" for line in [*_heading(plan), *_requirements(plan)])
-
-
-def _requirements(plan: Plan) -> Iterator[str]:
-    stack = plan.stacks[0]
-    if stack.candidate.index.nightly:
-        yield "# Nightlies have no fixed version: this file lists torch alone, from its own index."
-        yield f"--index-url {stack.candidate.index.url}"
-        yield from torch_requirements(stack.candidate, plan.machine)
-        yield from (f"# afterwards: pip install {name}" for name in _packages(stack))
-        return
-    yield f"--extra-index-url {stack.candidate.index.url}"
-    yield from torch_requirements(stack.candidate, plan.machine)
-    yield from package_requirements(stack)
-    alone = package_requirements(stack, "alone")
-    yield from dict.fromkeys(need for one in stack.packages.values() if one.alone for need in one.build_with)
-    yield from (f"# afterwards, without its dependencies: pip install --no-deps {n}" for n in alone)
-    yield from (
-        f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, "built")
+def contents(plan: Plan) -> Contents:
+    """What the files of the first stack hold."""
+    stack, machine = plan.stacks[0], plan.machine
+    one = stack.candidate
+    installs = install(stack, machine, drop=plan.drop)
+    triton = [one.build.triton] if "==" in one.build.triton and not one.index.extras else []
+    alone, built = package_requirements(stack, "alone"), package_requirements(stack, "built")
+    before = dict.fromkeys(need for release in stack.packages.values() if release.alone for need in release.build_with)
+    unfit = {"dockerfile": f"{', '.join(built)} is compiled with hipcc, which a plain Python image lacks"} if built else {}
+    if machine.system == "windows":
+        unfit = {"dockerfile": "a Linux container on Windows has no HIP device; plan for --os wsl or linux"}
+    return Contents(
+        heading=list(_heading(plan)),
+        python=machine.python,
+        source=one.index.url,
+        bound=[*torch_requirements(one, machine), *triton],
+        plain=[*package_requirements(stack), *before],
+        installs=installs,
+        script=[
+            *lines(plan.variables, "powershell" if machine.system == "windows" else "bash"),
+            *(shlex.join(command) for command in installs),
+        ],
+        later=[*(f"--no-deps {name}" for name in alone), *(f"--no-build-isolation {name}" for name in built)],
+        env=stack.env,
+        system=machine.system,
+        alone=one.index.nightly,
+        explicit=not one.index.extras and one.build.family == "bundled",
+        unfit=unfit,
     )
 
 
 def _heading(plan: Plan) -> Iterator[str]:
     stack = plan.stacks[0]
-    yield f"# {plan.machine.words()}: {stack.name} ({stack.grade}), rocm-doctor matrix {plan.matrix_version}"
-    for said in stack.candidate.said[:2]:
-        yield f"# {' '.join(said.words.split())} [{said.source}]"
+    yield f"{plan.machine.words()}: {stack.name} ({stack.grade}), rocm-doctor matrix {plan.matrix_version}"
+    yield from (f"{said.words} [{said.source}]" for said in stack.candidate.said[:2])
     for variable in plan.variables:
         setting = f"unset {variable.name}" if variable.value is None else f"{variable.name}={variable.value}"
-        yield f"# {setting}: see rocm-doctor env"
-
-
-def uv(plan: Plan) -> str:
-    """pyproject.toml for uv. The ROCm index is bound to torch and its companions, so that nothing else comes from it."""
-    stack = plan.stacks[0]
-    one = stack.candidate
-    if alone := package_requirements(stack, "alone"):
-        raise UnknownFormat(
-            f"{', '.join(alone)} goes without its dependencies, which pyproject.toml cannot say; take --format shell"
-        )
-    torch = torch_requirements(one, plan.machine)
-    triton = [one.build.triton] if "==" in one.build.triton and not one.index.extras else []
-    names = [name.partition("==")[0].partition("[")[0] for name in (*torch, *triton)]
-    bound = not one.index.extras and one.build.family == "bundled"
-    quoted = "\n".join(f'    "{r}",' for r in (*torch, *triton, *_packages(stack)))
-    sources = "\n".join(f'{name} = {{ index = "rocm" }}' for name in names)
-    return "\n".join(
-        [
-            *_heading(plan),
-            "[project]",
-            'name = "training"',
-            'version = "0"',
-            *([f'requires-python = "=={plan.machine.python}.*"'] if plan.machine.python else []),
-            f"dependencies = [\n{quoted}\n]",
-            "",
-            "[tool.uv.sources]",
-            sources,
-            "",
-            "[[tool.uv.index]]",
-            'name = "rocm"',
-            f'url = "{one.index.url}"',
-            f"explicit = {'true' if bound else 'false'}",
-            "",
-        ]
-    )
-
-
-def conda(plan: Plan) -> str:
-    """environment.yml: Python from conda, torch and its company from pip, as the catalog has no channel with ROCm builds."""
-    stack = plan.stacks[0]
-    pip = [line for line in _requirements(plan) if not line.startswith("#")]
-    python = f"={plan.machine.python}" if plan.machine.python else ""
-    rows = [*_heading(plan), "name: training", "dependencies:", f"  - python{python}", "  - pip", "  - pip:"]
-    env = [f'  {name}: "{value}"' for name, value in stack.env.items()]
-    return "\n".join([*rows, *(f'      - "{line}"' for line in pip), *(["variables:", *env] if env else []), ""])
-
-
-DEVICES = {
-    "linux": "--device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
-    "--group-add $(stat -c %g /dev/dri/renderD128)",
-    "wsl": "--device=/dev/dxg -v /usr/lib/wsl/lib:/usr/lib/wsl/lib -v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so",
-}
-
-
-def dockerfile(plan: Plan) -> str:
-    """A Dockerfile on a plain Python image: these wheels bring their ROCm, the driver is the host's. Raises UnknownFormat."""
-    stack, machine = plan.stacks[0], plan.machine
-    if machine.system == "windows":
-        raise UnknownFormat("a Linux container on Windows has no HIP device; plan for --os wsl or linux")
-    if built := package_requirements(stack, "built"):
-        raise UnknownFormat(f"{', '.join(built)} is compiled with hipcc, which a plain Python image lacks")
-    env = [f"ENV {name}={shlex.quote(value)}" for name, value in stack.env.items()]
-    runs = [f"RUN {shlex.join((*command[:2], '--no-cache-dir', *command[2:]))}" for command in install(stack, machine)]
-    run = f"# docker run --rm -it {DEVICES[machine.system]} --ipc=host --security-opt seccomp=unconfined IMAGE"
-    return "\n".join([*_heading(plan), run, f"FROM python:{machine.python or '3.12'}-slim", *env, *runs, ""])
-
-
-def shell(plan: Plan) -> str:
-    """Variables and installation as a script for sh (PowerShell on Windows)."""
-    kind = "powershell" if plan.machine.system == "windows" else "bash"
-    commands = [shlex.join(command) for command in install(plan.stacks[0], plan.machine, drop=plan.drop)]
-    return "\n".join([*_heading(plan), *lines(plan.variables, kind), *commands, ""])
-
-
-FORMATS: dict[str, Callable[[Plan], str]] = {
-    "json": as_json,
-    "html": page,
-    "requirements": requirements,
-    "uv": uv,
-    "conda": conda,
-    "dockerfile": dockerfile,
-    "shell": shell,
-}
+        yield f"{setting}: see rocm-doctor env"

@@ -1,25 +1,24 @@
-"""JAX or TensorFlow for a GPU: an environment or a container of its own beside torch's, from catalog/packages, in every format."""
+"""JAX or TensorFlow for a GPU: an environment or a container of its own beside torch's, from catalog/packages."""
 
 from __future__ import annotations
 
 import datetime
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from rocm_doctor.model import Grade, Report
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.commands import Argv, Tool, verbs
-from rocm_doctor.plan.formats import DEVICES, UnknownFormat
+from rocm_doctor.plan.files import Contents, container
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.stacks import best
 from rocm_doctor.plan.text import wrap
-from rocm_doctor.reports.html import document, escape
 from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.frameworks import FRAMEWORKS, amd_frameworks
 
-_RUN = f"docker run --rm -it {DEVICES['linux']} --ipc=host --security-opt seccomp=unconfined"
 NAMES = {one.key: one.name for one in FRAMEWORKS}
 
 
@@ -66,6 +65,11 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     undecided: bool = False
     summary: str = ""
     steps: tuple[Step, ...] = ()
+
+    @property
+    def has_answer(self) -> bool:
+        """True if a release is for this machine, or what is installed works or may work."""
+        return self.release is not None or self.works or self.undecided
 
     @property
     def folder(self) -> str:
@@ -139,17 +143,11 @@ def _packages(one: Install, plan: FrameworkPlan) -> list[str]:
     return [name.replace("{gfx}", plan.machine.gfx) for name in one.packages]
 
 
-def _requirements(plan: FrameworkPlan) -> Iterator[str]:
-    groups = plan.release.installs if plan.release else ()
-    yield from dict.fromkeys(f"--extra-index-url {one.index}" for one in groups if one.index)
-    yield from (name for one in groups for name in _packages(one, plan))
-
-
 def _lines(plan: FrameworkPlan, tool: Tool = "pip") -> list[str]:
     """All commands: the new environment, the installation and the checks; of an image its container."""
     assert plan.release is not None
     if plan.release.image:
-        return [f"docker pull {plan.release.image}", f"{_RUN} {plan.release.image}"]
+        return [f"docker pull {plan.release.image}", container("linux", plan.release.image)]
     python = f"{plan.folder}/bin/python"
     return [
         f"python{_python(plan)} -m venv {plan.folder}",
@@ -182,73 +180,39 @@ def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     return "\n".join(body) + "\n"
 
 
-def _heading(plan: FrameworkPlan, *, file: bool = False) -> list[str]:
-    """Lines of comment. Raises UnknownFormat for the `file` of packages of a release that comes as an image."""
+def contents(plan: FrameworkPlan) -> Contents:
+    """What the files of the release hold."""
     release = plan.release
     assert release is not None
-    if file and release.image:
-        raise UnknownFormat(f"{release.name} comes as the image {release.image}; take --format dockerfile or shell")
-    needs = [f"# needs {release.needs}"] if release.needs else []
-    return [f"# {plan.headline}", f"# {release.words} [{release.sources[0]}]", *needs]
+    bound, plain = (
+        [name for one in release.installs if bool(one.index) == of for name in _packages(one, plan)] for of in (True, False)
+    )
+    unfit = dict.fromkeys(
+        ("requirements", "uv", "conda"), f"{release.name} comes as the image {release.image}; take --format dockerfile"
+    )
+    unfit = unfit if release.image else {"dockerfile": f"{release.name} needs {release.needs}"} if release.needs else {}
+    return Contents(
+        heading=[
+            plan.headline,
+            f"{release.words} [{release.sources[0]}]",
+            *([f"needs {release.needs}"] if release.needs else []),
+        ],
+        python=_python(plan),
+        source=next((one.index for one in release.installs if one.index), ""),
+        bound=bound,
+        plain=plain,
+        installs=installs(plan),
+        script=_lines(plan),
+        image=release.image,
+        unfit=unfit,
+    )
 
 
-def requirements(plan: FrameworkPlan) -> str:
-    """requirements.txt."""
-    return "\n".join([*_heading(plan, file=True), *_requirements(plan), ""])
-
-
-def uv(plan: FrameworkPlan) -> str:
-    """pyproject.toml for uv, with ROCm from its own index."""
-    head = [
-        *_heading(plan, file=True),
-        "[project]",
-        'name = "training"',
-        'version = "0"',
-        f'requires-python = "=={_python(plan)}.*"',
-    ]
-    lines = list(_requirements(plan))
-    named = [line if not line.startswith("http") else f"tensorflow-rocm @ {line}" for line in lines if line[0] != "-"]
-    indexes = [line.rpartition(" ")[2] for line in lines if line[0] == "-"]
-    extra = [line for url in indexes for line in ("", "[[tool.uv.index]]", 'name = "rocm"', f'url = "{url}"')]
-    return "\n".join([*head, "dependencies = [", *(f'    "{name}",' for name in named), "]", *extra, ""])
-
-
-def conda(plan: FrameworkPlan) -> str:
-    """environment.yml: Python from conda, the rest from pip."""
-    head = ["name: training", "dependencies:", f"  - python={_python(plan)}", "  - pip", "  - pip:"]
-    return "\n".join([*_heading(plan, file=True), *head, *(f'      - "{line}"' for line in _requirements(plan)), ""])
-
-
-def dockerfile(plan: FrameworkPlan) -> str:
-    """A Dockerfile on AMD's image, or on a plain Python image where the packages bring their ROCm."""
-    heading, release = _heading(plan), plan.release
-    assert release is not None
-    if release.needs:
-        raise UnknownFormat(f"{release.name} needs {release.needs}")
-    base = release.image or f"python:{_python(plan)}-slim"
-    return "\n".join([*heading, f"# {_RUN} IMAGE", f"FROM {base}", *(f"RUN {shlex.join(argv)}" for argv in installs(plan)), ""])
-
-
-def shell(plan: FrameworkPlan) -> str:
-    """The commands as a script for sh."""
-    return "\n".join([*_heading(plan), *_lines(plan), ""])
-
-
-def as_json(plan: FrameworkPlan) -> str:
+def as_document(plan: FrameworkPlan) -> dict[str, Any]:
     """The plan for programs."""
-    names = ("framework", "release", "instead", "works", "undecided")
-    body = {"schema_version": 1, **{name: getattr(plan, name) for name in names}}
-    body["machine"] = plan.machine.fields()
-    body["commands"] = _lines(plan) if plan.release else []
-    body["against"] = [{"why": why, "source": cited} for why, cited in plan.against]
-    return msgspec.json.format(msgspec.json.encode(body), indent=2).decode() + "\n"
-
-
-def page(plan: FrameworkPlan) -> str:
-    """The plan as a page."""
-    return document(f"rocm-doctor plan: {plan.headline}", f"<h1>{escape(plan.headline)}</h1><pre>{escape(text(plan))}</pre>")
-
-
-FORMATS: dict[str, Callable[[FrameworkPlan], str]] = {
-    "text": text, "json": as_json, "html": page, "requirements": requirements, "uv": uv, "conda": conda, "dockerfile": dockerfile, "shell": shell,
-}  # fmt: skip
+    return {
+        **{name: getattr(plan, name) for name in ("framework", "release", "instead", "works", "undecided")},
+        "machine": plan.machine.fields(),
+        "commands": _lines(plan) if plan.release else [],
+        "against": [{"why": why, "source": cited} for why, cited in plan.against],
+    }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import environment, install, interpreter, join_words, replaces, verify
+from rocm_doctor.plan.commands import Tool, environment, install, interpreter, join_words, replaces, verify
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
@@ -19,7 +19,7 @@ REASONS = 2
 """Reasons for the first stack that are shown without -v."""
 
 
-def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
+def text(plan: Plan, *, verbose: bool = False, tool: Tool = "pip") -> str:
     """The plan as text; with `verbose` also why each other build is ruled out."""
     body = _done(plan) if plan.done else _findings(plan, tool, verbose) if plan.best else _nothing(plan)
     return "\n".join([*body, *(_why_not(plan) if verbose else ())]) + "\n"
@@ -92,7 +92,7 @@ def _elsewhere(plan: Plan) -> Iterator[str]:
         yield from (f"      {command.text}" for command in one.commands)
 
 
-def _findings(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
+def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
     yield from undecided(plan)
     yield from (line for words in blocking_packages(plan) for line in wrap(words, "", "  "))
@@ -114,8 +114,7 @@ def _findings(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
     yield from (line for said in replaces(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
     if plan.newer:
-        why = "; ".join(reason for reason, _ in plan.newer.reasons)
-        yield from wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
+        yield from wrap(f"{plan.newer.build.key}: {plan.newer.why} ({plan.newer.source})", "  newer   ", "          ")
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:
@@ -135,15 +134,13 @@ def _findings(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
-def commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
+def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     """The commands: variables, installation, verification."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     python = interpreter(plan.machine)
     yield from (join_words(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
-    yield from (
-        join_words(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python, plan.drop)
-    )
+    yield from (join_words(command, shell) for command in install(stack, plan.machine, tool, python, plan.drop))
     yield from pin_lines(stack, shell)
     yield from (join_words(command, shell) for command in verify(plan.machine))
 

@@ -31,7 +31,7 @@ def cited(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
                 found += [one.source for one in plan.best.candidate.said] + [
                     one for note in plan.best.notes for one in note.sources
                 ]
-            found += [said for _, said in plan.newer.reasons] if plan.newer else []
+            found += [plan.newer.source] if plan.newer else []
             yield from ((one, f"gpu/{gfx}/#{gfx}-{name}", f"plan {gfx} {name}") for one in found if one)
 
 
@@ -77,8 +77,7 @@ def _found(plan: Plan, stack: Stack) -> Iterator[str]:
     yield "<p>Type:</p>"
     yield block("\n".join(commands(plan, stack, "pip")))
     if plan.newer:
-        reasons = [(words, said, "") for words, said in plan.newer.reasons]
-        yield _reasons(f"Not the newer {plan.newer.build.key}:", reasons)
+        yield _reasons(f"Not the newer {plan.newer.build.key}:", [(plan.newer.why, plan.newer.source, "")])
 
 
 def _nothing(plan: Plan) -> Iterator[str]:
