@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -179,36 +178,6 @@ def test_a_long_text_is_cut_to_its_ends_and_its_failing_lines() -> None:
     assert sum(len(line.text) for line in lines) < 12_000
     assert any("HIP error" in line.text for line in lines)
     assert {line.text: line.number for line in lines}["it dies after some steps"] == 1
-
-
-def test_many_reports_are_judged_a_line_each(tmp_path: Path) -> None:
-    path = tmp_path / "reports.jsonl"
-    path.write_text(json.dumps({"id": "a", "text": SEGFAULT}) + "\n{broken\n" + json.dumps(QUESTION) + "\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "rocm_doctor", "check", "--each", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["id"] for line in lines] == ["a", "reports.jsonl:2", "reports.jsonl:3"]
-    assert lines[0]["differential"][0]["id"].startswith("arch.")
-    assert lines[1]["error"]
-    assert lines[2]["differential"][0]["id"] == "none"
-
-
-def test_a_folder_is_judged_file_by_file(tmp_path: Path) -> None:
-    (tmp_path / "one.md").write_text(SEGFAULT)
-    (tmp_path / "two.md").write_text(QUESTION)
-    done = subprocess.run(
-        [sys.executable, "-m", "rocm_doctor", "check", "--each", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["one.md", "two.md"]
 
 
 def test_a_machine_without_a_text_loads_no_weights() -> None:

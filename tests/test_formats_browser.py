@@ -104,7 +104,6 @@ def results() -> dict[str, str]:
         "plan": ("plan", "--gpu", "gfx1201", "--os", "linux", "--python", "3.12"),
         "fit": ("fit", "--model", "qwen2.5-7b", "--gpu", "gfx1100", "--fast"),
         "diff": ("diff", str(fixtures / "rx7900xtx-ready"), str(fixtures / "mi50-wrong-override")),
-        "matrix": ("matrix", "coverage"),
     }
     pages = {name: CliRunner().invoke(cli, [*words, "--format", "html"]).stdout for name, words in commands.items()}
     return {**pages, "bench": html.page(explained())}

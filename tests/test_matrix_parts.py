@@ -1,4 +1,4 @@
-"""Small parts of the matrix, each case with its healthy neighbour: conditions, ranges, contradictions, drafts, tables."""
+"""Small parts of the matrix, each case with its healthy neighbour: conditions, ranges, contradictions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,12 @@ from rocm_doctor.matrix.checks.citations import range_sources, source_form
 from rocm_doctor.matrix.checks.rows import conditions, contradictions, grade_problems, grades, open_ends, wrong_for_some
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.citations import add_address
-from rocm_doctor.matrix.coverage import coverage
-from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.matrix.show import show
-from rocm_doctor.matrix.source import SECTIONS, Shorts, catalog_parts
+from rocm_doctor.matrix.source import SECTIONS, catalog_parts
 from rocm_doctor.matrix.store import _newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
 
-SHORTS = Shorts({}, {})
 DAY = datetime.date(2026, 11, 22)
 PAGE = "https://rocm.docs.amd.com/en/docs-7.0.2/compatibility/compatibility-matrix.html"
 
@@ -112,27 +108,6 @@ def test_a_fix_is_named_in_the_words_of_its_fact(fact: str, words: str) -> None:
     assert remedy({fact: (Range(fixed="7.16"),)}) == f"Fixed in {words}."
 
 
-def test_the_faults_of_a_draft_have_a_line_of_the_draft() -> None:
-    text = "- key: mine\n  diagnosis: no.such\n  title: t\n  when: {pkg.triton: set}\n  status: works\n  grade: field\n"
-    text += "  layer: library\n  cause: c\n  checked: 2026-11-22\n  sources: [https://github.com/ROCm/TheRock/issues/1]\n"
-    found = [str(one) for one in faults(text, ["lib.triton"], ["mine"], SHORTS)]
-    assert "row:1: diagnosis: `no.such` is not a diagnosis" in found
-    assert "row:1: key: `mine` is already used by a row or a retired row" in found
-
-
-def test_variables_of_a_package_are_shown_without_any_fact_about_it() -> None:
-    bare = msgspec.structs.replace(MATRIX, raw={**MATRIX.raw, "facts": b"[]"})
-    assert "variables" in [table.title for table in show(bare, "triton")]
-    none = msgspec.structs.replace(bare, rows=())
-    assert "variables" not in [table.title for table in show(none, "triton")]
-
-
-def test_a_layer_without_a_statement_is_a_dash() -> None:
-    empty = msgspec.structs.replace(MATRIX, rows=(), raw={**MATRIX.raw, "facts": b"[]", "support": b"[]", "torch": b"[]"})
-    table = next(t for t in coverage(empty, DAY) if t.title.startswith("statements by target"))
-    assert {cell for line in table.lines for cell in line[1:]} == {"-"}
-
-
 def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: Path) -> None:
     for name in ("packages", "steps", "indexes", "xformers", "cuda_only", "requires_torch"):
         for entry in MATRIX.plain(name) or ():
@@ -141,17 +116,6 @@ def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: P
 
 def test_a_matrix_is_read_once_and_says_where_its_rows_are_from() -> None:
     assert {row.origin for row in load().rows} == {""}
-
-
-@pytest.mark.parametrize(("before", "after"), [("title:", "titel:"), ("pkg.triton", "pkg_triton")])
-def test_every_problem_of_a_draft_is_in_the_draft(before: str, after: str) -> None:
-    """Both the schema and the checks name the draft, not the temporary file that they read."""
-    text = "- key: mine\n  diagnosis: lib.triton\n  title: t\n  when: {pkg.triton: set}\n  status: works\n  grade: field\n"
-    text += "  layer: library\n  cause: c\n  checked: 2026-11-22\n  sources: [https://github.com/ROCm/TheRock/issues/1]\n"
-    assert faults(text, ["lib.triton"], [], SHORTS) == []
-    found = faults(text.replace(before, after), ["lib.triton"], [], SHORTS)
-    assert found
-    assert {one.file for one in found} == {"row"}
 
 
 @pytest.mark.parametrize(("after", "newer"), [(-1, False), (0, True), (1, True)])

@@ -1,4 +1,4 @@
-"""The shell: completion in bash, zsh and fish, the manual page, and the two steps of `rocm-doctor` alone."""
+"""The shell: completion in bash, zsh and fish, the manual page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from rocm_doctor import check
 from rocm_doctor.cli import COMMANDS, cli
-from rocm_doctor.cli.first import steps
 
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "fixtures"
@@ -126,28 +124,8 @@ def test_mandoc_has_nothing_to_warn_of() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "second"),
-    [
-        ("rx7900xtx-ready", "rocm-doctor smoke", "rocm-doctor fit --model qwen2.5-7b"),
-        ("mi50-wrong-override", "rocm-doctor check", "rocm-doctor bundle"),
-        ("windows-cpu-wheel", "rocm-doctor check", "rocm-doctor plan"),
-    ],
-)
-def test_two_steps_fit_the_machine(name: str, first: str, second: str) -> None:
-    assert [step.command for step in steps(check(FIXTURES / name), repository=False)] == [first, second]
-
-
-def test_in_a_repository_lint_is_offered() -> None:
-    assert steps(check(FIXTURES / "rx7900xtx-ready"), repository=True)[1].command == "rocm-doctor lint --gpu gfx1100 ."
-
-
-def test_the_doctor_alone_prints_two_commands_that_exist(path: str, tmp_path: Path) -> None:
+def test_the_doctor_alone_lists_its_commands(path: str) -> None:
     done = subprocess.run(
-        ["rocm-doctor"], env={**os.environ, "PATH": path}, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        ["rocm-doctor"], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 0
-    commands = re.findall(r"^  rocm-doctor (\w+)", done.stdout, re.M)
-    assert len(commands) == 2
-    assert set(commands) <= set(COMMANDS)
-    assert done.stdout.rstrip().endswith("rocm-doctor --help lists all commands.")
+    assert set(re.findall(r"^  (\w+)  ", done.stdout + done.stderr, re.M)) >= set(COMMANDS)

@@ -54,7 +54,7 @@ GROUPS = {
         "agents": "Print what tells a coding agent when to call what, for AGENTS.md or as a skill.",
     },
     "The doctor": {
-        "matrix": "Check, compare, extend and update the compatibility matrix.",
+        "matrix": "Check and update the compatibility matrix.",
         "completion": "Print the shell completion script for bash, zsh or fish.",
     },
 }
@@ -100,14 +100,11 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     ctx.exit()
 
 
-@click.group(
-    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the versions of tool and matrix."
 )
-@click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli() -> None:
     """Check whether this machine can train on its AMD GPU; if not, why, and what to type.
 
     \b
@@ -119,10 +116,6 @@ def cli(ctx: click.Context) -> None:
     Exit codes, the same for every format: 0 nothing at or above --fail-on, 1 findings, 2 usage,
     3 undetermined under --strict, 4 the doctor itself failed, 130 interrupted.
     """
-    if ctx.invoked_subcommand is None:
-        from rocm_doctor.cli.first import first_steps
-
-        first_steps()
 
 
 def main() -> None:

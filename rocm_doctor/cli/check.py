@@ -55,11 +55,6 @@ from rocm_doctor.sources.declared import Target
 @click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
 @click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
-@click.option(
-    "--each",
-    type=click.Path(exists=True, path_type=Path),
-    help="Check every file of this folder, or every line of this JSON lines file, on its own: one JSON line each.",
-)
 @click.option("--example", is_flag=True, help="Check a packaged sample bundle; needs no AMD GPU.")
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
@@ -82,7 +77,6 @@ def command(
     no_smoke: bool,
     ask: bool,
     same_machine: bool,
-    each: Path | None,
     example: bool,
     sysroot: Path | None,
     reader_url: str,
@@ -105,7 +99,7 @@ def command(
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
     second = asking(reader_url, reader_model, reader_seconds, matrix)
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
-        if paths or logs or ask or same_machine or each or example or sysroot:
+        if paths or logs or ask or same_machine or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
         with notice_when_slow("still reading the environment's libraries"):
             reports, artifacts = judge(wanted, python, root, matrix, ignore, named)
@@ -113,12 +107,6 @@ def command(
         deliver(reports, artifacts=artifacts, **show)
         say_when_old(matrix)
         finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
-    if each:
-        from rocm_doctor.cli.each import judge_each as judged_each
-
-        for line in judged_each(each, matrix):
-            click.echo(line)
-        return
     python = interpreter(python) if python or not (paths or example or sysroot) else None
     captures = (
         [(name, [*found, *named]) for name, found in _captures(paths, logs)]

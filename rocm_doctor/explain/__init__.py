@@ -11,7 +11,6 @@ from rocm_doctor.explain import gpus, judgements, libraries, line, releases
 from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, search, similar
 from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.show import show
 from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
 
@@ -29,7 +28,7 @@ _MOST = 12
 def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
     """The page about what the text names; the candidates where it may be several things; None where nothing is known of it.
 
-    `whole`: with every table of the matrix about it. A text that is not a name is judged as a line of a log.
+    `whole`: it is shown whole, and does not say how to see all of it. A text that is not a name is judged as a line of a log.
     """
     if both := alternatives(text, matrix):
         return _candidates(text, f"names {len(both)}", both)
@@ -43,7 +42,7 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
     if found[0].entry.kind == "row" and not found[0].sure:
         return _candidates(text, "may be a case of", found)
     page = _PAGES[found[0].entry.kind](found[0], matrix)
-    return _whole(page)._replace(tables=tuple(show(matrix, found[0].entry.of, found[0].version))) if whole else page
+    return _whole(page) if whole else page
 
 
 def _whole(page: Page) -> Page:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found
 from rocm_doctor.explain.parts import known, more, section
-from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.show_target import listed, rows_about
-from rocm_doctor.plan.short import STATES, answers, installing, verdict
-from rocm_doctor.reports.page import Page
+from rocm_doctor.explain.statements import builds_with_code, listed, of_build, of_fact, of_support, rows_about
+from rocm_doctor.matrix import Matrix, Override, Target
+from rocm_doctor.plan.short import HERE, STATES, answers, installing, verdict
+from rocm_doctor.reports.page import Page, Stated
 
 
 def gpu(found: Found, matrix: Matrix) -> Page:
     """Does torch run on it, on which systems, what to type, what is known to go wrong."""
     target, name = matrix.gfx[found.entry.of], found.entry.name
-    plans = answers(target.gfx, matrix)
+    plans = answers(target.gfx, matrix, python=HERE)
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in target.sizes(name))
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
     by_amd = ", ".join(f"{system} from ROCm {first} to {last}" for system, first, last, _ in listed(matrix, target))
@@ -26,10 +27,12 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("AMD", f"lists it for {by_amd}" if by_amd else "lists it for no release that was read"),
             section("install", *installing(plans)),
             section("memory", f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else ""),
-            section(
-                "override", *(f"HSA_OVERRIDE_GFX_VERSION={one.value}: {one.verdict}. {one.words}" for one in target.overrides[:2])
-            ),
+            section("override", *map(_override, target.overrides), short=2),
             known(row for row, _ in rows_about(matrix, target)),
+            section("chip", *_chip(target), short=0),
+            section("support", *of_support(matrix, target.gfx), short=0),
+            section("parts", *(of_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
+            section("wheels", *(of_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
             section("source", target.sources[0], *plans.sources()[:2]),
             more(
                 target.gfx,
@@ -40,3 +43,16 @@ def gpu(found: Found, matrix: Matrix) -> Page:
         mark=verdict(plans),
         state=STATES[verdict(plans)],
     )
+
+
+def _override(one: Override) -> Stated:
+    return Stated(f"HSA_OVERRIDE_GFX_VERSION={one.value}: {one.verdict} ({one.grade}). {one.words}", one.sources[0])
+
+
+def _chip(target: Target) -> Iterator[str]:
+    """What the hardware is."""
+    yield f"sold as {', '.join(target.names)}" if target.names else ""
+    yield f"gfx_target_version {target.kfd}; PCI {', '.join(target.pci) or 'not known'}; {target.generic or 'no generic target'}"
+    types = ", ".join(f"{name} {words}" for name in ("fp16", "bf16", "fp8") if (words := getattr(target, name)))
+    yield f"wavefront {target.wavefront}, matrix unit {target.matrix_unit or 'not known'}; {types or 'types not sourced'}"
+    yield target.notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import known, section
+from rocm_doctor.explain.parts import MANY, known, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
@@ -25,7 +25,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
             section("cause", one.cause),
             section("fix", one.advice, *one.commands),
             section("check", *one.verify),
-            section("if", *map(": ".join, zip(conditions, words)), many=True),
+            section("if", *map(": ".join, zip(conditions, words)), short=MANY),
             known(row for row in matrix.rows if row.diagnosis == one.id),
             section("source", *one.sources),
         ),
@@ -43,7 +43,7 @@ def row(found: Found, matrix: Matrix) -> Page:
         f"{one.key}: {one.title}",
         (
             section("", f"{one.status}, {' '.join(grades)}, layer {one.layer}, checked {one.checked}; diagnosis {one.diagnosis}"),
-            section("when", *(f"{name}: {condition}" for name, condition in one.when.items()), many=True),
+            section("when", *(f"{name}: {condition}" for name, condition in one.when.items()), short=MANY),
             section("cause", one.cause),
             section("fix", one.advice or (matrix.diagnoses[one.diagnosis].advice if not one.commands else ""), *one.commands),
             section("check", *one.verify),

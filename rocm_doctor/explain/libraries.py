@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found, fold, is_of
-from rocm_doctor.explain.parts import entries, known, more, section, source, statement
+from rocm_doctor.explain.parts import MANY, entries, known, more, section, source
+from rocm_doctor.explain.statements import may_hold, of_fact, rows_about
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.show import may_hold
-from rocm_doctor.matrix.show_target import rows_about
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
-from rocm_doctor.plan.short import answers, installing
-from rocm_doctor.reports.page import Page
+from rocm_doctor.plan.short import HERE, answers, installing
+from rocm_doctor.reports.page import Page, Stated
 from rocm_doctor.versions import sort_key
 
 
@@ -28,7 +27,7 @@ def library(found: Found, matrix: Matrix) -> Page:
     facts.sort(key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
     rows = [row for row in matrix.rows if _is_about(row, of, version) and (not gpu or _may_be_on(row, gpu, matrix))]
     images = [one for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")]
-    readers = [one.name for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
+    readers = [one for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
     what = package.what if package else f"a program of the package {program.package}" if program else ""
     what = what or ("made for CUDA" if for_cuda else "what is known of it" if facts else found.entry.words)
     name = " ".join(filter(None, (found.entry.name, version, gpu and f"on {gpu}")))
@@ -38,11 +37,11 @@ def library(found: Found, matrix: Matrix) -> Page:
             section(
                 "CUDA", *(f"`{one['name']}` is made for CUDA; for AMD: {one.get('way', 'nothing is known')}" for one in for_cuda)
             ),
-            section("works", *(_releases(package, version, gpu) if package else ()), many=True),
-            section("", *map(statement, facts), many=True),
+            section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
+            section("", *map(of_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else (f"image {one['way']}" for one in images[:2]))),
             known(rows),
-            section("variables", ", ".join(readers[:8])),
+            section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
             source(*([one] for one in (package, program) if one), facts, rows),
             more(found.typed),
         ),
@@ -71,7 +70,7 @@ def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Comma
     if package.elsewhere and not package.releases:
         return
     if gpu:
-        yield from installing(answers(gpu, matrix, (package.name,)))
+        yield from installing(answers(gpu, matrix, (package.name,), HERE))
     else:
         yield Command(f"rocm-doctor plan --with {package.name}")
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from rocm_doctor.explain.index import fold
+from rocm_doctor.explain.statements import may_hold, of_row
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.show import may_hold
-from rocm_doctor.matrix.types import Fact
 from rocm_doctor.model import NO_FAULT, Command, Row, as_of
-from rocm_doctor.reports.page import Section
+from rocm_doctor.reports.page import Line, Section
 
 _SOURCES = 2
-"""Sources of a page; its tables have one for each statement."""
+"""Sources of a page beside those of its statements."""
+MANY = 6
+"""Items of a long list that a short page shows."""
 _WORST = ("wrong", "broken", "unsupported", "degraded")
 
 
@@ -22,15 +23,14 @@ class _Sourced(Protocol):
     def sources(self) -> tuple[str, ...]: ...
 
 
-def section(label: str, *lines: str | Command, many: bool = False) -> Section:
-    """The lines that are not empty. `many`: a short page shows the first of them."""
-    return Section(label, [line for line in lines if line], many)
+def section(label: str, *lines: Line, short: int | None = None) -> Section:
+    """The lines that are not empty. `short`: how many of them a short page shows at most."""
+    return Section(label, [line for line in lines if line], short)
 
 
 def known(rows: Iterable[Row]) -> Section:
     """What is known to go wrong."""
-    bad = worst_first(rows)
-    return section("known", *(f"{row.title} [{row.key}] ({row.status}, {row.grade})" for row in bad), many=True)
+    return section("known", *map(of_row, worst_first(rows)), short=MANY)
 
 
 def worst_first(rows: Iterable[Row]) -> list[Row]:
@@ -52,12 +52,6 @@ def more(typed: str, *commands: str) -> Section:
 def plan(*options: str) -> tuple[str | Command, ...]:
     """The command that says what to install on a GPU that is not named."""
     return Command(" ".join(("rocm-doctor plan --gpu gfx1100", *options))), "gfx1100 stands for your target"
-
-
-def statement(one: Fact) -> str:
-    """A statement with the releases and the part that it is about."""
-    about = ", ".join(filter(None, (one.version, f"ROCm {one.rocm}" if one.rocm not in ("", "any") else "", one.scope)))
-    return f"{about}: {one.words}" if about else one.words
 
 
 def entries(matrix: Matrix, section_: str, of: str) -> list[dict[str, str]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocm_doctor.explain.index import Found, is_of
-from rocm_doctor.explain.parts import asks, known, more, plan, section, source, statement
-from rocm_doctor.matrix import Matrix, TorchBuild
-from rocm_doctor.matrix.show import may_hold
-from rocm_doctor.matrix.show_target import supporting
+from rocm_doctor.explain.parts import MANY, asks, known, more, plan, section, source
+from rocm_doctor.explain.statements import may_hold, of_build, of_fact, supporting
+from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
-from rocm_doctor.reports.page import Page
+from rocm_doctor.reports.page import Page, Stated
 from rocm_doctor.versions import sort_key
 
 _SHOWN = 8
@@ -37,10 +36,10 @@ def torch(found: Found, matrix: Matrix) -> Page:
         if version
         else f"torch: PyTorch; {builds[0].torch} is the newest with a build for ROCm",
         (
-            section("works", *map(_build, builds), many=True),
+            section("works", *map(of_build, builds), short=MANY),
             section("install", *map(Command, pip[:1]), *plan(*(["--index", version] if version else []))),
             known(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
-            section("", *(f"{one.subject.removeprefix('PyTorch feature: ')}: {statement(one)}" for one in facts), many=True),
+            section("", *(of_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
             source(builds),
             more(found.typed),
         ),
@@ -50,15 +49,6 @@ def torch(found: Found, matrix: Matrix) -> Page:
 def _newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
     """The newest torch first; of one release the wheels of PyTorch's index first."""
     return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
-
-
-def _build(one: TorchBuild) -> str:
-    targets = (
-        f"for {', '.join(one.gfx[:6])}" + (f" and {len(one.gfx) - 6} more" if len(one.gfx) > 6 else "")
-        if one.gfx
-        else "targets not known"
-    )
-    return f"torch {one.local or one.torch}: ROCm {one.rocm}, Python {', '.join(_pythons(one.pythons)) or 'not known'}, {targets} ({one.evidence})"
 
 
 def _pythons(tags: Iterable[str]) -> list[str]:
@@ -82,8 +72,9 @@ def rocm(found: Found, matrix: Matrix) -> Page:
         (
             section("GPUs", *(f"AMD lists for {last} on {system}: {', '.join(targets)}" for system, targets in gpus if targets)),
             section("torch", ", ".join(one.local or one.torch for one in builds[:_SHOWN])),
-            section("systems", *(f"{one.subject}: {statement(one)}" for one in facts), many=True),
+            section("systems", *(of_fact(one, one.subject) for one in facts), short=MANY),
             section("HIP", releases[0].hip),
+            section("notes", *map(_release, releases), short=0),
             section(
                 "install",
                 "torch's wheels bring their ROCm: beside the driver nothing has to be installed",
@@ -108,7 +99,7 @@ def python(found: Found, matrix: Matrix) -> Page:
         else f"Python: torch has builds for {', '.join(_pythons(every))}",
         (
             section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
-            section("", *(f"torch {statement(one)}" for one in facts), many=True),
+            section("", *(of_fact(one, "torch") for one in facts), short=MANY),
             section("install", *plan(*(["--python", version] if version else []))),
             known(row for row in matrix.rows if asks(row.when, ("python.version",), version)),
             source(builds),
@@ -126,15 +117,27 @@ def driver(found: Found, matrix: Matrix) -> Page:
             section(
                 "modules",
                 *(f"{one.module}: release {one.release}{f', of ROCm {one.rocm}' if one.rocm else ''}" for one in modules),
-                many=True,
+                short=MANY,
             ),
-            section("ROCm", *dict.fromkeys(one.words for one in matrix.driver.windows if one.kind == "rule"), many=True),
+            section("ROCm", *map(_range, sorted(matrix.driver.windows, key=lambda one: one.kind != "rule")), short=MANY),
             known(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),
             more("driver"),
         ),
     )
+
+
+def _release(one: RocmRelease) -> Stated:
+    parts = ", ".join(f"{name} {version}" for name, version in one.components.items())
+    return Stated(
+        f"{one.version}: {'; '.join(filter(None, (parts, one.notes))) or 'its components are not known'}", one.sources[0]
+    )
+
+
+def _range(one: DriverRange) -> Stated:
+    scope = f" ({one.scope})" if one.scope else ""
+    return Stated(f"driver {one.driver}, ROCm {one.rocm}{scope}: {one.words}", one.sources[0])
 
 
 def system(found: Found, matrix: Matrix) -> Page:
@@ -158,7 +161,7 @@ def system(found: Found, matrix: Matrix) -> Page:
         f"{name}: {f'{len(facts)} statements, the newest first' if facts else 'which ROCm releases support it is not known'}",
         (
             section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(supporting(matrix, kind, last))}" if of == kind else ""),
-            section("works", *map(statement, facts), many=True),
+            section("works", *map(of_fact, facts), short=MANY),
             section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
             section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
             section("first", *first),

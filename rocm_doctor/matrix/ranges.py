@@ -7,8 +7,10 @@ carries the line beside the version.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Range, Row
 
 LINED = "torch.release"
@@ -16,6 +18,7 @@ _NAMES = {
     "torch.version": "torch", "torch.release": "torch", "rocm.loaded": "ROCm", "torch.rocm": "ROCm", "rocm.version": "ROCm",
     "kernel": "kernel", "driver.version": "driver", "driver.windows": "driver", "torch.hip": "HIP",
 }  # fmt: skip
+_CLOSED = regex(r">=([^,]+),<=([^,]+)")
 _LINES = {"": "", "upstream": "PyTorch's ", "amd": "AMD's "}
 
 
@@ -38,6 +41,21 @@ def remedy(affected: Mapping[str, Sequence[Range]]) -> str:
     """`Fixed in ROCm 10.1.` for a report; empty where no range ends with a fix."""
     fixes = [f"{_LINES[one.line]}{_name(fact)} {one.fixed}" for fact, ranges in affected.items() for one in ranges if one.fixed]
     return f"Fixed in {' and in '.join(dict.fromkeys(fixes))}." if fixes else ""
+
+
+def bounds(when: Mapping[str, str]) -> list[str]:
+    """The releases that conditions are about, each as a name and a range: `torch >=2.9,<2.10`."""
+    asked = ((name, one) for name, one in when.items() if name in _NAMES or name.startswith("pkg."))
+    return [
+        f"{_name(name)} {' or '.join(_CLOSED.sub(_span, part) for part in one.split('|'))}"
+        for name, one in asked
+        if any(map(str.isdigit, one)) and one[0] != "!"
+    ]
+
+
+def _span(found: re.Match[str]) -> str:
+    first, last = found.groups()
+    return last if last in (first, f"{first}.x") else f"{first} to {last}"
 
 
 def _name(fact: str) -> str:

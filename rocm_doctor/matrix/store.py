@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -191,14 +191,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def fact(self, key: str) -> Fact:
         """The statement of that key. Raises KeyError for one that the catalog does not have."""
         return {fact.key: fact for fact in self.facts}[key]
-
-    def served_by(self, engine: str, gfx: str) -> Iterator[tuple[str, Fact | None]]:
-        """The attention and the quantised weights that a serving engine has on a target, each with its statement; None: not known."""
-        for part in ("attention", "quantised weights"):
-            found: list[Fact | None] = [
-                fact for fact in self.facts if fact.subject == f"Serving: {engine}, {part}" and gfx in fact.gfx
-            ]
-            yield from ((part, fact) for fact in found or (None,))
 
     @cached_property
     def sonames(self) -> dict[str, tuple[int, ...]]:

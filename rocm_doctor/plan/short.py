@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,9 @@ from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.text import commands
 
 PYTHON = "3.12"
+"""The version that the site plans for."""
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+"""The version that runs the doctor, for which `plan` plans, too."""
 SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
 TITLES = {"linux": "Linux", "windows": "Windows", "wsl": "WSL"}
 
@@ -41,10 +45,10 @@ class Plans(NamedTuple):
         return tuple(dict.fromkeys(one.source for one in plan.best.candidate.said)) if plan and plan.best else ()
 
 
-def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = ()) -> Plans:
-    """The plans of a target on every system."""
+def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> Plans:
+    """The plans of a target on every system for a version of Python."""
     catalog = load_catalog(matrix)
-    return Plans({name: answer(declare_machine(gfx, PYTHON, matrix, name), catalog, wish) for name in SYSTEMS})
+    return Plans({name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in SYSTEMS})
 
 
 def short(plan: Plan) -> str:
@@ -70,6 +74,6 @@ def installing(plans: Plans) -> tuple[str | Command, ...]:
         return (*list(changes)[:3],) or ("nothing is known to work, and no similar setup either",)
     lines = commands(plan, plan.best, "pip")
     return (
-        f"on {TITLES[plan.machine.system]}, Python {PYTHON}:",
+        f"on {TITLES[plan.machine.system]}, Python {plan.machine.python}:",
         *(line if line.startswith("#") else Command(line) for line in lines),
     )

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.tables import Table
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
-from rocm_doctor.reports.page import Page, Section
+from rocm_doctor.reports.page import Page, Section, Table
 
 # Parts of the stack by how likely a change explains a failure that no finding names. A family ends in `.`.
 _STACK = (
@@ -168,7 +167,7 @@ def as_page(diff: Diff) -> Page:
     lines = [(d.name, d.before, d.after, ", ".join(d.explains)) for d in sorted(diff.differences, key=lambda d: d.rank)]
     table = Table("Differences", ("fact", "before", "after", "explains"), lines)
     title = f"{diff.before} and {diff.after}"
-    return Page(title, tuple(one for one in sections if one.lines), (table,), "Comparison", "problems" if broken else "ready")
+    return Page(title, tuple(one for one in sections if one.lines), table, "Comparison", "problems" if broken else "ready")
 
 
 def _finding_lines(label: str, findings: Sequence[Finding]) -> Iterator[str]:

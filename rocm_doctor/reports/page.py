@@ -1,41 +1,56 @@
-"""A page: a title, sections of sentences and commands, and tables. The one renderer of what `explain` and `matrix` print."""
+"""A page: a title, and sections of sentences, statements and commands. The one renderer of what `explain` and `diff` print."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Union
 
 import click
 import msgspec
 
-from rocm_doctor.matrix.tables import Table
 from rocm_doctor.model import Command, Verdict
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.table import grid, markdown
+from rocm_doctor.reports.table import markdown
 
 MOST = 40
 """Lines of a page without its tables."""
-_FIRST = 6
-"""Items of a long list that a short page shows."""
 _LABEL = 10
 
 
+class Stated(NamedTuple):
+    """A statement with its source, which a whole page shows."""
+
+    words: str
+    source: str
+
+
+Line = Union[str, Command, Stated]
+
+
 class Section(NamedTuple):
-    """Sentences and commands under a label. `list`: a long list, of which a short page shows the first."""
+    """Lines under a label. `short`: how many of them a short page shows at most; None: all."""
 
     label: str
-    lines: Sequence[str | Command]
-    list: bool = False
+    lines: Sequence[Line]
+    short: int | None = None
+
+
+class Table(NamedTuple):
+    """A titled table of texts."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: Sequence[tuple[str, ...]]
 
 
 class Page(NamedTuple):
-    """`tables`: all that is known, which a short page leaves out. `mark`, `state`: the word above the title in HTML, and its colour."""
+    """`table`: shown in HTML and Markdown. `mark`, `state`: the word above the title in HTML, and its colour."""
 
     title: str
     sections: tuple[Section, ...] = ()
-    tables: tuple[Table, ...] = ()
+    table: Table | None = None
     mark: str = "rocm-doctor"
     state: Verdict | Literal[""] = ""
 
@@ -47,41 +62,43 @@ def render(form: str, page: Page, look: RenderOptions) -> str:
 
 def _text(page: Page, look: RenderOptions) -> str:
     shown = [
-        _Shown(one, len(one.lines) if look.verbose or not one.list else min(_FIRST, len(one.lines)))
+        _Shown(one, len(one.lines) if look.verbose or one.short is None else min(one.short, len(one.lines)), look)
         for one in page.sections
-        if one.lines
+        if one.lines and (look.verbose or one.short != 0)
     ]
     titles = textwrap.wrap(page.title, look.width)
-    while not look.verbose and len(titles) + sum(len(one.rows(look.width)) for one in shown) > MOST:
-        longest = max((one for one in shown if one.section.list and one.count > 1), key=lambda one: one.count, default=None)
+    while not look.verbose and len(titles) + sum(len(one.rows()) for one in shown) > MOST:
+        longest = max((one for one in shown if one.section.short and one.count > 1), key=lambda one: one.count, default=None)
         if longest is None:
             break
         longest.count -= 1
-    parts = [*(click.style(line, bold=True) for line in titles), *(row for one in shown for row in one.rows(look.width))]
-    parts += [f"\n{click.style(table.title, bold=True)}\n{grid(table, look.width)}" for table in page.tables]
+    parts = [*(click.style(line, bold=True) for line in titles), *(row for one in shown for row in one.rows())]
     return "\n".join(parts) + "\n"
 
 
 @dataclass
 class _Shown:
-    """The first `count` items of a section."""
+    """The first `count` lines of a section."""
 
     section: Section
     count: int
+    look: RenderOptions
 
-    def rows(self, width: int) -> list[str]:
-        """Its lines, the label before the first; how many items are left out, in the last."""
+    def rows(self) -> list[str]:
+        """Its lines, the label before the first; how many are left out, in the last."""
         left = len(self.section.lines) - self.count
         items = [*self.section.lines[: self.count], *([f"{left} more with -v"] if left else [])]
-        rows = [line for item in items for line in _wrapped(item, width)]
+        rows = [row for item in items for row in _wrapped(item, self.look)]
         return [click.style(f"  {self.section.label if n == 0 else '':<{_LABEL}}", dim=True) + row for n, row in enumerate(rows)]
 
 
-def _wrapped(line: str | Command, width: int) -> list[str]:
-    """A sentence in lines; a command is one line, whatever its length."""
+def _wrapped(line: Line, look: RenderOptions) -> list[str]:
+    """A sentence in lines, its source below it on a whole page; a command is one line, whatever its length."""
     if isinstance(line, Command):
         return [click.style(f"$ {line.text}", bold=True)]
-    return textwrap.wrap(line, width - _LABEL - 2, break_on_hyphens=False, break_long_words=False) or [""]
+    words = line if isinstance(line, str) else line.words
+    rows = textwrap.wrap(words, look.width - _LABEL - 2, break_on_hyphens=False, break_long_words=False) or [""]
+    return [*rows, f"  {line.source}"] if isinstance(line, Stated) and look.verbose else rows
 
 
 def _markdown(page: Page, look: RenderOptions) -> str:
@@ -90,23 +107,26 @@ def _markdown(page: Page, look: RenderOptions) -> str:
     parts = [f"# {prose(page.title)}"] if page.title else []
     for one in page.sections:
         parts.append(f"**{one.label}**" if one.label else "")
-        parts += [prose(line) if isinstance(line, str) else "\n".join(block([line])).strip() for line in one.lines]
-    parts += [f"## {prose(table.title)}\n\n{markdown(table.lines, table.columns)}" for table in page.tables]
+        parts += ["\n".join(block([line])).strip() if isinstance(line, Command) else prose(_sourced(line)) for line in one.lines]
+    if page.table:
+        parts.append(f"## {prose(page.table.title)}\n\n{markdown(page.table.lines, page.table.columns)}")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def _sourced(line: str | Stated) -> str:
+    return line if isinstance(line, str) else f"{line.words} ({line.source})"
+
+
 def _json(page: Page, look: RenderOptions) -> str:
-    document = {
-        "title": page.title,
-        "sections": {one.label: [line if isinstance(line, str) else line.text for line in one.lines] for one in page.sections},
-        "tables": [
-            {"title": table.title, "about": {line[0]: line[1] for line in table.lines}}
-            if set(table.columns) == {""}
-            else {"title": table.title, "lines": [dict(zip(table.columns, line)) for line in table.lines]}
-            for table in page.tables
-        ],
-    }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    sections = [{"label": one.label, "lines": list(map(_plain, one.lines))} for one in page.sections if one.lines]
+    return msgspec.json.format(msgspec.json.encode({"title": page.title, "sections": sections}), indent=2).decode() + "\n"
+
+
+def _plain(line: Line) -> dict[str, str]:
+    """A line with its kind: words, with their source where there is one, or a command."""
+    if isinstance(line, Command):
+        return {"command": line.text}
+    return {"words": line} if isinstance(line, str) else line._asdict()
 
 
 def _html(page: Page, look: RenderOptions) -> str:
@@ -114,11 +134,13 @@ def _html(page: Page, look: RenderOptions) -> str:
 
     body = [html.header(page.state, page.mark, page.title)]
     for one in page.sections:
-        items = "".join(html.command(line) if isinstance(line, Command) else f"<p>{html.prose(line)}</p>" for line in one.lines)
-        body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>")
-    body += [
-        html.table(table.title, table.columns, [list(map(html.escape, line)) for line in table.lines]) for table in page.tables
-    ]
+        items = "".join(
+            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(_sourced(line))}</p>" for line in one.lines
+        )
+        body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>" if items else "")
+    if page.table:
+        cells = [list(map(html.escape, line)) for line in page.table.lines]
+        body.append(html.table(page.table.title, page.table.columns, cells))
     return html.document(f"rocm-doctor: {page.title}", "\n".join(body))
 
 

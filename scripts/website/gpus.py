@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.explain.parts import worst_first
+from rocm_doctor.explain.statements import builds_with_code, first_version, last_version, rows_about
+from rocm_doctor.explain.statements import listed as listed_by_amd
 from rocm_doctor.matrix import Matrix, Support, Target
-from rocm_doctor.matrix.show_target import builds_with_code, rows_about
-from rocm_doctor.matrix.show_target import listed as listed_by_amd
-from rocm_doctor.matrix.tables import first_version, last_version
 from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
