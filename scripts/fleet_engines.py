@@ -8,14 +8,12 @@ openmpi-bin; `pip install ray`. The nodes are made up (tests/fleet_nodes.py); wh
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,8 +28,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from fleet_nodes import doctor, sick, well  # noqa: E402
 from loopback_slurm import Cluster, cluster  # noqa: E402
 from loopback_sshd import aliases  # noqa: E402
-
-from rocm_doctor.fleet.pieces import pieces  # noqa: E402
 
 TWO = "PartitionName=a Nodes=n[1-6] Default=YES MaxTime=10 State=UP\nPartitionName=b Nodes=n[7-12] MaxTime=10 State=UP"
 NODES = [f"n{n}" for n in range(1, 13)]
@@ -120,9 +116,9 @@ def ssh() -> None:
 
 def reports(folder: Path) -> Path:
     """A program that prints a report at once, whichever node it is."""
-    line = b64encode(gzip.compress(b'{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}]}')).decode()
     made = folder / "doctor"
-    made.write_text(f'#!/bin/sh\n[ "$3" = --as ] && name=$4\necho @rocm-doctor ${{name:-me}} $(printf %08x $$) 1/1 {line}\n')
+    report = '{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}],"host":"me"}'
+    made.write_text(f"#!/bin/sh\necho '{report}'\n")
     made.chmod(0o755)
     return made
 
@@ -163,8 +159,7 @@ def thousand() -> None:
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
         root, machine = Path(folder), bench_fleet._machine()
         for n in range(1000):
-            body = json.dumps({**bench_fleet.report(n, 1000, machine), "host": f"n{n}"}).encode()
-            (root / f"n{n}").write_text("\n".join(pieces(f"n{n}", body)) + "\n")
+            (root / f"n{n}").write_text(json.dumps({**bench_fleet.report(n, 1000, machine), "host": f"n{n}"}) + "\n")
         program = root / "doctor"
         program.write_text(
             f'#!/bin/sh\n[ -e {root}/up ] || case $4 in *00|*50) echo "no route" >&2; exit 5 ;; esac\nexec cat {root}/$4\n'

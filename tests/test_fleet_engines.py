@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,9 +118,10 @@ def test_ssh_names_a_missing_program(config: Path) -> None:
 
 
 def test_hosts_that_hang_hold_up_no_other(config: Path, tmp_path: Path) -> None:
-    line = b64encode(gzip.compress(b'{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}]}')).decode()
     doctor = tmp_path / "doctor"
-    doctor.write_text(f"#!/bin/sh\necho @rocm-doctor me $(printf %08x $$) 1/1 {line}\n")
+    doctor.write_text(
+        """#!/bin/sh\necho '{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}],"host":"me"}'\n"""
+    )
     doctor.chmod(0o755)
     names = ",".join([*(f"a{n}" for n in range(1, 31)), *(f"silent{n}" for n in range(10))])
     words = (

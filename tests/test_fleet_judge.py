@@ -25,9 +25,8 @@ from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.fleet import command
-from rocm_doctor.fleet.deviations import Deviation, associated, fisher
-from rocm_doctor.fleet.nodeset import expand, fold, valid
-from rocm_doctor.fleet.pieces import Joiner, pieces
+from rocm_doctor.fleet.deviations import Deviation, find_associations, fisher
+from rocm_doctor.fleet.nodeset import expand, fold, is_host_name
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "rocm_doctor/schemas/fleet.json").read_text())
 MACHINE = bench_fleet._machine()
@@ -280,21 +279,23 @@ def test_policy(tmp_path: Path) -> None:
         assert judge(tmp_path, lines, "--policy", str(policy)).exit_code == 2, text
 
 
-def test_drift(tmp_path: Path) -> None:
+def test_what_changed_since_an_earlier_night(tmp_path: Path) -> None:
+    """Each node is compared with its own earlier report, also where the nodes differ among each other."""
     before = [report(n) for n in range(6)]
+    before[5]["snapshot"]["facts"]["kernel"]["value"] = "5.15"
     (tmp_path / "before.json").write_bytes(b"\n".join(map(msgspec.json.encode, before)))
-    now = [report(n) for n in range(6)]
+    now = [*copy.deepcopy(before), report(7)]
     for node in (2, 3):
         now[node]["snapshot"]["facts"]["kernel"]["value"] = "6.14.0"
     now[4]["snapshot"]["gpus"][2]["facts"]["link_width"]["value"] = 8
-    changes = plain(judge(tmp_path, now, "--since", str(tmp_path / "before.json"), "--format", "json"))["changes"]
-    assert [(one["fact"], one["before"], one["now"], one["nodes"]) for one in changes] == [
-        ("gpu.link_width", "16", "16, 8", "n4"),
+    found = plain(judge(tmp_path, now, "--like", str(tmp_path / "before.json"), "--format", "json"))["deviations"]
+    assert [(one["fact"], one["majority"], one["value"], one["nodes"]) for one in found] == [
+        ("gpu.link_width", "16", "8", "n4"),
         ("kernel", "6.8.0-64-generic", "6.14.0", "n[2-3]"),
     ]
 
 
-def test_folders_gzip_indented_and_several_machines(tmp_path: Path) -> None:
+def test_folders_gzip_indented_and_labelled(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.json").write_bytes(msgspec.json.format(msgspec.json.encode(report(0)), indent=1) + b"\n")
@@ -302,32 +303,12 @@ def test_folders_gzip_indented_and_several_machines(tmp_path: Path) -> None:
         b"".join(msgspec.json.format(msgspec.json.encode(report(n)), indent=1) + b"\n" for n in (1, 2))
     )
     (folder / "c.jsonl.gz").write_bytes(gzip.compress(msgspec.json.encode(report(3)) + b"\n" + msgspec.json.encode(report(4))))
-    (folder / "d.json").write_bytes(msgspec.json.encode({"machines": [report(5), report(6)], "summary": {}}))
-    (folder / "e.log").write_text("".join(f"3: {line}\nnoise\n" for line in pieces("n7", msgspec.json.encode(report(7)))))
+    (folder / "e.log").write_bytes(b"noise\nn5: " + msgspec.json.encode(report(5)) + b"\n")
     (folder / "f.gz").write_bytes(gzip.compress(b"x" * 10_000)[:60])
     result = CliRunner().invoke(command, ["judge", str(folder), "--format", "nodeset", "--select", "ready"])
-    assert (result.exit_code, result.stdout) == (0, "n[0-7]\n")
+    assert (result.exit_code, result.stdout) == (0, "n[0-5]\n")
     piped = CliRunner().invoke(command, ["judge", "-", "--format", "json"], input=(folder / "c.jsonl.gz").read_bytes())
     assert plain(piped)["nodes"] == 2
-
-
-def test_a_node_in_pieces() -> None:
-    body = msgspec.json.encode(report(0))
-    lines = list(pieces("n0", body))
-    assert max(map(len, lines)) < 900
-    random.Random(1).shuffle(lines)
-    joiner = Joiner()
-    taken = [joiner.take(f"12: {line}".encode()) for line in lines]
-    assert [one.whole for one in taken if one and one.whole] == [body]
-    assert joiner.unfinished() == []
-    half = Joiner()
-    for line in lines[1:]:
-        half.take(line.encode())
-    assert half.unfinished() == [("n0", f"{len(lines) - 1} of {len(lines)} pieces of its report")]
-    assert Joiner().take(b"x" * 5000) is None
-    damaged = Joiner().take(b"@rocm-doctor n0 0123abcd 1/1 H4sIAAAA")
-    assert damaged
-    assert damaged.refused.startswith("damaged report")
 
 
 def test_stragglers_in_either_direction(tmp_path: Path) -> None:
@@ -348,7 +329,6 @@ def test_stragglers_in_either_direction(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
-    etree = pytest.importorskip("lxml.etree", reason="needs pip install -e '.[slow]'")
     lines = [report(n) for n in range(6)]
     for n, payload in enumerate(PAYLOADS.values()):
         evil = report(50 + n, verdict="problems")
@@ -358,15 +338,12 @@ def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
         evil["snapshot"]["facts"][f"pkg.{text}"] = {"value": text}
         lines.append(evil)
     lines += [report(80, host=host) for host in ("$(id)", "-x", "a b", "n1;reboot", "a" * 300, "<b>")]
-    for name in ("text", "json", "html", "csv", "prometheus", "nodeset"):
+    for name in ("text", "json", "prometheus", "nodeset", "pass", "fail"):
         result = judge(tmp_path, lines, "--format", name)
         harmless(result.stdout)
-        assert "$(id)" not in result.stdout or name in ("text", "json", "html")
+        assert "$(id)" not in result.stdout or name in ("text", "json", "fail")
     nodes = judge(tmp_path, lines, "--format", "nodeset").stdout.strip()
-    assert all(valid(one) for one in expand(nodes))
-    page = judge(tmp_path, lines, "--format", "html").stdout
-    assert "<b>" not in page
-    assert len(etree.HTML(page).findall(".//div[@class='map']/i")) == len(lines) - 6
+    assert all(is_host_name(one) for one in expand(nodes))
 
 
 def test_a_table_is_bounded(tmp_path: Path) -> None:
@@ -425,16 +402,10 @@ def test_associations_are_corrected_for_the_number_tried() -> None:
     chance = [Deviation("pkg.x", str(n), "1", tuple((node, -1) for node in random.sample(range(1000), 5))) for n in range(2000)]
     sick = frozenset(range(40))
     assert min(fisher(len(one.nodes & sick), 5, 40, 1000) for one in chance) < 0.001
-    assert associated(chance, sick, 1000) == []
+    assert find_associations(chance, sick, 1000) == []
     cause = Deviation("firmware.mes", "0x70", "0x74", tuple((node, -1) for node in range(2, 42)))
-    (one,) = associated([*chance, cause], sick, 1000)
+    (one,) = find_associations([*chance, cause], sick, 1000)
     assert (one.fact, one.sick_with, one.with_, one.sick, one.nodes) == ("firmware.mes", 38, 40, 40, 1000)
-
-
-def test_a_spreadsheet_runs_no_formula(tmp_path: Path) -> None:
-    finding = {**bench_fleet._FINDING, "title": "=HYPERLINK(1)"}
-    text = judge(tmp_path, [report(0, verdict="problems", findings=[finding])], "--format", "csv").stdout
-    assert text == "node,state,reasons\nn0,problems,'=HYPERLINK(1)\n"
 
 
 @pytest.mark.parametrize(
@@ -456,7 +427,4 @@ def test_a_long_node_set_is_cut_for_people_and_whole_for_scripts(tmp_path: Path)
     every = next(
         one["nodes"] for one in plain(judge(tmp_path, lines, "--format", "json"))["deviations"] if one["fact"] == "kernel"
     )
-    page = judge(tmp_path, lines, "--format", "html").stdout
-    assert "<details><summary>" in page
-    assert every in page
     assert every not in text

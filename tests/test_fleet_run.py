@@ -58,7 +58,7 @@ def test_bad_nodes_are_named_and_the_rest_is_judged(root: Path, faults: dict[str
     faults |= {
         "n3": "words[words.index('--limit') + 1] = '1'; words[words.index('check'):] = ['smoke', '--device', 'cpu', '--python', sys.executable]",
         "n4": "print('x' * 9_000_000); sys.exit(0)",
-        "n5": "print('@rocm-doctor n5 0123abcd 1/3 H4sI'); sys.exit(0)",
+        "n5": 'print(\'{"host": "n5", "snap\'); sys.exit(0)',
         "n6": "sys.stderr.write('kernel panic\\\\n'); os.abort()",
     }
     for name, fault in faults.items():
@@ -69,7 +69,7 @@ def test_bad_nodes_are_named_and_the_rest_is_judged(root: Path, faults: dict[str
     assert said["n1"] == said["n2"] == ""
     assert said["n3"] == "timed out after 1 s"
     assert said["n4"].startswith("ended without") or said["n4"].startswith("x")
-    assert said["n5"] == "only 1 of 3 pieces of its report came"
+    assert said["n5"] == "only a part of its report came"
     assert said["n6"].startswith("kernel panic")
     (tmp_path / "lines.jsonl").write_text(ran.stdout)
     judged = fleet(root, "judge", str(tmp_path / "lines.jsonl"), "--format", "json")
@@ -107,7 +107,7 @@ def test_an_interrupt_keeps_what_came(root: Path, faults: dict[str, str], tmp_pa
 @pytest.mark.slow
 @linux
 def test_the_name_of_the_engine_counts(root: Path) -> None:
-    ran = fleet(root, "node", "--as", "rack1-n7", "--plain", "--", "check", "--no-smoke")
+    ran = fleet(root, "node", "--as", "rack1-n7", "--", "check", "--no-smoke")
     assert json.loads(ran.stdout)["host"] == "rack1-n7"
     for words in (("--as", "$(id)", "--", "check"), ("--", "fix")):
         assert fleet(root, "node", *words).returncode == 2
@@ -256,8 +256,8 @@ def test_a_run_goes_on_where_it_ended(tmp_path: Path) -> None:
         tmp_path / "doctor",
         f"""echo $4 >> {tmp_path}/asked
 [ -e {tmp_path}/up ] || [ $4 != n2 ] || {{ echo 'no route' >&2; exit 5; }}
-echo '{{"kind":"bench","schema_version":1,"figures":[{{"name":"x","value":1}}],"host":"'$4'"}}' |
-python3 -c 'import sys, gzip, base64; print("@rocm-doctor '$4' 0123abcd 1/1 " + base64.b64encode(gzip.compress(sys.stdin.buffer.read())).decode())'""",
+echo '{{"kind":"bench","schema_version":1,"figures":[{{"name":"x","value":1}}],"host":"'$4'"}}' """
+        "",
     )
     out = tmp_path / "night.jsonl"
     words = ("run", "--doctor", str(doctor), "--nodes", "n[1-3]", "-o", str(out), "--resume", "--", "bench")
@@ -277,7 +277,7 @@ python3 -c 'import sys, gzip, base64; print("@rocm-doctor '$4' 0123abcd 1/1 " + 
 @linux
 def test_a_report_that_was_cut_is_asked_for_again(root: Path, faults: dict[str, str]) -> None:
     """srun drops output where other tasks of its job fail."""
-    once = f"Path({str(root)!r}, 'n1.fault').unlink(); print('@rocm-doctor n1 0123abcd 1/3 H4sI'); sys.exit(0)"
+    once = f'Path({str(root)!r}, \'n1.fault\').unlink(); print(\'{{"host": "n1", "snap\'); sys.exit(0)'
     (root / "n1.fault").write_text(once)
     ran = run(root, "--nodes", "n1")
     assert (ran.returncode, lines(ran)["n1"]["verdict"]) == (0, "ready")

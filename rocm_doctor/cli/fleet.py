@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,19 +31,21 @@ def command() -> None:
     type=click.Path(path_type=Path),
     help="File for the --format at the same position.",
 )
-@click.option("--like", type=click.Path(exists=True, path_type=Path), help="Compare with this report instead of the majority.")
-@click.option("--since", type=click.Path(exists=True, path_type=Path), help="Show what changed since these earlier reports.")
+@click.option(
+    "--like",
+    type=click.Path(exists=True, path_type=Path),
+    help="Compare with this report; of several, each node with its own earlier one.",
+)
 @click.option("--expect", metavar="8xgfx942", help="GPUs that every node must have: number and target, or the number alone.")
 @click.option("--nodes", metavar="NODESET", help="Nodes that must report: mi300x-[001-120].")
-@click.option(
-    "--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Demands, YAML or TOML."
-)
+@click.option("--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Demands, YAML.")
 @click.option(
     "--select",
-    "selected",
+    "states",
     multiple=True,
-    type=click.Choice(STATES),
-    help="For --format nodeset: nodes in this state; repeatable. [default: problems]",
+    type=click.Choice(list(STATES)),
+    default=("problems",),
+    help="States of the nodes of --format nodeset.",
 )
 @click.option(
     "--fail-on",
@@ -53,36 +56,30 @@ def command() -> None:
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
 def judge(
-    reports: tuple[Path, ...],
-    formats: tuple[str, ...],
-    outputs: tuple[Path, ...],
-    like: Path | None,
-    since: Path | None,
-    selected: tuple[str, ...],
-    fail_on: str,
-    strict: bool,
-    **demands: Any,
-) -> None:
+    reports: tuple[Path, ...], formats: tuple[str, ...], outputs: tuple[Path, ...], like: Path | None, states: tuple[str, ...], fail_on: str,
+    strict: bool, **demands: Any,
+) -> None:  # fmt: skip
     """Judge the reports of many nodes: folders, files of JSON lines, gzip, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
     """
     from rocm_doctor.fleet.formats import render
-    from rocm_doctor.fleet.judge import exit_code, fill_table, judge_table
-    from rocm_doctor.fleet.table import Table
+    from rocm_doctor.fleet.judge import exit_code, judge_table
 
     policy = _policy(**demands)
-    table = Table(policy.ignore)
     try:
-        refused = fill_table(_documents(reports), table)
-        found = judge_table(table, refused, policy, _golden(like), _earlier(since, policy.ignore))
+        table, refused = _table(reports, policy.ignore)
+        golden, unread = _table((like,), policy.ignore) if like else (None, [])
+        found = judge_table(table, refused, policy, golden)
     except OSError as exc:
         raise InputError(f"{exc.filename}: {exc.strerror}") from exc
+    if golden and not golden.nodes:
+        raise InputError(f"{like}: no report in it" + (f" ({unread[0].why})" if unread else ""))
     names = formats or ("text",)
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
     for number, name in enumerate(names):
-        text = render(name, found, selected or ("problems",))
+        text = render(name, found, states)
         if number < len(outputs) and str(outputs[number]) != "-":
             write_file(outputs[number], text.encode())
         else:
@@ -90,10 +87,14 @@ def judge(
     sys.exit(exit_code(found, fail_on, strict))
 
 
-def _documents(paths: tuple[Path, ...]) -> Any:
+def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> tuple[Any, list[Any]]:
+    """The table of the reports in these files, and the documents that were refused."""
+    from rocm_doctor.fleet.judge import fill_table
     from rocm_doctor.fleet.reports import documents
+    from rocm_doctor.fleet.table import Table
 
-    return documents(paths, sys.stdin.buffer)
+    table = Table(ignore)
+    return table, fill_table(documents(paths, sys.stdin.buffer), table)
 
 
 def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> Any:
@@ -108,27 +109,6 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
         return validate(msgspec.structs.replace(policy, **{name: value for name, value in said.items() if value}))
     except (OSError, Unreadable) as exc:
         raise InputError(f"{policy_file}: {exc}" if policy_file else str(exc)) from exc
-
-
-def _golden(path: Path | None) -> Any:
-    """A table of the one report to compare with."""
-    table = _earlier(path, ())
-    if table and len(table.compared()) != 1:
-        raise InputError(f"{path}: holds {len(table.compared())} reports; --like needs one")
-    return table
-
-
-def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
-    from rocm_doctor.fleet.judge import fill_table
-    from rocm_doctor.fleet.table import Table
-
-    if path is None:
-        return None
-    table = Table(ignore)
-    refused = fill_table(_documents((path,)), table)
-    if not table.nodes:
-        raise InputError(f"{path}: no report in it" + (f" ({refused[0].why})" if refused else ""))
-    return table
 
 
 @command.command(
@@ -152,7 +132,6 @@ def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
     help="Option for srun, clush, mpirun or kubectl get nodes; repeatable. Ray: the Python that has it.",
 )
 @click.option("--image", default="", help="Kubernetes: container image that has the doctor.")
-@click.option("--manifest", is_flag=True, help="Kubernetes: print the Job for --nodes and stop.")
 @click.option("--fanout", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes at a time.")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the lines. [default: standard output]"
@@ -164,17 +143,9 @@ def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
     help="silent: exit with 1 if a node did not report; never: with 0. [default: 3]",
 )
 def run(
-    asked: tuple[str, ...],
-    engine: str,
-    nodes: str | None,
-    hostfile: Path | None,
-    output: Path | None,
-    resume: bool,
-    fail_on: str | None,
-    doctor: str,
-    manifest: bool,
-    **options: Any,
-) -> None:
+    asked: tuple[str, ...], engine: str, nodes: str | None, hostfile: Path | None, output: Path | None, resume: bool, fail_on: str | None,
+    doctor: str, **options: Any,
+) -> None:  # fmt: skip
     """Run a command of the doctor on every node; one JSON line for each: its report, or why there is none.
 
     Ctrl-C ends what was started, keeps the lines that came, and exits with 130. Exit code 3 if a node did not report.
@@ -190,98 +161,62 @@ def run(
     if resume and not output:
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
-        skip = _nodes_with_report(output) if resume and output else set()
+        skip = {node.host for node in _table((output,))[0].nodes} if resume and output and output.exists() else set()
         request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), skip=skip, **options)
-        if manifest:
-            click.echo(_manifest(request))
-            return
         planned = plan(engine, request)
     except EngineError as exc:
         raise InputError(f"--engine {engine}: {exc}") from exc
     except Unreadable as exc:
         raise InputError(str(exc)) from exc
     try:
-        with Lines(output, resume) as lines:
-            silent = _collect(
-                planned.nodes(),
-                answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost))),
-                lines,
-            )
+        with output.open("ab") if output else contextlib.nullcontext(sys.stdout.buffer) as file:
+            kept = Lines(file, bool(output) and not resume and file.tell() > 0)
+            coming = answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost)))
+            silent = _collect(planned.nodes(), coming, kept)
+            if kept.waits:
+                click.echo(f"{output} is left as it was: no node reported", err=True)
     except OSError as exc:
         raise InputError(f"{exc.filename or output or 'standard output'}: {exc.strerror}") from exc
     sys.exit(0 if not silent or fail_on == "never" else 1 if fail_on else 3)
 
 
-def _manifest(request: Any) -> str:
-    import msgspec
-
-    from rocm_doctor.fleet.engines import required_nodes
-    from rocm_doctor.fleet.engines.k8s import manifest
-
-    return msgspec.json.format(msgspec.json.encode(manifest(request, required_nodes(request, "k8s"))), indent=1).decode()
-
-
-def _nodes_with_report(path: Path) -> set[str]:
-    """Nodes with a report in an earlier output."""
-    from rocm_doctor.fleet.judge import fill_table
-    from rocm_doctor.fleet.table import Table
-
-    table = Table()
-    if path.exists():
-        fill_table(_documents((path,)), table)
-    return {node.host for node in table.nodes}
-
-
 class Lines:
-    """Lines to a file or to standard output. An existing file is replaced by the first report, not by the failure of all nodes."""
+    """Lines to a file. `waits`: what the file holds is replaced by the first report, not by the failure of all nodes."""
 
-    def __init__(self, path: Path | None, resume: bool) -> None:
-        self.path, self.mode, self.file = path, "ab" if resume else "wb", None if path else sys.stdout.buffer
+    def __init__(self, file: Any, waits: bool) -> None:
+        self.file, self.waits = file, waits
         self.waiting: list[bytes] = []
 
     def add(self, line: bytes, report: bool) -> None:
-        """Write a line."""
+        """Write a line, or keep it until there is a report."""
         self.waiting.append(line + b"\n")
-        if report or self.file:
-            self.write()
-
-    def write(self) -> None:
-        """Write what waits."""
-        self.file = self.file or (self.path.open(self.mode) if self.path else sys.stdout.buffer)
-        self.file.write(b"".join(self.waiting))
-        self.file.flush()
-        self.waiting.clear()
-
-    def __enter__(self) -> Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.waiting and self.path and self.path.exists() and self.path.stat().st_size and self.mode == "wb":
-            click.echo(f"{self.path} is left as it was: no node reported", err=True)
-        elif self.waiting:
-            self.write()
-        if self.path and self.file:
-            self.file.close()
+        if self.waits and report:
+            self.file.truncate(0)
+            self.waits = False
+        if not self.waits:
+            self.file.writelines(self.waiting)
+            self.file.flush()
+            self.waiting.clear()
 
 
 def _collect(nodes: list[str], answers: Any, lines: Lines) -> int:
     """Write the lines as they come; the number of nodes without a report."""
-    from rocm_doctor.fleet.node import silent
+    from rocm_doctor.fleet.node import silent_line
 
     owed = dict.fromkeys(nodes)
-    missing = 0
+    silent = 0
     try:
         for answer in answers:
             owed.pop(answer.host, None)
-            missing += bool(answer.why)
+            silent += bool(answer.why)
             lines.add(answer.line, not answer.why)
             click.echo(f"{len(nodes) - len(owed)}/{len(nodes)} {answer.host}: {answer.why or 'reported'}", err=True)
     except BaseException:
         answers.close()
         for host in owed:
-            lines.add(silent(host, "interrupted"), False)
+            lines.add(silent_line(host, "interrupted"), False)
         raise
-    return missing
+    return silent
 
 
 def _hosts(nodes: str | None, hostfile: Path | None) -> list[str]:
@@ -297,22 +232,20 @@ def _hosts(nodes: str | None, hostfile: Path | None) -> list[str]:
 @click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
 @click.option("--as", "host", default="", help="Name of this node. [default: the engine's, else the host name]")
 @click.option("--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit.")
-@click.option("--plain", is_flag=True, help="Print the report as one line of JSON, not in pieces.")
-def node(asked: tuple[str, ...], host: str, limit: float, plain: bool) -> None:
+def node(asked: tuple[str, ...], host: str, limit: float) -> None:
     """Run a command of the doctor on this node, for a launcher of your own: `pdsh rocm-doctor fleet node -- check`.
 
-    Prints the report in short lines that a launcher may mix, label and cut; `fleet judge` puts them together. The exit code is 0:
-    many launchers end a job whose first task fails.
+    Prints the report on one line, which a launcher may label. The exit code is 0: many launchers end a job whose first task fails.
     """
     from rocm_doctor.fleet.node import COMMANDS, answer, name
-    from rocm_doctor.fleet.nodeset import valid
-    from rocm_doctor.fleet.pieces import pieces
+    from rocm_doctor.fleet.nodeset import is_host_name
 
     host = host or name()
-    if asked[0] not in COMMANDS or not valid(host):
-        raise InputError(f"`{asked[0] if valid(host) else host}`: a node has a plain name and can run {', '.join(COMMANDS)}")
-    line = answer(host, asked, limit)
-    click.echo(line if plain else "\n".join(pieces(host, line)))
+    if asked[0] not in COMMANDS or not is_host_name(host):
+        raise InputError(
+            f"`{asked[0] if is_host_name(host) else host}`: a node has a plain name and can run {', '.join(COMMANDS)}"
+        )
+    click.echo(answer(host, asked, limit))
 
 
 @command.command()

@@ -1,16 +1,17 @@
-"""Which nodes differ from the majority, from a golden report or from an earlier snapshot, and which values go with the sick ones."""
+"""Which nodes differ from the others: in a fact, in a measured figure, and in what goes with the sick ones."""
 
 from __future__ import annotations
 
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import msgspec
 
-from rocm_doctor.fleet.table import FAMILIES, NOT_PROBED, Table
-from rocm_doctor.fleet.types import Association, Changed
+from rocm_doctor.fleet.table import FAMILIES, NOT_PROBED, Figures, Place, Table
+from rocm_doctor.fleet.types import Association, Slow
 from rocm_doctor.model import Fact
 from rocm_doctor.reports.machine import show_value
 
@@ -21,31 +22,27 @@ CLOSE = 0.01
 LEVEL = 0.01
 """Corrected p from which on an association is reported."""
 FEW = 5
-"""Nodes from which on a fact that is different almost everywhere is taken for a name or an address."""
-
-Place = tuple[int, int]
-"""A node's number, and the index of a GPU or -1."""
+"""Nodes or figures below which there is no usual one, and no fact is taken for a name or an address."""
+Z = 5.0
+"""Robust standard deviations on the slow side from which on a GPU or a node is a straggler."""
+WORSE = 0.05
+"""Part of the median by which it must be worse, too: a figure that hardly varies makes every z-score large."""
+_NORMAL = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation."""
 
 
 class Deviation(msgspec.Struct, frozen=True):
-    """One value that differs from the majority's, and where."""
+    """A value of a fact, the usual value, and where the former is."""
 
     fact: str
     value: str
     majority: str
-    where: tuple[Place, ...]
+    places: tuple[Place, ...]
 
     @property
     def nodes(self) -> frozenset[int]:
         """Numbers of the nodes."""
-        return frozenset(node for node, _ in self.where)
-
-
-class Compared(msgspec.Struct, frozen=True):
-    """All deviations, the rarest first, and the facts that have a value of their own on almost every node."""
-
-    deviations: list[Deviation]
-    own: list[str]
+        return frozenset(node for node, _ in self.places)
 
 
 class Holders:
@@ -56,7 +53,7 @@ class Holders:
         self.count = 0
 
     def add(self, numbers: array[int] | list[int], index: int) -> None:
-        """The value is on these nodes."""
+        """Note that these nodes have the value."""
         self.runs.append((numbers, index))
         self.count += len(numbers)
 
@@ -66,34 +63,48 @@ class Holders:
 
 
 Held = dict[Any, Holders]
+"""Where each value of one fact is."""
 
 
-def compare(table: Table, golden: Table | None = None) -> Compared:
-    """Every deviation from the majority of the nodes, or from the one node of `golden`."""
-    nodes = table.compared()
+def compare_with_majority(table: Table) -> tuple[list[Deviation], list[str]]:
+    """Every deviation from the majority of the nodes, the rarest first, and the facts that have a value of their own on almost every node."""
     found: list[Deviation] = []
-    own: list[str] = []
-    for fact in sorted(table.columns if golden is None else {*table.columns, *golden.columns}):
-        held = count_values(table, fact, nodes)
-        if golden is not None:
-            known = count_values(golden, fact, golden.compared())
-            wanted = next(iter(known), None if fact.startswith(FAMILIES) else NOT_PROBED)
-            if wanted == NOT_PROBED:
-                continue
-        elif _own(held):
-            own.append(fact)
-            continue
+    individual: list[str] = []
+    for fact in sorted(table.columns):
+        held = count_values(table, fact, table.compared())
+        if _is_individual(fact, held):
+            individual.append(fact)
         else:
-            wanted = majority(held)
-        found += _unlike(fact, held, wanted)
-    return Compared(sorted(found, key=lambda one: (len(one.nodes), one.fact, one.value)), own)
+            usual = _majority(fact, held)
+            found += _deviations(fact, ((value, usual, held[value].places()) for value in held))
+    return _rank(found), individual
+
+
+def compare_with_reports(table: Table, golden: Table) -> list[Deviation]:
+    """Every deviation from the one report of `golden`, or, where it has several, of each node from its own, the rarest first."""
+    numbers = {node.host: number for number, node in enumerate(golden.nodes)}
+    one = next(iter(numbers.values())) if len(numbers) == 1 else None
+    found: list[Deviation] = []
+    for fact in sorted({*table.columns, *golden.columns}):
+        known = {place: value for value, held in count_values(golden, fact, golden.compared()).items() for place in held.places()}
+        tried = (
+            (value, known.get((numbers.get(table.nodes[node].host, -1) if one is None else one, gpu), NOT_PROBED), [(node, gpu)])
+            for value, held in count_values(table, fact, table.compared()).items()
+            for node, gpu in held.places()
+        )
+        found += _deviations(fact, (each for each in tried if each[1] != NOT_PROBED))
+    return _rank(found)
+
+
+def _rank(found: list[Deviation]) -> list[Deviation]:
+    return sorted(found, key=lambda one: (len(one.nodes), one.fact, one.value))
 
 
 def count_values(table: Table, fact: str, nodes: list[int]) -> Held:
     """Each value of the fact with where it is, absent and not probed included."""
     column = table.columns.get(fact, {})
     if fact in BY_SLOT:
-        column = _of_usual_length(column)
+        column = _with_usual_length(column)
     held: Held = {}
     for value, numbers in column.items():
         single = fact.startswith("gpu.") and fact not in BY_SLOT
@@ -103,10 +114,10 @@ def count_values(table: Table, fact: str, nodes: list[int]) -> Held:
         has = {number for numbers in column.values() for number in numbers}
         missing = None if fact.startswith((*FAMILIES, "cmdline.")) else NOT_PROBED
         held.setdefault(missing, Holders()).add([number for number in nodes if number not in has], -1)
-    return _close(held) if fact.endswith("_bytes") else held
+    return held
 
 
-def _of_usual_length(column: dict[Any, array[int]]) -> dict[Any, array[int]]:
+def _with_usual_length(column: dict[Any, array[int]]) -> dict[Any, array[int]]:
     """The lists of nodes with the usual number of GPUs; for the others that number is the deviation."""
     counts: dict[int, int] = {}
     for value, numbers in column.items():
@@ -115,97 +126,46 @@ def _of_usual_length(column: dict[Any, array[int]]) -> dict[Any, array[int]]:
     return {value: numbers for value, numbers in column.items() if len(value) == usual}
 
 
-def _close(held: Held) -> Held:
-    """Sizes that hardly differ, under the most frequent of them."""
-    sizes = sorted(value for value in held if type(value) is int)
-    made = {value: holders for value, holders in held.items() if type(value) is not int}
-    for cluster in _clusters(sizes):
-        usual = made[max(cluster, key=lambda size: held[size].count)] = Holders()
-        for size in cluster:
-            usual.runs += held[size].runs
-            usual.count += held[size].count
-    return made
+def _majority(fact: str, held: Held) -> Any:
+    """The value of most; of two that are as frequent, a known one before an unknown, then by its words. Of sizes the median, for few are equal."""
+    most = max(held, key=lambda value: (held[value].count, value not in (None, NOT_PROBED), show(value)))
+    sizes = [size for size in sorted(one for one in held if type(one) is int) for _ in range(held[size].count)]
+    return sizes[len(sizes) // 2] if fact.endswith("_bytes") and len(sizes) >= held[most].count else most
 
 
-def _clusters(sizes: list[int]) -> list[list[int]]:
-    clusters: list[list[int]] = []
-    for one in sizes:
-        if clusters and one - clusters[-1][0] <= CLOSE * one:
-            clusters[-1].append(one)
-        else:
-            clusters.append([one])
-    return clusters
-
-
-def majority(held: Held) -> Any:
-    """The value of most; of two that are as frequent, a known one before an unknown, then by its words."""
-    return max(held, key=lambda value: (held[value].count, value not in (None, NOT_PROBED), words(value)))
-
-
-def _own(held: Held) -> bool:
-    """True if the fact differs from node to node, as a name or an address does; also if no node has it."""
+def _is_individual(fact: str, held: Held) -> bool:
+    """True if the fact differs from node to node, as a name or an address does; also if no node has it. A size does not."""
     count = sum(holders.count for holders in held.values())
-    return not held or (count >= FEW and len(held) > count / 2)
+    return not held or (count >= FEW and len(held) > count / 2 and not fact.endswith("_bytes"))
 
 
-def _unlike(fact: str, held: Mapping[Any, Holders], wanted: Any) -> Iterator[Deviation]:
-    """A deviation for the words of each other value."""
-    groups: dict[str, list[Place]] = {}
-    for value, holders in held.items():
-        if not same(fact, value, wanted):
-            groups.setdefault(words(value), []).extend(holders.places())
-    return (Deviation(fact, said, words(wanted), tuple(sorted(places))) for said, places in groups.items() if places)
+def _deviations(fact: str, tried: Iterable[tuple[Any, Any, Iterable[Place]]]) -> Iterator[Deviation]:
+    """A deviation for the words of each value that is not the wanted one; `tried`: value, wanted value, places."""
+    groups: dict[tuple[str, str], list[Place]] = {}
+    for value, wanted, places in tried:
+        if not _is_same(fact, value, wanted):
+            groups.setdefault((show(value), show(wanted)), []).extend(places)
+    return (Deviation(fact, *words, tuple(sorted(places))) for words, places in groups.items() if places)
 
 
-def same(fact: str, one: Any, other: Any) -> bool:
+def _is_same(fact: str, one: Any, other: Any) -> bool:
     """True if two values are the same to people: sizes that hardly differ are."""
     if fact.endswith("_bytes") and type(one) is int and type(other) is int:
         return abs(one - other) <= CLOSE * max(abs(one), abs(other))
-    return words(one) == words(other)
+    return (type(one) is type(other) and one == other) or show(one) == show(other)
 
 
-def words(value: Any) -> str:
+def show(value: Any) -> str:
     """The value for people."""
     if isinstance(value, tuple):
-        return "; ".join(words(one) for one in value)
+        return "; ".join(show(one) for one in value)
     if value == NOT_PROBED:
         return "not probed"
     return ("yes" if value else "no") if isinstance(value, bool) else show_value(Fact(value))
 
 
-def changes(before: Table, now: Table) -> list[Changed]:
-    """Every change on nodes that both have, those of fewest nodes first."""
-    numbers = {node.host: number for number, node in enumerate(now.nodes)}
-    common = {number: numbers[node.host] for number, node in enumerate(before.nodes) if node.host in numbers}
-    found = [one for fact in sorted({*before.columns, *now.columns}) for one in _changed(fact, before, now, common)]
-    return sorted(found, key=lambda one: (one.count, one.fact))
-
-
-def _changed(fact: str, before: Table, now: Table, numbers: dict[int, int]) -> Iterator[Changed]:
-    old = {numbers[node]: values for node, values in _values(before, fact).items() if node in numbers}
-    groups: dict[tuple[str, str], set[int]] = {}
-    for node, values in _values(now, fact).items():
-        was = old.get(node, values)
-        if was is not values and (len(was) != len(values) or not all(same(fact, *pair) for pair in zip(was, values))):
-            groups.setdefault((_said(was), _said(values)), set()).add(node)
-    return (Changed(fact, was_, said, len(nodes), now.names(nodes)) for (was_, said), nodes in groups.items())
-
-
-def _values(table: Table, fact: str) -> dict[int, tuple[Any, ...]]:
-    """The value of each node, or those of its GPUs in order."""
-    held: dict[int, dict[int, Any]] = {}
-    for value, holders in count_values(table, fact, table.compared()).items():
-        for node, gpu in holders.places():
-            held.setdefault(node, {})[gpu] = value
-    return {node: tuple(gpus[gpu] for gpu in sorted(gpus)) for node, gpus in held.items()}
-
-
-def _said(values: tuple[Any, ...]) -> str:
-    return ", ".join(dict.fromkeys(map(words, values)))
-
-
-def associated(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int) -> list[Association]:
-    """The values that go with sick nodes, the most certain first. Each deviation is one try."""
+def find_associations(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int) -> list[Association]:
+    """The values that go with sick nodes, the most certain first. Each deviation is one try (Holm's correction)."""
     if not sick or len(sick) >= nodes:
         return []
     tried = [(fisher(len(one.nodes & sick), len(one.nodes), len(sick), nodes), one) for one in deviations]
@@ -216,8 +176,7 @@ def associated(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int
         corrected = max(corrected, min(1.0, p * (len(ranked) - rank)))
         if corrected > LEVEL:
             break
-        with_ = one.nodes
-        found.append(Association(one.fact, one.value, len(with_ & sick), len(with_), len(sick), nodes, corrected))
+        found.append(Association(one.fact, one.value, len(one.nodes & sick), len(one.nodes), len(sick), nodes, corrected))
     return found
 
 
@@ -227,15 +186,41 @@ def fisher(both: int, first: int, second: int, total: int) -> float:
     def log_choose(n: int, k: int) -> float:
         return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
-    most = min(first, second)
-    least = max(0, first + second - total)
-    if both <= least:
-        return 1.0
-    term = math.exp(log_choose(second, both) + log_choose(total - second, first - both) - log_choose(total, first))
-    tail = 0.0
-    for k in range(both, most + 1):
-        tail += term
-        if term < tail * 1e-17:
-            break
-        term *= (second - k) * (first - k) / ((k + 1) * (total - second - first + k + 1))
-    return min(1.0, tail)
+    every = log_choose(total, first)
+    least = max(both, first + second - total)
+    return min(
+        1.0,
+        math.fsum(
+            math.exp(log_choose(second, k) + log_choose(total - second, first - k) - every)
+            for k in range(least, min(first, second) + 1)
+        ),
+    )
+
+
+def find_stragglers(table: Table) -> list[Slow]:
+    """GPUs and nodes that are slower than the others, the worst first. A node that is slow as a whole is named once, not for its GPUs."""
+    found: list[Slow] = []
+    for figures in table.figures.values():
+        by_node: dict[int, list[float]] = {}
+        for (node, _), value in zip(figures.places, figures.values):
+            by_node.setdefault(node, []).append(value)
+        nodes = _slow(table, figures, {(node, -1): median(values) for node, values in by_node.items()})
+        slow = {one.node for one in nodes}
+        gpus = _slow(table, figures, {place: value for place, value in zip(figures.places, figures.values) if place[1] >= 0})
+        found += [*nodes, *(one for one in gpus if one.node not in slow)]
+    return sorted(found, key=lambda one: (-abs(one.z), one.node))
+
+
+def _slow(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[Slow]:
+    """Those of the places whose value is far on the slow side of the median."""
+    if len(held) < FEW:
+        return []
+    middle = median(held.values())
+    spread = _NORMAL * median(abs(value - middle) for value in held.values()) or abs(middle) * WORSE / Z
+    sign = 1 if figures.better == "lower" else -1
+    scores = {place: sign * (value - middle) / spread if spread else 0.0 for place, value in held.items()}
+    return [
+        Slow(table.nodes[node].host, None if gpu < 0 else gpu, figures.name, figures.unit, held[node, gpu], middle, round(z, 1))
+        for (node, gpu), z in scores.items()
+        if z >= Z and sign * (held[node, gpu] - middle) > WORSE * abs(middle)
+    ]

@@ -1,10 +1,10 @@
-"""The formats of a judgement on a fleet: for people in pages.py, for programs here: JSON, CSV, lists of nodes, and Prometheus' text."""
+"""The formats of a judgement on a fleet: text for people; JSON, lists of nodes, and Prometheus' text for programs."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Collection, Iterator
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,67 +13,119 @@ from rocm_doctor.reports.neutral import clean, defuse
 
 if TYPE_CHECKING:
     from rocm_doctor.fleet.judge import Judged
+    from rocm_doctor.fleet.types import Judgement, Slow
 
-FORMATS = ("text", "json", "html", "csv", "prometheus", "nodeset", "pass", "fail")
-STATES = ("problems", "slow", "undetermined", "silent", "measured", "ready")
+FORMATS = ("text", "json", "prometheus", "nodeset", "pass", "fail")
+STATES = {
+    "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "measured": "measured only",
+    "ready": "ready",
+}  # fmt: skip
+"""States of a node, in words of the last line."""
 PASS = ("ready", "measured")
 """States of nodes to train on."""
+MOST_LINES = 40
+"""Lines of a part of the text; JSON has all of them."""
+LONGEST = 160
+"""Characters of a node set that are shown; `--format nodeset` and JSON have all."""
 
 
 def render(format_: str, judged: Judged, states: Collection[str] = ("problems",)) -> str:
     """The judgement in that format, without control sequences and CI commands. `states`: of the nodes of a node set."""
-    from rocm_doctor.fleet import nodeset, pages
+    from rocm_doctor.fleet import nodeset
 
     safe = judged._replace(summary=clean(judged.summary), rows=[row._replace(reasons=clean(row.reasons)) for row in judged.rows])
     if format_ == "nodeset":
         return nodeset.fold(row.host for row in judged.rows if row.state in states) + "\n"
-    renderers = {
-        "text": pages.render_text, "json": _json, "html": pages.render_html, "csv": _csv, "prometheus": _prometheus,
-        "pass": _pass, "fail": _fail,
-    }  # fmt: skip
-    return defuse(renderers[format_](safe))
+    return defuse("".join(f"{line}\n" for line in _RENDERERS[format_](safe)))
 
 
-def _json(judged: Judged) -> str:
-    """One indented document that ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(judged.summary), indent=1).decode() + "\n"
+def _json(judged: Judged) -> Iterator[str]:
+    """One indented document."""
+    yield msgspec.json.format(msgspec.json.encode(judged.summary), indent=1).decode()
 
 
-def _csv(judged: Judged) -> str:
-    """node, state, reasons. A cell that a spreadsheet would take for a formula begins with an apostrophe."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("node", "state", "reasons"))
-    for row in judged.rows:
-        reasons = "; ".join(row.reasons)
-        writer.writerow((row.host, row.state, f"'{reasons}" if reasons[:1] in "=+-@\t" and reasons else reasons))
-    return out.getvalue()
-
-
-def _pass(judged: Judged) -> str:
+def _pass(judged: Judged) -> Iterator[str]:
     """A line for each node to train on."""
-    return "".join(f"{row.host}\n" for row in judged.rows if row.state in PASS)
+    return (row.host for row in judged.rows if row.state in PASS)
 
 
-def _fail(judged: Judged) -> str:
+def _fail(judged: Judged) -> Iterator[str]:
     """A line for each other node, with state and reasons."""
-    return "".join(
-        "\t".join((row.host, row.state, "; ".join(row.reasons))) + "\n" for row in judged.rows if row.state not in PASS
+    return ("\t".join((row.host, row.state, "; ".join(row.reasons))) for row in judged.rows if row.state not in PASS)
+
+
+def _text(judged: Judged) -> Iterator[str]:
+    """The worst first; long node sets are cut."""
+    summary = judged.summary
+    causes = [cause for cause in summary.verdicts if cause.verdict == "problems"]
+    yield from (
+        line
+        for title, count, nodes in (
+            *((f"✗ {c.title or 'problems'}" + (f" [{c.row or c.id}]" if c.id else ""), c.count, c.nodes) for c in causes),
+            *((f"✗ policy asks for {unmet.demand}; found {unmet.found}", unmet.count, unmet.nodes) for unmet in summary.unmet),
+            *(("? undetermined", c.count, c.nodes) for c in summary.verdicts if c.verdict == "undetermined"),
+            *((f"? no report: {group.why}", group.count, group.nodes) for group in summary.silent),
+        )
+        for line in (title, f"    {_count(count, nodes)}")
     )
+    yield from _part("Stragglers", [_straggler(one) for one in summary.stragglers])
+    yield from _part("Values that go with sick nodes", [
+        f"{one.fact} {_short(one.value)}: {one.sick_with} of the {one.with_} nodes with it are sick, of all {one.nodes} nodes {one.sick}; "
+        f"p {one.p:.1g}" for one in summary.associations])  # fmt: skip
+    yield from _part("Deviations, the rarest first", list(_deviations(summary)))
+    yield from _part("Reported twice", [f"{one.why}: {_count(one.count, one.nodes)}" for one in summary.twice])
+    yield from _part("Not judged", [f"{place}: {_short(why)}" for place, why in summary.refused])
+    yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
+    if summary.incomplete:
+        yield "\nToo many different values: some were not compared."
+    counts = Counter(row.state for row in judged.rows)
+    words = ", ".join(f"{counts[state]} {word}" for state, word in STATES.items() if counts[state])
+    yield f"\n{len(judged.rows)} nodes: {words}" if judged.rows else "no nodes"
 
 
-def _prometheus(judged: Judged) -> str:
+def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"\n{title}"
+    yield from (f"  {line}" for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"  and {len(lines) - MOST_LINES} more: --format json has all"
+
+
+def _straggler(one: Slow) -> str:
+    node = one.node if one.gpu is None else f"{one.node} GPU {one.gpu}"
+    worse = abs(one.value - one.median) / abs(one.median or 1)
+    return f"{node}: {one.figure} {one.value:g} {one.unit}, median {one.median:g}, {worse:.0%} worse, z {one.z:g}"
+
+
+def _deviations(summary: Judgement) -> Iterator[str]:
+    """Those of the same nodes together: most often they have one cause."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for one in summary.deviations:
+        where = f" on GPU {one.gpus[0].index}" if len(one.gpus) == 1 else ""
+        groups.setdefault((one.count, one.nodes), []).append(
+            f"{one.fact}{where}: {_short(one.value)}, not {_short(one.majority)}"
+        )
+    for nodes, lines in groups.items():
+        yield _count(*nodes)
+        yield from (f"    {line}" for line in lines[:12])
+        if len(lines) > 12:
+            yield f"    and {len(lines) - 12} more"
+
+
+def _count(count: int, nodes: str) -> str:
+    """The number of nodes, and the beginning of their node set, cut between two nodes."""
+    return f"{count} node{'s' * (count != 1)}: " + (nodes if len(nodes) <= LONGEST else nodes[:LONGEST].rpartition(",")[0] + ",…")
+
+
+def _short(value: str) -> str:
+    return textwrap.shorten(value, 80, placeholder=" …") or "(empty)"
+
+
+def _prometheus(judged: Judged) -> Iterator[str]:
     """Metrics that `promtool check metrics` accepts, for node_exporter's textfile collector; each series is a node."""
-    return "".join(f"{line}\n" for line in _metrics(judged))
-
-
-def _metrics(judged: Judged) -> Iterator[str]:
     from rocm_doctor.fleet.nodeset import expand
 
     summary = judged.summary
-    yield from _head("rocm_doctor_nodes", "Nodes by state.")
-    for state in STATES:
-        yield f'rocm_doctor_nodes{{state="{state}"}} {sum(row.state == state for row in judged.rows)}'
     yield from _head("rocm_doctor_ready", "1 if the node is ready to train, else 0.")
     for row in judged.rows:
         yield f"rocm_doctor_ready{_labels(node=row.host, state=row.state)} {int(row.state == 'ready')}"
@@ -82,10 +134,9 @@ def _metrics(judged: Judged) -> Iterator[str]:
         for host in expand(one.nodes) if one.id or one.row else ():
             yield f"rocm_doctor_finding{_labels(node=host, id=one.id, row=one.row, severity=one.severity)} 1"
     yield from _head("rocm_doctor_deviations", "Facts in which a node differs from most nodes.")
-    counts: dict[str, int] = {row.host: 0 for row in judged.rows if row.state != "silent"}
+    counts = Counter({row.host: 0 for row in judged.rows if row.state != "silent"})
     for deviation in summary.deviations:
-        for host in expand(deviation.nodes):
-            counts[host] += 1
+        counts.update(expand(deviation.nodes))
     for host, count in counts.items():
         yield f"rocm_doctor_deviations{_labels(node=host)} {count}"
     yield from _head("rocm_doctor_straggler_zscore", "Robust standard deviations by which a figure is on the slow side.")
@@ -103,3 +154,6 @@ def _labels(**labels: str) -> str:
         return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
     return "{" + ",".join(f'{name}="{quoted(value)}"' for name, value in labels.items()) + "}"
+
+
+_RENDERERS = {"text": _text, "json": _json, "prometheus": _prometheus, "pass": _pass, "fail": _fail}

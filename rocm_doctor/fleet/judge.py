@@ -1,4 +1,4 @@
-"""Many reports judged together: verdicts by cause, deviations, stragglers, associations, drift."""
+"""Many reports judged together: verdicts by cause, deviations, stragglers, associations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.deviations import Deviation, associated, changes, compare
+from rocm_doctor.fleet.deviations import (
+    Deviation,
+    compare_with_majority,
+    compare_with_reports,
+    find_associations,
+    find_stragglers,
+)
 from rocm_doctor.fleet.policy import Policy, unmet_demands
-from rocm_doctor.fleet.reports import Read, Refused, lines
-from rocm_doctor.fleet.stragglers import stragglers
+from rocm_doctor.fleet.reports import Document, Refused, decode
 from rocm_doctor.fleet.table import Node, Table
 from rocm_doctor.fleet.types import Deviant, Folded, Gpus, Group, Judgement, Slow
 
@@ -34,28 +39,26 @@ class Judged(NamedTuple):
     severities: frozenset[str]
 
 
-def fill_table(read: Iterable[Read], table: Table) -> list[Refused]:
+def fill_table(documents: Iterable[Document | Refused], table: Table) -> list[Refused]:
     """Take all documents into the table; those that were refused."""
     refused: list[Refused] = []
-    for document in read:
-        for line in [document] if isinstance(document, Refused) else lines(document):
-            if isinstance(line, Refused):
-                refused.append(line)
-            else:
-                table.add(line)
+    for document in documents:
+        line = document if isinstance(document, Refused) else decode(document)
+        if isinstance(line, Refused):
+            refused.append(line)
+        else:
+            table.add(line)
     table.settle()
     return refused
 
 
-def judge_table(
-    table: Table, refused: Sequence[Refused], policy: Policy, golden: Table | None = None, before: Table | None = None
-) -> Judged:
-    """The judgement on what is in the table."""
+def judge_table(table: Table, refused: Sequence[Refused], policy: Policy, golden: Table | None = None) -> Judged:
+    """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
     silent = _silent(table, refused, policy)
     unmet = unmet_demands(policy, table)
-    slow = stragglers(table, policy.straggler_z, policy.straggler_worse)
-    compared = compare(table, golden)
-    compared.deviations.extend(_clocks(table))
+    slow = find_stragglers(table)
+    deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
+    deviations += _clocks(table)
     missed: dict[str, list[str]] = {}
     for demand in unmet:
         for host in nodeset.expand(demand.nodes):
@@ -63,7 +66,7 @@ def judge_table(
     bad = {*missed, *(one.node for one in slow)}
     sick = frozenset(n for n, node in enumerate(table.nodes) if "problems" in node.verdicts or node.host in bad)
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
-    severities |= {name for name, found in (("error", unmet), ("warning", slow), ("note", compared.deviations)) if found}
+    severities |= {name for name, found in (("error", unmet), ("warning", slow), ("note", deviations)) if found}
     summary = Judgement(
         nodes=len(table.nodes),
         silent=_groups(silent),
@@ -71,13 +74,12 @@ def judge_table(
         unmet=tuple(unmet),
         stragglers=tuple(slow),
         deviations=tuple(
-            Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in compared.deviations
+            Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in deviations
         ),
-        associations=tuple(associated(compared.deviations, sick, len(table.nodes))),
-        changes=tuple(changes(before, table)) if before else (),
+        associations=tuple(find_associations(deviations, sick, len(table.nodes))),
         twice=_groups(table.twice),
         refused=tuple((one.where, one.why) for one in refused if not one.host),
-        own=tuple(compared.own),
+        own=tuple(individual),
         incomplete=table.full,
     )
     return Judged(summary, _rows(table, silent, slow, missed), frozenset(severities))
@@ -139,7 +141,7 @@ def _verdict(node: Node) -> str:
 
 def _gpus(one: Deviation, table: Table) -> tuple[Gpus, ...]:
     by_node: dict[int, list[str]] = {}
-    for node, gpu in one.where:
+    for node, gpu in one.places:
         if gpu >= 0:
             by_node.setdefault(node, []).append(str(gpu))
     groups: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.fleet.nodeset import valid
+from rocm_doctor.fleet.nodeset import is_host_name
 from rocm_doctor.reports.json import LIMIT
 from rocm_doctor.workers import process
 
@@ -26,11 +26,14 @@ COMMANDS = {
 def name(env: Mapping[str, str] = os.environ) -> str:
     """What Slurm calls this node, else its host name; other engines say it with --as."""
     found = env.get("SLURMD_NODENAME") or platform.node()
-    return found if valid(found) else "unnamed"
+    return found if is_host_name(found) else "unnamed"
 
 
 def answer(host: str, words: Sequence[str], limit: float) -> bytes:
-    """The report as one line of JSON with `host`; or `host` and `error`, why there is none. Never raises."""
+    """The report as one line of JSON with `host` and `at`, seconds of the node's clock; or with `host` and `error`, why there is none.
+
+    Never raises.
+    """
     argv = [sys.executable, "-m", "rocm_doctor", *words, *COMMANDS[words[0]]]
     done = process.run(argv, limit=limit, cap=LIMIT)
     why = {
@@ -40,18 +43,13 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
         "interrupted": "interrupted",
     }.get(done.state, "")
     try:
-        return add_host(host, done.stdout.encode(), at=time.time()) if not why else silent(host, why)
+        held = {} if why else jsons.decode(msgspec.json.format(done.stdout.encode(), indent=-1), dict[str, msgspec.Raw])
     except (Unreadable, msgspec.DecodeError) as exc:
-        return silent(host, last_line(done.stderr) or f"exit code {done.returncode}: {exc}")
+        why = last_line(done.stderr) or f"exit code {done.returncode}: {exc}"
+    return silent_line(host, why) if why else msgspec.json.encode({**held, "host": host, "at": time.time()})
 
 
-def add_host(host: str, body: bytes, **more: float) -> bytes:
-    """The JSON object with this host, on one line; `more`: `at`, seconds of the node's clock, `received`, of the collector's."""
-    held = jsons.decode(msgspec.json.format(body, indent=-1), dict[str, msgspec.Raw])
-    return msgspec.json.encode({**held, "host": host, **more})
-
-
-def silent(host: str, why: str) -> bytes:
+def silent_line(host: str, why: str) -> bytes:
     """The line of a node without a report."""
     return msgspec.json.encode({"host": host, "error": why})
 

@@ -15,7 +15,7 @@ _NUMBER = regex(r"^(.*?)(\d+)(\D*)$")
 _RANGE = regex(r"(\d+)-(\d+)")
 
 
-def valid(name: str) -> bool:
+def is_host_name(name: str) -> bool:
     """True if a host may have this name: nothing that a shell or an option parser could misread."""
     return _NAME.fullmatch(name) is not None
 
@@ -56,6 +56,6 @@ def expand(text: str) -> list[str]:
     if text.strip() and not found:
         raise Unreadable(f"`{text[:80]}` names no node: a group is looked up in ClusterShell's groups.conf")
     names = list(found)
-    if wrong := next((name for name in names if not valid(name)), ""):
+    if wrong := next((name for name in names if not is_host_name(name)), ""):
         raise Unreadable(f"`{wrong[:80]}` is not a host name")
     return names

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_doctor.bounded import Unreadable, files, tomls, yamls
+from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.deviations import count_values, words
-from rocm_doctor.fleet.stragglers import WORSE, Z
+from rocm_doctor.fleet.deviations import count_values, show
 from rocm_doctor.fleet.table import Table
 from rocm_doctor.fleet.types import Unmet
 from rocm_doctor.model import Fact
@@ -22,8 +21,8 @@ from rocm_doctor.rules.conditions import holds
 _EXPECTED = regex(r"(\d{1,4})(?:\s*[x×*]\s*(gfx[0-9a-f]{3,6}))?")
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`--policy FILE`, in YAML or TOML."""
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`--policy FILE`, in YAML."""
 
     expect: str = ""
     """GPUs of every node: 8xgfx942, or 8 of whichever target."""
@@ -33,18 +32,12 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     """Conditions by fact, in the syntax of rows: `driver.version: ">=6.12"`, `gpu.link_width: "16"`, `env.HSA_OVERRIDE_GFX_VERSION: absent`."""
     ignore: tuple[str, ...] = ()
     """Facts whose differences do not matter, as globs: `pkg.*`."""
-    straggler_z: float = Z
-    """Robust standard deviations from which on a GPU is a straggler."""
-    straggler_worse: float = WORSE
-    """Part of the median by which it must be slower as well."""
 
 
 def read(path: Path) -> Policy:
     """The policy of a file. Raises OSError, or Unreadable that names the field."""
-    text = files.text(path, 1 << 20)
-    values = tomls.values(text) if path.suffix == ".toml" else yamls.values(text)
     try:
-        return validate(msgspec.convert(values or {}, Policy))
+        return validate(msgspec.convert(yamls.values(files.text(path, 1 << 20)) or {}, Policy))
     except msgspec.ValidationError as exc:
         raise Unreadable(str(exc)) from exc
 
@@ -92,4 +85,4 @@ def _check_required(name: str, condition: str, table: Table) -> Iterator[Unmet]:
     for value, holders in count_values(table, name, table.compared()).items():
         if holds(kind.kind, condition, Fact(value)) is not True:
             numbers = {number for number, _ in holders.places()}
-            yield Unmet(f"{name}: {condition}", words(value), len(numbers), table.names(numbers))
+            yield Unmet(f"{name}: {condition}", show(value), len(numbers), table.names(numbers))

@@ -12,15 +12,15 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.fleet.engines import Launch, Plan
-from rocm_doctor.fleet.node import add_host, first_lines, silent
+from rocm_doctor.fleet.node import first_lines, silent_line
 from rocm_doctor.fleet.nodeset import expand
-from rocm_doctor.fleet.pieces import Joiner
 from rocm_doctor.workers import process
 
 GRACE = 15.0
 """Seconds beyond the time limit of a node for the engine itself."""
 LONGEST = 2000
 """Characters of what a node says in place of a report that are kept."""
+CUT = "only a part of its report came"
 
 _LABEL = regex(r"[\w.,\[\]-]+")
 
@@ -33,12 +33,6 @@ class Answer(NamedTuple):
     why: str = ""
 
 
-class _Said(msgspec.Struct):
-    """What a node says in place of a report."""
-
-    error: str = ""
-
-
 class Running:
     """One launch that was started, and the nodes that it still owes."""
 
@@ -46,41 +40,32 @@ class Running:
         self.launch, self.limit = launch, limit
         self.owes = dict.fromkeys(launch.nodes, "")
         """What each node said in place of a report."""
-        self.joiner = Joiner()
         self.child = process.start(process.ChildSpec(launch.argv, limit=limit, env=launch.env, cap=8 * process.MIB, keep="tail"))
 
     def answers(self) -> Iterator[Answer]:
         """Reports that are whole now."""
-        for line in self._lines():
-            label = self._label(line.decode(errors="replace"))
-            taken = self.joiner.take(line, label)
-            if taken is None and label:
-                self.owes[label] = (self.owes[label] + "\n" + line.decode(errors="replace").removeprefix(f"{label}: "))[-LONGEST:]
-            elif taken and taken.host in self.owes and (taken.whole or taken.refused):
-                del self.owes[taken.host]
-                yield _answer(taken.host, taken.whole, taken.refused)
-
-    def _label(self, line: str) -> str:
-        """The node that a line is of, where that can be told: the only one, or the one that the launcher wrote in front."""
-        label = line.partition(": ")[0] if self.launch.labelled else self.launch.nodes[0] if len(self.launch.nodes) == 1 else ""
-        return label if label in self.owes else ""
-
-    def _lines(self) -> list[bytes]:
         out = self.child.out
         end = len(out) if self.child.ended is not None else out.rfind(b"\n") + 1
-        taken = bytes(out[:end])
+        lines = bytes(out[:end]).splitlines()
         del out[:end]
-        return taken.splitlines()
+        for line in lines:
+            label, _, rest = line.partition(b": ") if self.launch.labelled else (b"", b"", line)
+            host = label.decode(errors="replace") if label else self.launch.nodes[0] if len(self.launch.nodes) == 1 else ""
+            if answer := _answer(rest, host, self.owes):
+                del self.owes[answer.host]
+                yield answer
+            elif host in self.owes:
+                said = CUT if rest.startswith(b"{") else rest.decode(errors="replace")
+                self.owes[host] = f"{self.owes[host]}\n{said}"[-LONGEST:]
 
     def unanswered(self) -> Iterator[tuple[str, str, bool]]:
         """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
         done = process.done(self.child)
         errors = self._errors(done.stderr)
-        halves = dict(self.joiner.unfinished())
         for host, said in self.owes.items():
-            cut = host in halves and done.state == "finished"
             own = errors.get(host, "" if errors.keys() & set(self.launch.nodes) else errors.get("", ""))
-            yield host, f"only {halves[host]} came" if cut else self._why(first_lines(own) or first_lines(said), done), cut
+            lost = CUT in said and done.state == "finished"
+            yield host, CUT if lost else self._reason(first_lines(own) or first_lines(said), done), lost
 
     def _errors(self, text: str) -> dict[str, str]:
         """What was said on standard error of each node, `NODES: text` or `PROGRAM: NODES: text`, and of none under an empty name."""
@@ -99,7 +84,7 @@ class Running:
             return [host for host in (expand(label) if _LABEL.fullmatch(label) else ()) if host in self.owes]
         return []
 
-    def _why(self, said: str, done: process.ChildResult) -> str:
+    def _reason(self, said: str, done: process.ChildResult) -> str:
         if done.state == "not-found":
             return f"{self.launch.argv[0]}: command not found"
         if done.state in ("timeout", "abandoned"):
@@ -109,13 +94,19 @@ class Running:
         return said or code or "ended without a report"
 
 
-def _answer(host: str, body: bytes, refused: str) -> Answer:
-    """The line of a node; a short one may be the node's own word for why there is no report."""
+def _answer(line: bytes, host: str, owed: dict[str, str]) -> Answer | None:
+    """The answer that a line is, if it is one: the report of a node, or its own word for why there is none.
+
+    `host`: what the launcher calls the node, whatever it calls itself; empty where that cannot be told. `owed`: nodes that may answer.
+    """
     try:
-        why = refused or (jsons.decode(body, _Said).error if len(body) < LONGEST else "")
-        return Answer(host, silent(host, why) if why else add_host(host, body, received=time.time()), why)
-    except Unreadable as exc:
-        return Answer(host, silent(host, f"not a report: {exc}"), f"not a report: {exc}")
+        held = jsons.decode(line[max(line.find(b"{"), 0) :], dict[str, msgspec.Raw])
+        name = host or jsons.decode(held["host"], str)
+        why = jsons.decode(held["error"], str) if "error" in held else ""
+    except (Unreadable, KeyError):
+        return None
+    body = silent_line(name, why) if why else msgspec.json.encode({**held, "host": name, "received": time.time()})
+    return Answer(name, body, why) if name in owed else None
 
 
 Again = Callable[[Sequence[str]], Plan]
@@ -126,7 +117,7 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
 
     Ended early (closed, or by Ctrl-C), everything that was started is ended, too.
     """
-    yield from (Answer(host, silent(host, why), why) for host, why in plan.silent.items())
+    yield from (Answer(host, silent_line(host, why), why) for host, why in plan.silent.items())
     waiting = list(reversed(plan.launches))
     running: list[Running] = []
     owed: dict[str, str] = {}
@@ -144,7 +135,7 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
                     elif plan.explain:
                         owed[host] = why
                     else:
-                        yield Answer(host, silent(host, why), why)
+                        yield Answer(host, silent_line(host, why), why)
             running = [one for one in running if one.child.ended is None]
         if owed and plan.explain:
             with contextlib.suppress(Unreadable):
@@ -154,6 +145,6 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
             process.stop(one.child)
         for argv in plan.cancel:
             process.run(argv, limit=20)
-    yield from (Answer(host, silent(host, why), why) for host, why in owed.items())
+    yield from (Answer(host, silent_line(host, why), why) for host, why in owed.items())
     if again and cut:
         yield from run(again(cut), limit, fanout)

@@ -14,6 +14,8 @@ from rocm_doctor.fleet.nodeset import fold
 from rocm_doctor.fleet.reports import Figure, LeanSnapshot, Line, key_of
 from rocm_doctor.model import NOT_ASKED, Unknown
 
+Place = tuple[int, int]
+"""A node's number, and the index of a GPU or -1."""
 NOT_PROBED = Unknown("not-asked")
 MOST_VALUES = 3_000_000
 """Different values of all facts together. Beyond it no new value is taken in, which `Table.full` says."""
@@ -36,7 +38,7 @@ class Figures(msgspec.Struct):
     unit: str
     better: str
     values: array[float] = msgspec.field(default_factory=lambda: array("d"))
-    places: list[tuple[int, int]] = []
+    places: list[Place] = []
 
 
 class Node(msgspec.Struct):
@@ -150,8 +152,10 @@ class Table:
         assert snapshot is not None
         gpus = [gpu.facts for gpu in snapshot.gpus]
         self._reports[number].gpus = [str(key_of(facts["gfx"].value)) if "gfx" in facts else "?" for facts in gpus]
-        hold, columns = self._hold, self.columns
+        hold, columns, unused = self._hold, self.columns, self._unused
         for name, fact in snapshot.facts.items():
+            if name in unused:
+                continue
             try:  # most values are known already
                 columns[name][fact.value].append(number)
             except (KeyError, TypeError):
@@ -164,6 +168,8 @@ class Table:
         hold("doctor.version", line.tool_version, number)
         hold("doctor.matrix", line.matrix_version, number)
         for name, values in _vectors(snapshot.gpus).items():
+            if name in unused:
+                continue
             try:
                 columns[name][values].append(number)
             except (KeyError, TypeError):

@@ -40,7 +40,7 @@ class Gpus(msgspec.Struct, frozen=True):
 
 
 class Deviant(msgspec.Struct, frozen=True):
-    """A value that differs from that of most nodes (or of the golden report)."""
+    """A value that differs from that of most nodes, or from that of the report to compare with."""
 
     fact: str
     value: str
@@ -69,16 +69,6 @@ class Unmet(msgspec.Struct, frozen=True):
 
     demand: str
     found: str
-    count: int
-    nodes: str
-
-
-class Changed(msgspec.Struct, frozen=True):
-    """A fact that had another value in the earlier snapshot."""
-
-    fact: str
-    before: str
-    now: str
     count: int
     nodes: str
 
@@ -114,8 +104,6 @@ class Judgement(msgspec.Struct, frozen=True):
     """The rarest first."""
     associations: tuple[Association, ...]
     """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
-    changes: tuple[Changed, ...]
-    """Against the earlier snapshot."""
     twice: tuple[Group, ...]
     """Nodes that reported more than once."""
     refused: tuple[tuple[str, str], ...]

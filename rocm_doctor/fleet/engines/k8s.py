@@ -114,7 +114,7 @@ def _states(request: Request) -> dict[str, str]:
         nodes = {name: one for name, one in nodes.items() if _has_gpus(one)}
         if not nodes:
             raise EngineError("no node has amd.com/gpu among its resources or labels: name nodes with --nodes")
-    return {name: _state(one) for name, one in nodes.items() if nodeset.valid(name)}
+    return {name: _state(one) for name, one in nodes.items() if nodeset.is_host_name(name)}
 
 
 def _has_gpus(node: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ def plan(request: Request) -> Plan:
     rows = [line.split("|") for line in done.stdout.splitlines() if line.count("|") == 2]
     if not rows:
         raise EngineError(first_lines(done.stderr) or "the cluster has no nodes")
-    known = {name: (id_, state) for name, id_, state in rows if nodeset.valid(name)}
+    known = {name: (id_, state) for name, id_, state in rows if nodeset.is_host_name(name)}
     wanted = request.wanted(known)
     silent = {name: known.get(name, ("", "not a node of this cluster"))[1] for name in wanted}
     up = [name for name in wanted if silent[name] == "alive"]

@@ -98,7 +98,7 @@ def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
     rows = [line.split("|", 4) for line in done.stdout.splitlines() if line.count("|") >= 4]
     found: dict[str, State] = {}
     for name, state, up, within, reason in sorted(rows, key=lambda row: row[2] != "up"):
-        if nodeset.valid(name):
+        if nodeset.is_host_name(name):
             found.setdefault(
                 name, State(state, reason, within) if up == "up" else State("partition down", f"{within} is {up}", within)
             )

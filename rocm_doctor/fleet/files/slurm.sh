@@ -30,7 +30,7 @@ command -v "$doctor" >/dev/null || unchanged "no program $doctor"
 set -- --expect "$gpus" --nodes "$node" --strict --format fail
 [ ! -e "$policy" ] || set -- --policy "$policy" "$@"
 said=$(
-    timeout -k 5 "$((limit + 5))" "$doctor" fleet node --plain --as "$node" --limit "$limit" -- check --no-smoke 2>/dev/null |
+    timeout -k 5 "$((limit + 5))" "$doctor" fleet node --as "$node" --limit "$limit" -- check --no-smoke 2>/dev/null |
         timeout -k 5 "$((limit + 5))" "$doctor" fleet judge - "$@" 2>/dev/null
 )
 code=$?
