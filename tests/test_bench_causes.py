@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from rocm_doctor import pipeline
-from rocm_doctor.bench import causes, html, text
+from rocm_doctor.bench import causes, text
 from rocm_doctor.cli import cli
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport, Conditions, Device, Figure
@@ -198,21 +198,10 @@ def test_a_damaged_report_is_an_error_and_no_crash(tmp_path: Path, broken: str) 
     assert any("not a report of `rocm-doctor bench`" in e.quote for e in checked.snapshot.errors)
 
 
-def test_every_format_shows_figures_causes_and_commands() -> None:
-    made = explained(SLOW_COPIES, {"speed.link-share": 0.25})
-    pages = {"text": text.page(made, 80), "markdown": text.markdown(made), "html": html.page(made)}
-    for name, page in pages.items():
-        assert "host-to-device-pinned" in page, name
-        assert "speed-link" in page, name
-        assert "lspci" in page, name
-    assert max(map(len, pages["text"].splitlines())) <= 80 or "lspci" in max(pages["text"].splitlines(), key=len)
-    assert pages["html"].count("<svg") == len(SOUND)
-    assert "<script" not in pages["html"]
-
-
-def test_a_page_cannot_be_broken_by_a_gpus_name() -> None:
-    made = report(name="<script>alert(1)</script>")
-    assert "<script>" not in html.page(made)
+def test_the_page_shows_figures_causes_and_commands() -> None:
+    page = text.page(explained(SLOW_COPIES, {"speed.link-share": 0.25}), 80)
+    assert all(word in page for word in ("host-to-device-pinned", "speed-link", "lspci"))
+    assert max(map(len, page.splitlines())) <= 80 or "lspci" in max(page.splitlines(), key=len)
 
 
 def test_two_reports_of_one_state_are_the_same_text() -> None:

@@ -92,9 +92,7 @@ def test_nothing_is_wider_than_the_screen(width: int, tmp_path: Path) -> None:
 def results() -> dict[str, str]:
     """An HTML page of each command that has one."""
     from click.testing import CliRunner
-    from test_bench_causes import explained
 
-    from rocm_doctor.bench import html
     from rocm_doctor.cli import cli
 
     fixtures = Path(__file__).resolve().parents[1] / "fixtures"
@@ -105,8 +103,7 @@ def results() -> dict[str, str]:
         "fit": ("fit", "--model", "qwen2.5-7b", "--gpu", "gfx1100", "--fast"),
         "diff": ("diff", str(fixtures / "rx7900xtx-ready"), str(fixtures / "mi50-wrong-override")),
     }
-    pages = {name: CliRunner().invoke(cli, [*words, "--format", "html"]).stdout for name, words in commands.items()}
-    return {**pages, "bench": html.page(explained())}
+    return {name: CliRunner().invoke(cli, [*words, "--format", "html"]).stdout for name, words in commands.items()}
 
 
 def test_all_results_have_one_look_and_fit_a_phone(tmp_path: Path) -> None:

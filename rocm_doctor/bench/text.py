@@ -1,4 +1,4 @@
-"""The report of `bench` as text with bars, and as a Markdown card."""
+"""The report of `bench` as text with bars."""
 
 from __future__ import annotations
 
@@ -73,12 +73,6 @@ def describe(figure: Figure) -> str:
     return ", ".join(filter(None, parts))
 
 
-def part(figure: Figure) -> str:
-    """The figure as a part of its reference, above twice it as a multiple."""
-    share = figure.share
-    return "" if share is None else f"{share:.0%}" if share < 2 else f"{share:.3g} times"
-
-
 def describe_load(loaded: Conditions) -> str:
     """The sensors in words."""
     parts = [
@@ -102,20 +96,3 @@ def _cause(cause: Cause, width: int) -> Iterator[str]:
         yield f"  gain: {cause.gain}"
     yield f"  do: {cause.advice}"
     yield from (f"    {command.text}" for command in cause.commands)
-
-
-def markdown(report: BenchReport) -> str:
-    """A card for a forum: a table for each GPU, and the causes."""
-    lines = []
-    for gpu in report.gpus:
-        lines += [f"### {heading(report, gpu)}", "", "| figure | value | of | | verdict | with |", "|---|---:|---:|---:|---|---|"]
-        for f in (f for f in report.figures if f.gpu == gpu.index):
-            against = "" if f.reference is None else f"{f.reference:g}"
-            verdict = f.verdict if f.share is not None else ""
-            lines.append(f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part(f)} | {verdict} | {describe(f)} |")
-        lines.append("")
-    for cause in report.causes:
-        gain = f" Gain: {cause.gain}." if cause.gain else ""
-        lines += [f"- **{cause.title}** (`{cause.row}`).{gain} {cause.advice}"]
-        lines += [f"  `{command.text}`" for command in cause.commands]
-    return "\n".join([*lines, "", f"{summary(report)}. rocm-doctor {report.tool_version}, matrix {report.matrix_version}"]) + "\n"

@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from rocm_doctor.bench import causes, html, runner, text
+from rocm_doctor.bench import causes, runner, text
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, width
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
 
-FORMATS = ("text", "json", "markdown", "html")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -32,7 +31,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
 )
-@page_options(*FORMATS)
+@page_options("text", "json")
 def command(
     quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, form: str, output: Path | None
 ) -> None:
@@ -55,7 +54,8 @@ def command(
         click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
     judged = judge.judge_figures(measured, matrix, earlier, str(compare or ""))
     report = causes.explain_figures(judged, matrix, machine_artifacts(judged, python))
-    print_page(render_bench(report, form, output), output)
+    as_json = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
+    print_page(as_json if form == "json" else text.page(report, width(output is not None)), output)
     if report.interrupted:
         sys.exit(130)
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
@@ -87,12 +87,3 @@ def machine_artifacts(report: BenchReport, python: str | None) -> list[Artifact]
     from rocm_doctor.sources.live import collect
 
     return collect(python=python)
-
-
-def render_bench(report: BenchReport, format_: str, output: Path | None) -> str:
-    """The report in a format."""
-    if format_ == "json":
-        return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
-    if format_ == "text":
-        return text.page(report, width(output is not None)) + "\n"
-    return text.markdown(report) if format_ == "markdown" else html.page(report)

@@ -1,7 +1,12 @@
-"""The verdict on a figure: as expected, slow, or cannot tell, with every reference that it was compared with."""
+"""The verdict on a figure: as expected, slow, or cannot tell, with every reference that it was compared with.
+
+Samples are compared by the Mann-Whitney test, which asks nothing of their distribution: its normal approximation, with the correction for
+continuity (Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947).
+"""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,7 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.figures import peaks
-from rocm_doctor.figures.compare import LEAST, LEVEL, OF_THE_HOST, differs, probability
 from rocm_doctor.figures.types import BenchReport, Device, Figure, Judgement, Reference, ReferenceKind
 from rocm_doctor.matrix import Matrix
 
@@ -52,6 +56,11 @@ NOISY = 0.25
 """A figure whose samples spread by more than this part of the median is not judged: something else is running."""
 TOO_FAST = 1.02
 """Above this part of a peak, the peak or the measurement is wrong."""
+LEVEL = 0.02
+"""Probability of chance below which a difference of samples counts."""
+LEAST, LEAST_OF_HOST = 0.03, 0.10
+"""Difference below which it does not matter: two runs on one machine differ by as much, in figures that the host's processor decides by
+more (docs/bench.md has what they differed by on an H200)."""
 
 
 def judge_figures(report: BenchReport, matrix: Matrix, earlier: BenchReport | None = None, file: str = "") -> BenchReport:
@@ -125,12 +134,19 @@ def _sample_reference(kind: ReferenceKind, figure: Figure, others: Sequence[Figu
     chance = probability(figure.samples, pooled)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
     ratio = figure.value / middle if middle else 1.0
-    least = max(OF_THE_HOST if _is_host_figure(figure) else LEAST, figure.drift + max(one.drift for one in others))
-    return Reference(kind, middle, round(ratio, 4), about, source, differs(ratio, figure.samples, pooled, least))
+    of_host = figure.statistic == "fastest" or figure.name == "loader"
+    least = max(LEAST_OF_HOST if of_host else LEAST, figure.drift + max(one.drift for one in others))
+    return Reference(kind, middle, round(ratio, 4), about, source, abs(ratio - 1) >= least and chance < LEVEL)
 
 
-def _is_host_figure(figure: Figure) -> bool:
-    return figure.statistic == "fastest" or figure.name == "loader"
+def probability(one: Sequence[float], other: Sequence[float]) -> float:
+    """The two-sided probability that samples of one distribution differ as much as these; 1 if a set has fewer than three."""
+    first, second = len(one), len(other)
+    if min(first, second) < 3:
+        return 1.0
+    wins = sum((a > b) + (a == b) / 2 for a in one for b in other)
+    distance = max(0.0, abs(wins - first * second / 2) - 0.5)
+    return math.erfc(distance / math.sqrt(first * second * (first + second + 1) / 6))
 
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
