@@ -15,7 +15,7 @@ from called import called
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = ROOT / "rocm_doctor" / "workers" / "fit"
-KEYS = {"peak_allocated_bytes", "peak_reserved_bytes", "breakdown", "error_bound", "verdict", "margin_bytes", "limits", "changes"}
+KEYS = {"peak_allocated_bytes", "peak_reserved_bytes", "breakdown", "error_bound", "verdict", "margin_bytes", "limits", "enough"}
 
 
 def fit(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit.attention import kernels_of
 from rocm_doctor.fit.estimate import Estimate, compute, verdict
 from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.resolve import kernels_of
 from rocm_doctor.matrix import load
 
 MATRIX = load()

@@ -24,7 +24,7 @@ from rocm_doctor.cli.common import (
 )
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit import html, resolve, runner, text
+from rocm_doctor.fit import resolve, runner, text
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -151,12 +151,8 @@ def command(
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
-    if form == "html":
-        print_page(html.page(answer), output)
-    else:
-        print_page(
-            as_json(answer, measured) if form == "json" else text.page(answer, measured, width(output is not None)), output
-        )
+    pages = {"json": as_json, "html": text.html_page}
+    print_page(pages[form](answer, measured) if form in pages else text.page(answer, measured, width(output is not None)), output)
     way = change(request, answer, matrix)
     if fix and way is None:
         raise InputError("nothing to fix: give --config FILE" if not files else "nothing to fix: it fits, or no change is enough")
@@ -254,7 +250,6 @@ def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
         "job": answer.run.job,
         "card": answer.card,
         "limits": answer.limits,
-        "changes": answer.changes,
         "enough": answer.enough,
         "sizes": answer.sizes,
         "notes": answer.notes,

@@ -1,47 +1,57 @@
-"""What else would fit, and which single change saves most: the closed form tried on neighbouring settings.
+"""What else would fit, and what is enough where a run does not fit: the closed form tried on other settings.
 
 The closed form is scaled to agree with the simulation at the asked setting, so that only its differences are relied on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 
+from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import Wheels, needs
+from rocm_doctor.fit.shape import ShapeError
+from rocm_doctor.matrix import Matrix
 
 STEP = 64
 """Sequence lengths are tried in multiples of this many tokens."""
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A single change of settings, what the peak would then be, and the option that makes it."""
-
-    words: str
-    option: str
-    peak_allocated_bytes: int
-    saved_bytes: int
+DEPTH = 4
+"""Changes of one way, at most."""
+GPUS = (2, 4, 8)
+"""Of one host: more need a second one."""
+Peak = Callable[[Job], int]
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The largest micro-batch at this sequence length, and the longest sequence at this micro-batch, that still fit; 0: none
-    does."""
+    """The largest micro-batch at this sequence length, and the longest sequence at this micro-batch, that still fit; 0: none does."""
 
     batch: int
     seq: int
 
 
-def scale_estimate(job: Job, card: Card, estimate: Estimate, strategy: Strategy) -> Callable[[Job], int]:
-    """Peak allocated bytes of a neighbouring job."""
+class Way(msgspec.Struct, frozen=True):
+    """One way that is enough: in words, the options that make it, and the peak that is then allocated. `fields`: the fields of `Job` that
+    a change of settings sets; empty for other ways."""
+
+    words: str
+    options: str
+    peak_allocated_bytes: int
+    fields: dict[str, Any] = {}
+
+
+def scale_estimate(job: Job, card: Card, estimate: Estimate, strategy: Strategy) -> Peak:
+    """Peak allocated bytes of another job."""
     scale = estimate.peak_allocated_bytes / compute(job, card, strategy).peak_allocated_bytes
     return lambda other: int(compute(other, card, strategy).peak_allocated_bytes * scale)
 
 
-def limits(job: Job, card: Card, peak: Callable[[Job], int], bound: float) -> Limits | None:
+def limits(job: Job, card: Card, peak: Peak, bound: float) -> Limits | None:
     """None when the GPU's memory is not known."""
     if card.available is None:
         return None
@@ -61,63 +71,135 @@ def _largest(fits: Callable[[int], bool], top: int) -> int:
     return low
 
 
-def _change(job: Job, **changes: object) -> Job:
-    return msgspec.structs.replace(job, **changes)
+def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Way, ...]:
+    """The ways that are enough, the least change first: settings, more GPUs, a larger GPU, a smaller model. Empty when the memory of the
+    GPU is not known."""
+    if card.available is None:
+        return ()
+    room = card.available / (1 + bound)
+    return (
+        *_settings(job, peak, room, wheels),
+        *_gpus(job, card, wheels),
+        *_larger(job, card, peak, bound, matrix),
+        *_smaller(job, peak, room, matrix),
+    )
 
 
-def changes(job: Job, estimate: Estimate, peak: Callable[[Job], int], wheels: Wheels) -> list[Change]:
-    """Single changes that save memory, the largest saving first; none that asks for kernels that bitsandbytes lacks here."""
-    now = estimate.peak_allocated_bytes
-    tried = [
-        Change(_add_condition(words, other, wheels), option, peak(other), now - peak(other))
-        for words, option, other in neighbours(job)
-        if possible(job, other, wheels)
+Changed = tuple[Job, dict[str, str]]
+"""A job, and the options that made it with their words."""
+
+
+def _sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
+    """The job as it is, then every set of one change, of two, up to DEPTH."""
+    level: list[Changed] = [(job, {})]
+    yield level
+    for _ in range(DEPTH):
+        level = [
+            (other, {**made, option: words})
+            for one, made in level
+            for words, option, other in neighbours(one, wheels)
+            if wheels.state != "missing" or not needs(other) or needs(job)
+        ]
+        level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
+        yield level
+
+
+def _best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
+    """Words, options, peak and job of the set that fits and gives up least; None if none fits."""
+    fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
+    if not fitting:
+        return None
+    other, made, size = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, entry[2]))
+    last = {option.split()[0]: option for option in made}
+    return [made[option] for option in last.values()], list(last.values()), size, other
+
+
+def _settings(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Way]:
+    """The smallest set of changes that is enough on the GPUs that are there."""
+    for level in _sets(job, wheels):
+        if found := _best(level, peak, room):
+            words, options, size, other = found
+            changed = {n: getattr(other, n) for n in other.__struct_fields__ if getattr(other, n) != getattr(job, n)}
+            yield Way(" and ".join(words), " ".join(options), size, changed)
+            return
+
+
+def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Way]:
+    """The fewest GPUs of this kind over which FSDP2 spreads the run, with as few further changes as possible."""
+    for level in _sets(job, wheels):
+        for count in (n for n in GPUS if n > card.count):
+            many = msgspec.structs.replace(card, count=count)
+            bound = compute(job, many, "fsdp2").error_bound.allocated
+            if found := _best(level, partial(_spread, many), (card.available or 0) / (1 + bound)):
+                words, options, size, _ = found
+                given = " ".join((f"--gpus {count} --strategy fsdp2", *options))
+                yield Way(" and ".join((f"{count} of these GPUs", *words)), given, size)
+                return
+
+
+def _spread(card: Card, job: Job) -> int:
+    return compute(job, card, "fsdp2").peak_allocated_bytes
+
+
+def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Way]:
+    """The product with the least memory that is enough, of the same or a newer kind."""
+    taken = (card.total or 0) - (card.available or 0) - card.used
+    wanted = peak(job) * (1 + bound) + taken
+    products = [
+        (size, product, gfx) for gfx, target in matrix.gfx.items() for product, sizes in target.vram.items() for size in sizes
     ]
-    return sorted((c for c in tried if c.saved_bytes > 0.01 * now), key=lambda c: -c.saved_bytes)
+    least = min((size for size, _, _ in products if size * GIB >= wanted), default=None)
+    if least is not None:
+        size, product, gfx = next(one for one in reversed(products) if one[0] == least)
+        yield Way(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
 
 
-def possible(job: Job, other: Job, wheels: Wheels) -> bool:
-    """True if a neighbour asks for no kernels that bitsandbytes lacks on this GPU, beyond those that the job itself asks for."""
-    return wheels.state != "missing" or not needs(other) or bool(needs(job))
+def _smaller(job: Job, peak: Peak, room: float, matrix: Matrix) -> Iterator[Way]:
+    """The largest preset that fits with the settings as they are, of the same architecture where one does."""
+    presets: Mapping[str, Any] = matrix.plain("models") or {}
+    kind = job.config.get("model_type")
+    fitting = [
+        (entry["config"].get("model_type") == kind, size, name)
+        for name, entry in presets.items()
+        if (size := _peak_of(job, entry["config"], peak)) is not None and size <= room
+    ]
+    if fitting:
+        _, size, name = max(fitting)
+        yield Way(f"a smaller model, such as {name}", f"--model {name}", size)
 
 
-def _add_condition(words: str, other: Job, wheels: Wheels) -> str:
-    return f"{words}, but {wheels.words}" if wheels.state == "partly" and needs(other) else words
+def _peak_of(job: Job, config: Mapping[str, Any], peak: Peak) -> int | None:
+    try:
+        return peak(_change(job, config=config))
+    except (ShapeError, ValueError, KeyError):
+        return None
 
 
-def neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
+def neighbours(job: Job, wheels: Wheels) -> Iterator[tuple[str, str, Job]]:
     """Every single change that may save memory: in words, its option, and the changed job."""
+    only = f", but {wheels.words}" if wheels.state == "partly" else ""
     if not job.checkpointing:
         yield "checkpoint activations (about a third slower)", "--checkpointing", _change(job, checkpointing=True)
     if not job.fused_loss and not job.config.get("final_logit_softcapping"):
-        yield (
-            "fuse output head and loss (Liger-Kernel's fused linear cross entropy)",
-            "--fused-loss",
-            _change(job, fused_loss=True),
-        )
+        words = "fuse output head and loss (Liger-Kernel's fused linear cross entropy)"
+        yield words, "--fused-loss", _change(job, fused_loss=True)
     if job.batch > 1:
-        half = _halve_batch(job)
-        yield (
-            f"micro-batch {half.batch}, accumulation {half.grad_accum}",
-            f"--batch {half.batch} --grad-accum {half.grad_accum}",
-            half,
-        )
+        half = _change(job, batch=job.batch // 2, grad_accum=job.grad_accum * 2)
+        options = f"--batch {half.batch} --grad-accum {half.grad_accum}"
+        yield f"micro-batch {half.batch}, accumulation {half.grad_accum}", options, half
     if job.seq > 2 * STEP:
         yield f"sequences of {job.seq // 2} tokens", f"--seq {job.seq // 2}", _change(job, seq=job.seq // 2)
     if job.dtype == "float32":
-        yield (
-            "weights in bfloat16 (float16 where the GPU lacks it)",
-            "--dtype bfloat16",
-            _change(job, dtype="bfloat16", autocast=None),
-        )
+        words = "weights in bfloat16 (float16 where the GPU lacks it)"
+        yield words, "--dtype bfloat16", _change(job, dtype="bfloat16", autocast=None)
     if job.method == "full":
         yield "LoRA instead of training every weight", "--method lora", _change(job, method="lora")
     if job.method == "full" and job.optimizer == "adamw":
         yield "fused AdamW, which needs no scratch", "--optimizer adamw_fused", _change(job, optimizer="adamw_fused")
-        yield "AdamW with 8-bit states", "--optimizer adamw_8bit", _change(job, optimizer="adamw_8bit")
+        yield f"AdamW with 8-bit states{only}", "--optimizer adamw_8bit", _change(job, optimizer="adamw_8bit")
     if job.method == "lora" and not job.quant_bits:
-        yield "a 4-bit base (QLoRA)", "--method qlora", _change(job, method="qlora", quant_bits=4)
+        yield f"a 4-bit base (QLoRA){only}", "--method qlora", _change(job, method="qlora", quant_bits=4)
 
 
-def _halve_batch(job: Job) -> Job:
-    return _change(job, batch=job.batch // 2, grad_accum=job.grad_accum * 2)
+def _change(job: Job, **changes: object) -> Job:
+    return msgspec.structs.replace(job, **changes)

@@ -1,13 +1,12 @@
-"""The whole answer to one question: prediction, verdict, what else would fit, what one change would save."""
+"""The whole answer to one question: prediction, verdict, what else would fit, what would be enough."""
 
 from __future__ import annotations
 
 import msgspec
 
 from rocm_doctor.fit import advice, runner
-from rocm_doctor.fit.advice import Change, Limits
+from rocm_doctor.fit.advice import Limits, Way
 from rocm_doctor.fit.card import Card, Strategy
-from rocm_doctor.fit.enough import Enough, enough
 from rocm_doctor.fit.estimate import Estimate, Verdict, compute, margin, simulate, verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import Resolved
@@ -20,16 +19,15 @@ class Answer(Shown, msgspec.Struct, frozen=True):
     """`margin_bytes` is what is left on the GPU beside what the run allocates (negative: missing; None: the GPU is not
     known)."""
 
-    _shown_in = "rocm_doctor.fit.html"
+    _shown_in = "rocm_doctor.fit.text"
     run: Resolved
     card: Card
     estimate: Estimate
     verdict: Verdict
     margin_bytes: int | None
     limits: Limits | None
-    changes: tuple[Change, ...]
     notes: tuple[str, ...]
-    enough: tuple[Enough, ...] = ()
+    enough: tuple[Way, ...] = ()
     sizes: tuple[tuple[int, Verdict], ...] = ()
     """The verdict for each size that the product comes with, where its size is not known."""
     unsupported: tuple[str, ...] = ()
@@ -53,10 +51,21 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
         # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
         card = _resize(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
     said = verdict(estimate, card)
-    limits, changes, ways = _outlook(run, card, strategy, estimate, said, matrix)
     notes = (*run.notes, note) if note else run.notes
-    lacks = unsupported_features(run, card.gfx, matrix)
-    return Answer(run, card, estimate, said, margin(estimate, card), limits, changes, notes, ways, sizes, lacks)
+    found = Answer(
+        run, card, estimate, said, margin(estimate, card), None, notes, (), sizes, unsupported_features(run, card.gfx, matrix)
+    )
+    try:
+        peak = advice.scale_estimate(run.job, card, estimate, strategy)
+    except ShapeError:
+        return found
+    bound = estimate.error_bound.allocated
+    if said == "fits" or (said == "tight" and not found.over_reserved):
+        return msgspec.structs.replace(found, limits=advice.limits(run.job, card, peak, bound))
+    if found.over_reserved:
+        bound = (1 + bound) * estimate.peak_reserved_bytes / estimate.peak_allocated_bytes - 1
+    ways = advice.ways(run.job, card, peak, bound, run.bitsandbytes, matrix)
+    return msgspec.structs.replace(found, enough=ways)
 
 
 def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
@@ -108,17 +117,3 @@ def _why(problem: Exception) -> str:
 
 def _calls(attention: dict[str, int]) -> str:
     return ", ".join(f"{kernel} {count}" for kernel, count in attention.items()) or "eager"
-
-
-def _outlook(
-    run: Resolved, card: Card, strategy: Strategy, estimate: Estimate, said: Verdict, matrix: Matrix
-) -> tuple[Limits | None, tuple[Change, ...], tuple[Enough, ...]]:
-    """None for an architecture that the closed form does not cover."""
-    bound = estimate.error_bound.allocated
-    try:
-        peak = advice.scale_estimate(run.job, card, estimate, strategy)
-        ways = enough(run.job, card, peak, bound, run.bitsandbytes, matrix) if said == "does not fit" else ()
-    except ShapeError:
-        return None, (), ()
-    changes = advice.changes(run.job, estimate, peak, run.bitsandbytes)
-    return advice.limits(run.job, card, peak, bound), tuple(changes), ways

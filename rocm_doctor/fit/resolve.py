@@ -10,10 +10,13 @@ from typing import Any
 import msgspec
 
 from rocm_doctor import training
-from rocm_doctor.fit import attention, presets, quantised
-from rocm_doctor.fit.job import AOTRITON, BYTES, MATH, Job, Kernels
+from rocm_doctor.fit import presets, quantised
+from rocm_doctor.fit.job import AOTRITON, BYTES, CUDA, MATH, Job, Kernels
 from rocm_doctor.fit.shape import FUSED
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.versions import contains
+
+FLAG = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -97,10 +100,32 @@ def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> t
                 AOTRITON,
                 "no GPU is named: fused attention is assumed; one without it (gfx906, gfx10xx) takes more, give --gpu",
             )
-        return attention.kernels_of(gfx, torch, os.environ.get(attention.FLAG) == "1", matrix)
+        return kernels_of(gfx, torch, os.environ.get(FLAG) == "1", matrix)
     if request.attention == "flash":
         return Kernels(flash=True, efficient=True, flash_gqa=True, hip=not gfx.startswith("sm_")), "fused attention, as asked"
     return MATH, f"{request.attention} attention, as asked"
+
+
+def kernels_of(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) -> tuple[Kernels, str]:
+    """Fused attention kernels of torch for a GPU, by the catalog's `attention` section, and the reason in words. Without a torch version
+    the newest entry is assumed, and the reason states it."""
+    if gfx.startswith("sm_") or gfx == "cuda":
+        return CUDA, "NVIDIA: flash for half precision, memory-efficient for the rest"
+    row = next((row for row in reversed(matrix.plain("attention") or []) if torch is None or contains(row["torch"], torch)), None)
+    if row is None:
+        return MATH, f"no entry for torch {torch}: the math path is assumed"
+    about = f"torch {torch}" if torch else f"torch {row['torch']} (assumed: none was given or found; set it with --torch)"
+    if gfx in row["stable"]:
+        return _fused_kernels(row["grouped"]), f"{about} has AOTriton's flash and memory-efficient attention for {gfx}"
+    if gfx in row["experimental"]:
+        if experimental:
+            return _fused_kernels(row["grouped"]), f"{about} has AOTriton's attention for {gfx} behind {FLAG}=1, which is set"
+        return MATH, f"{about} takes the math path on {gfx}, which keeps all scores; {FLAG}=1 would turn fused attention on"
+    return MATH, f"{about} has no fused attention for {gfx}: the math path keeps a score for every pair of tokens"
+
+
+def _fused_kernels(grouped: bool) -> Kernels:
+    return Kernels(flash=True, efficient=True, flash_gqa=grouped, efficient_gqa=False, hip=True)
 
 
 def _complete(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

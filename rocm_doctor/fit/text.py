@@ -1,4 +1,4 @@
-"""The answer of `rocm-doctor fit` as text. Figures are GiB; a bar is a part of the peak."""
+"""The answer of `rocm-doctor fit` as text, and the same text as HTML. Figures are GiB; a bar is a part of the peak."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import needs
 from rocm_doctor.fit.runner import Measured
+from rocm_doctor.redaction.shared import redact_plain
+from rocm_doctor.reports import html
 
 BAR = 32
 
@@ -20,6 +22,22 @@ BAR = 32
 def gib(size: int) -> str:
     """Bytes in GiB, as text."""
     return f"{size / GIB:.2f} GiB"
+
+
+def shown(answer: Answer, form: str) -> str:
+    """The redacted text, or HTML for a notebook."""
+    return html.redacted(html.embed(_body(answer, None))) if form == "html" else redact_plain(page(answer, None))
+
+
+def html_page(answer: Answer, measured: Measured | None) -> str:
+    """A page of its own: the verdict above the rest of the text."""
+    return html.document(f"rocm-doctor fit: {verdict(answer)}", _body(answer, measured))
+
+
+def _body(answer: Answer, measured: Measured | None) -> str:
+    state = {"fits": "ready", "does not fit": "problems"}.get(answer.verdict, "undetermined")
+    _, _, rest = page(answer, measured).partition("\n\n")
+    return html.header(state, "Memory", verdict(answer), *kernels(answer)) + html.block([rest])
 
 
 def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
@@ -182,25 +200,23 @@ WORDS: dict[Verdict, str] = {
 
 
 def ways(answer: Answer) -> list[str]:
-    """What is enough, where it does not fit: each way with its options and the peak it leads to."""
-    if answer.verdict != "does not fit":
-        return []
-    if not answer.enough:
-        return ["No set of changes, number of GPUs or GPU of the catalog was found to be enough"]
-    return ["Each of these is enough", *(f"  {gib(w.peak_allocated_bytes):>12}  {w.words}  [{w.options}]" for w in answer.enough)]
+    """What is enough, where it does not fit for sure: each way with its options and the peak it leads to."""
+    if answer.enough:
+        lines = (f"  {gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
+        return ["Each of these is enough", *lines]
+    none = "No set of changes, number of GPUs or GPU of the catalog was found to be enough"
+    return [none] if answer.verdict == "does not fit" else []
 
 
 def outlook(answer: Answer) -> list[str]:
-    """Where it fits: what else would. Where it does not: what single changes save, unless a way was found."""
+    """What else would fit, where it fits."""
     limits, job = answer.limits, answer.run.job
-    lines = []
-    if limits and answer.verdict != "does not fit":
-        lines.append(f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}")
-        lines.append(f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}")
-    if answer.changes:
-        lines += ["", "What one change would save"] if lines else ["What one change would save"]
-        lines += [f"  {gib(c.saved_bytes):>12}  {c.words}  [{c.option}]" for c in answer.changes[:4]]
-    return lines
+    if limits is None:
+        return []
+    return [
+        f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}",
+        f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}",
+    ]
 
 
 def comparison(estimate: Estimate, measured: Measured) -> list[str]:

@@ -154,7 +154,7 @@ class Tools:
         vram: Size | None = None,
         format: Literal["text", "json"] = "text",
     ) -> Answer:
-        """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, what one change saves."""
+        """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, or what would be enough."""
         known = self._inside(model) if (self.roots.folders[0] / model).exists() else model
         asked = {
             "model": known,
