@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from rocm_doctor.integrations.answers import fit_for, plan_for
     from rocm_doctor.integrations.notebook import load_ipython_extension
     from rocm_doctor.integrations.pytest_plugin import requires_rocm
-    from rocm_doctor.integrations.training import guarded, lightning_callback, trainer_callback
+    from rocm_doctor.integrations.training import guarded
 
 __all__ = [
-    "BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "fit_for", "guarded", "lightning_callback",
-    "load_ipython_extension", "plan_for", "read_report", "require", "requires_rocm", "trainer_callback",
+    "BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "fit_for", "guarded",
+    "load_ipython_extension", "plan_for", "read_report", "require", "requires_rocm",
 ]  # fmt: skip
 _BESIDE_API = {
     "fit_for": "answers", "plan_for": "answers", "load_ipython_extension": "notebook",
-    "guarded": "training", "requires_rocm": "pytest_plugin", "lightning_callback": "training", "trainer_callback": "training",
+    "guarded": "training", "requires_rocm": "pytest_plugin",
 }  # fmt: skip
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rocm_doctor import NoAmdGpu, NotReady, api, check, guarded, lightning_callback, trainer_callback
+from rocm_doctor import NoAmdGpu, NotReady, api, check, guarded
 from rocm_doctor.integrations import ticket as tickets
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -145,42 +144,6 @@ def test_the_trainer_is_guarded(machine: Path) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.usefixtures("with_transformers")
-@quiet
-def test_the_trainers_callback_checks_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "require", unmet)
-    with pytest.raises(NotReady):
-        trainer(machine, Broken(), trainer_callback(gpus=9)).train()
-
-
-@pytest.mark.torch
-@pytest.mark.usefixtures("with_transformers")
-@quiet
-def test_the_trainers_callback_writes_a_ticket_for_an_uncaught_exception(machine: Path) -> None:
-    before, seen = sys.excepthook, []
-    sys.excepthook = lambda *what: seen.append(what)
-    try:
-        with pytest.raises(RuntimeError, match=CRASH) as caught:
-            trainer(machine, Broken(), trainer_callback()).train()
-        sys.excepthook(RuntimeError, caught.value, None)  # as Python does at the end of a program
-        assert_ticket(machine / "rocm-doctor-ticket.zip")
-        assert len(seen) == 1
-    finally:
-        sys.excepthook = before
-
-
-@pytest.mark.torch
-@pytest.mark.usefixtures("with_transformers")
-@quiet
-def test_the_trainers_callback_leaves_nothing_behind(machine: Path) -> None:
-    before = sys.excepthook
-    good = [Broken()[0]] * 4
-    trainer(machine, good, trainer_callback()).train()
-    assert sys.excepthook is before
-    assert not (machine / "rocm-doctor-ticket.zip").exists()
-
-
-@pytest.mark.torch
 @quiet
 def test_a_loop_with_accelerate_is_guarded(machine: Path) -> None:
     accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
@@ -202,40 +165,6 @@ def test_a_loop_with_accelerate_is_guarded(machine: Path) -> None:
         loop()
     assert steps == [0, 1]
     assert_ticket(machine / "rocm-doctor-ticket.zip")
-
-
-@pytest.mark.torch
-@quiet
-def test_lightning_is_guarded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lightning = pytest.importorskip("lightning.pytorch", reason="lightning is not installed")
-    import torch
-
-    class Module(lightning.LightningModule):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = model()
-
-        def training_step(self, batch: Any, number: int) -> Any:
-            return self.net(**batch)["loss"]
-
-        def configure_optimizers(self) -> Any:
-            return torch.optim.SGD(self.parameters(), 0.1)
-
-    def fit() -> None:
-        made = lightning.Trainer(
-            accelerator="cpu", devices=1, max_steps=4, logger=False, enable_checkpointing=False, enable_progress_bar=False,
-            enable_model_summary=False, callbacks=[lightning_callback(gpus=1)], default_root_dir=str(machine),
-        )  # fmt: skip
-        made.fit(Module(), torch.utils.data.DataLoader(Broken(), batch_size=1))
-
-    with pytest.raises(RuntimeError, match=CRASH):
-        fit()
-    assert_ticket(machine / "rocm-doctor-ticket.zip")
-    (machine / "rocm-doctor-ticket.zip").unlink()
-    monkeypatch.setattr(api, "require", unmet)
-    with pytest.raises(NotReady):
-        fit()
-    assert not (machine / "rocm-doctor-ticket.zip").exists()
 
 
 def test_a_ticket_is_redacted(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

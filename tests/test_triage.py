@@ -9,7 +9,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ from markdown_it import MarkdownIt
 from rocm_doctor.cli import cli
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
 from rocm_doctor.integrations.triage.event import MARK, Issue, User
-from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 EVENTS = {path.stem: path for path in sorted((ROOT / "tests" / "triage").glob("*.json"))}
@@ -71,7 +68,7 @@ def test_nothing_of_the_issue_is_markup_in_the_comment(name: str) -> None:
     assert set(re.findall(r"<([a-z]\w*)", page)) <= {"h3", "p", "code", "pre", "a", "ul", "li", "sub", "strong"}
     for address in re.findall(r'(?:href|src)="([^"]*)"', page):
         assert re.match(
-            r"https://github\.com/rocm-doctor/|https://redirect\.github\.com/[\w.-]+/[\w.-]+/(issues|pull|discussions)/\d+$",
+            r"https://github\.com/rocm-doctor/|https://rocm-doctor\.github\.io/|https://redirect\.github\.com/[\w.-]+/[\w.-]+/(issues|pull|discussions)/\d+$",
             address,
         )
     text = re.sub(r"<(code|pre|a)[ >].*?</\1>", "", page, flags=re.S)
@@ -95,17 +92,6 @@ def test_a_comment_fits_into_an_issue_whatever_was_pasted() -> None:
     comment = answered(Event("opened", issue)).comment
     assert "cause" in comment
     assert len(comment) < 20_000
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize(
-    "piece", ["A", "<!--", "<!-- x -->", "\n", "- ", "[ ] ", "x: ", " ", "no nvidia ", "www.nvidia.com/", "rocm", "rx ", "\u00e9"]
-)
-def test_the_subject_is_found_in_linear_time(piece: str) -> None:
-    text = (piece * 400_000)[:400_000]
-    started = time.process_time()
-    about_amd(Snapshot(), text)
-    assert time.process_time() - started < 5
 
 
 def test_an_issue_is_not_similar_to_itself() -> None:

@@ -17,9 +17,8 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--root", "roots", multiple=True, type=_FOLDER, help="A folder that tools may read; repeatable. [default: this one]"
 )
-@click.option("--write", is_flag=True, help="Let the tool `bundle` write new files below the roots.")
 @python_option
-def command(roots: tuple[Path, ...], write: bool, python: str | None) -> None:
+def command(roots: tuple[Path, ...], python: str | None) -> None:
     """Serve the doctor's commands as tools to a coding agent, over standard input and output.
 
     Needs the extra `mcp`. It reads only, and only this machine and files below the roots.
@@ -29,4 +28,4 @@ def command(roots: tuple[Path, ...], write: bool, python: str | None) -> None:
     from rocm_doctor.integrations.agents.command import Roots
     from rocm_doctor.integrations.agents.server import server
 
-    server(Roots(roots or (Path(),)), interpreter(python), write).run()
+    server(Roots(roots or (Path(),)), interpreter(python)).run()

@@ -34,7 +34,7 @@ def answer(arguments: Sequence[str], cwd: Path) -> str:
 
 
 class Roots:
-    """The folders that tools may read (and write with --write): paths are resolved first, so a link leads nowhere else."""
+    """The folders that tools may read: paths are resolved first, so a link leads nowhere else."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = [folder.resolve() for folder in folders]

@@ -1,7 +1,6 @@
-"""`rocm-doctor mcp`: tools and resources of the Model Context Protocol over standard input and output.
+"""`rocm-doctor mcp`: tools of the Model Context Protocol over standard input and output.
 
-Every tool is a command of the command line. It reads this machine, texts that it is given, and files below the roots; only `bundle` writes,
-and only with --write; only `smoke` computes. Answers are redacted, as every shared format is.
+Every tool is a command of the command line. It reads this machine, texts that it is given, and files below the roots; only `smoke` computes. Answers are redacted, as every shared format is.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from rocm_doctor._version import __version__
 from rocm_doctor.integrations.agents.command import Failed, Roots, answer
 from rocm_doctor.integrations.agents.pages import Pages
-from rocm_doctor.matrix import load
 from rocm_doctor.redaction.shared import redact_plain
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -30,7 +28,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Form = Literal["agent", "json"]
 Size = Annotated[str, Field(pattern=r"^\d{1,9}(\.\d{1,9})?(GiB|GB|MiB|MB)?$", description="Memory: 24GiB")]
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
-WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+COMPUTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
 
 class Page(BaseModel):
@@ -44,10 +42,10 @@ Answer = Annotated[CallToolResult, Page]
 
 
 class Tools:
-    """The tools of one server: its roots, the interpreter to examine, and whether it may write."""
+    """The tools of one server: its roots, and the interpreter to examine."""
 
-    def __init__(self, roots: Roots, python: str | None, write: bool) -> None:
-        self.roots, self.write, self.pages = roots, write, Pages()
+    def __init__(self, roots: Roots, python: str | None) -> None:
+        self.roots, self.pages = roots, Pages()
         self.examined = [f"--python={python}"] if python else []
 
     def check(
@@ -192,23 +190,6 @@ class Tools:
         where = ["--", self._inside(path)] if path is not None else self.examined
         return self._run("audit", f"--format={format}", *wanted, *where, redact=format == "text")
 
-    def bundle(
-        self,
-        output: Annotated[FilePath, Field(pattern=r"^[^\x00-\x1f\x7f]+\.zip$", description="A new .zip file")],
-        paths: Annotated[list[FilePath], Field(max_length=50)] = [],  # noqa: B006
-        log: FilePath | None = None,
-    ) -> Answer:
-        """Pack what was read from this machine (or from paths) into a redacted zip for a bug report. Needs a server with --write."""
-        if not self.write:
-            raise ToolError("this server only reads; a person can start it with `rocm-doctor mcp --write`")
-        target = self._inside(output)
-        if Path(target).exists():
-            raise ToolError(f"{output}: exists already")
-        logs = [f"--log={self._inside(log)}"] if log else []
-        return self._run(
-            "bundle", f"--output={target}", *logs, *([] if paths else self.examined), "--", *map(self._inside, paths)
-        )
-
     def more(self, cursor: Annotated[Word, Field(description="next_cursor of the piece before")]) -> Answer:
         """The next piece of a long answer."""
         try:
@@ -278,39 +259,15 @@ INSTRUCTIONS = (
 )
 
 
-def server(roots: Roots, python: str | None, write: bool) -> MCPServer[Any]:
-    """The server with all tools and resources."""
+def server(roots: Roots, python: str | None) -> MCPServer[Any]:
+    """The server with all tools."""
     made: MCPServer[Any] = Strict("rocm-doctor", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
-    tools = Tools(roots, python, write)
+    tools = Tools(roots, python)
     reading: tuple[Callable[..., Any], ...] = (
         tools.check, tools.facts, tools.plan, tools.env, tools.audit, tools.fit, tools.lint, tools.explain, tools.search, tools.similar,
         tools.verify, tools.more,
     )  # fmt: skip
     for tool in reading:
         made.tool(annotations=READS)(tool)
-    made.tool(annotations=WRITES)(tools.smoke)
-    made.tool(annotations=WRITES)(tools.bundle)
-    matrix = load()
-
-    def explained(name: str, known: Any) -> str:
-        if name not in known:
-            raise ResourceNotFoundError(f"unknown: {name[:100]}")
-        return answer(("explain", "--", name), roots.folders[0])
-
-    @made.resource("rocm-doctor://diagnoses", mime_type="text/plain", description="Every diagnosis: id and title")
-    def diagnoses() -> str:
-        return "\n".join(f"{one.id}: {one.title}" for one in matrix.diagnoses.values())
-
-    @made.resource("rocm-doctor://rows", mime_type="text/plain", description="Every row of the matrix: key, diagnosis and title")
-    def rows() -> str:
-        return "\n".join(f"{row.key} ({row.diagnosis}): {row.title}" for row in matrix.rows)
-
-    @made.resource("rocm-doctor://diagnoses/{id}", mime_type="text/plain", description="A diagnosis: why, what to do, sources")
-    def diagnosis(id: str) -> str:
-        return explained(id, matrix.diagnoses)
-
-    @made.resource("rocm-doctor://rows/{key}", mime_type="text/plain", description="A row: conditions, cause, remedy, sources")
-    def row(key: str) -> str:
-        return explained(key, matrix.by_key)
-
+    made.tool(annotations=COMPUTES)(tools.smoke)
     return made

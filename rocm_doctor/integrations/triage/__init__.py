@@ -51,7 +51,7 @@ def triage(
         artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
         # Beside another artifact a report is judged anew.
         report = pipeline.judge([*artifacts, Artifact("triage", "paste")], matrix, source="the report", kind="capture")
-        if not about_amd(report.snapshot, said.text):
+        if not about_amd(report, said.text, matrix):
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
