@@ -1,14 +1,11 @@
 # Chores; CONTRIBUTING.md lists them.
-.PHONY: test slow timed lint fix regen build site ci
+.PHONY: test slow lint fix regen build site ci
 
 test:
 	python -m pytest -q -n auto --dist worksteal
 
 slow:
-	python -m pytest -q -n auto --dist worksteal -m "(slow or hypothesis) and not torch and not jax and not timed" --hypothesis-profile long
-
-timed:
-	python -m pytest -q -m timed
+	python -m pytest -q -n auto --dist worksteal -m "(slow or hypothesis) and not torch and not jax" --hypothesis-profile long
 
 lint:
 	ruff check .

@@ -2,7 +2,7 @@
 
     python scripts/cure_score.py draw OUT --count 60 --seed 1                 # threads for testing only
     python scripts/cure_score.py draw OUT --cases CASES_DIR                   # your own: folders with case.md and label.yaml
-    python scripts/cure_score.py count OUT [--save NAME --note TEXT]
+    python scripts/cure_score.py count OUT
 
 `draw` writes a folder for each thread, `NN/input.md` (what the person could paste before knowing the answer), `NN/first.txt` (the
 tool's first answer) and `NN/whole.txt` (all that it prints), and apart from these `fixes/NN.md` (the confirmed cause and fix). The
@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corpus import Entry
-from score import TESTING, cases, save_cures
+from score import TESTING, cases
 
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import Matrix, load
@@ -116,8 +116,6 @@ def main() -> int:
     new.add_argument("--seed", type=int, default=1)
     done = commands.add_parser("count", help="count the judges' verdicts")
     done.add_argument("out", type=Path)
-    done.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
-    done.add_argument("--note", default="")
     args = parser.parse_args()
     if args.command == "draw":
         draw(chosen(args.cases, args.count, args.seed), args.out, load())
@@ -127,8 +125,6 @@ def main() -> int:
         for name, counts in groups.items():
             total = sum(counts.values())
             print(f"{part:6}{name:30}{total:4}  " + "  ".join(f"{v} {counts.get(v, 0)}" for v in reversed(VERDICTS)))
-    if args.save:
-        save_cures(args.save, args.note, made)
     return 0
 
 

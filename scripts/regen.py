@@ -1,4 +1,4 @@
-"""Write what is generated and checked in: JSON Schemas, pages from the matrix, lists in the README. `--check` finds the stale.
+"""Write what is generated and checked in: JSON Schemas, the man page, tests/expected. `--check` finds the stale.
 
 python scripts/regen.py [--check]
 """
@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import accuracy_page
 import expected
 import man_page
 import matrix_schemas
@@ -28,7 +26,7 @@ from rocm_doctor.figures import types as figure_types
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.fleet import types as fleet_types
 from rocm_doctor.fleet.types import Judgement
-from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Report, Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,21 +79,6 @@ def _field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
     return found
 
 
-def accuracy(matrix: Matrix) -> str:
-    return accuracy_page.line()
-
-
-README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": accuracy}
-
-
-def readme(matrix: Matrix) -> str:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name, made in README_BLOCKS.items():
-        block = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
-        text = re.sub(block, lambda m, made=made: f"{m[1]}{made(matrix)}\n{m[2]}", text, flags=re.DOTALL)  # type: ignore[misc]
-    return text
-
-
 def generated() -> Iterator[tuple[str, str]]:
     """Path and text of everything that is generated."""
     matrix = load()
@@ -106,9 +89,7 @@ def generated() -> Iterator[tuple[str, str]]:
     for name, body in matrix_schemas.schemas():
         yield f"compat_matrix/schemas/{name}.json", as_text(body)
     yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
-    yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/rocm-doctor.1", man_page.page(matrix)
-    yield "README.md", readme(matrix)
 
 
 def expectations() -> Iterator[tuple[str, str]]:

@@ -1,21 +1,18 @@
 """How often does the doctor name the confirmed cause of a bug report? On cases of your own as well as on ours.
 
-    python scripts/score.py CASES_DIR [--misses] [--ablate] [--save NAME --note TEXT]
-    python scripts/score.py testing [--save NAME --note TEXT]       # the reports that are for testing only: to be scored, not read
-    python scripts/score.py testing:2026-11-22                      # one sample of them that was drawn for testing as a whole
+    python scripts/score.py CASES_DIR [--misses]
+    python scripts/score.py testing                 # the reports that are for testing only: to be scored, not read
+    python scripts/score.py testing:2026-11-22      # one sample of them that was drawn for testing as a whole
 
 A case is a folder with `case.md` (what a person could paste before knowing the answer; nothing else is read) and `label.yaml`:
 `primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a judge takes),
 and for the tables `determinable` (yes, partly, no), `gfx` (a list), `year`. The answer is the list of ids of the findings that
-are errors or warnings, in the order given. `--save` keeps the figures under a name in docs/accuracy.json, from which
-scripts/regen.py makes docs/accuracy.md and the block in the README; no text of a case is kept.
+are errors or warnings, in the order given.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -23,19 +20,12 @@ from typing import Any, NamedTuple
 
 import corpus
 import yaml
-from accuracy_page import SAVED, saved, share
 from corpus import Entry
 
 from rocm_doctor import pipeline
-from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.model import Artifact, Finding, Snapshot
-from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import failure_lines, judge
-from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.sources.paste import cut
 
-Judge = Callable[[Sequence[Artifact], Matrix], list[Finding]]
 TESTING = "testing"
 """Means the reports of fixtures/reports that are for testing only."""
 
@@ -71,46 +61,10 @@ class Result(NamedTuple):
         return self.control and self.loud and not self.first
 
 
-def whole(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
-    return list(pipeline.judge(artifacts, matrix).findings)
-
-
-def lines_only(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
-    """Failure lines alone: the rows that ask for one, judged without a single fact."""
-    return judge(Snapshot(), Logs(readable_logs(artifacts), failure_lines(matrix)), _with_lines(matrix), ())[0]
-
-
-def lines_and_facts(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
-    """Failure lines and the facts that tell their meanings apart, without the rows and rules that compare versions and builds."""
-    facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts), failure_lines(matrix)), _with_lines(matrix), ())[0]
-
-
-def no_rules(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
-    """All rows, version arithmetic among them, and none of the rules written in Python."""
-    facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts), failure_lines(matrix)), matrix, ())[0]
-
-
-STEPS: dict[str, Judge] = {
-    "failure lines only": lines_only,
-    "+ facts": lines_and_facts,
-    "+ rows on versions": no_rules,
-    f"+ {len(RULES)} rules (all)": whole,
-}
-
-
-def _with_lines(matrix: Matrix) -> Matrix:
-    import msgspec
-
-    return msgspec.structs.replace(matrix, rows=tuple(r for r in matrix.rows if "log" in r.when))
-
-
-def ask(entry: Entry, matrix: Matrix, how: Judge) -> Result:
+def ask(entry: Entry, matrix: Matrix) -> Result:
     """One report. The diagnoses that the differential names behind the findings count among the first three."""
-    artifacts = cut(entry.text, entry.id)
-    found = [f for f in how(artifacts, matrix) if f.severity in ("error", "warning")]
-    likely = pipeline.judge(artifacts, matrix).differential if how is whole else ()
+    report = pipeline.judge(cut(entry.text, entry.id), matrix)
+    found = [f for f in report.findings if f.severity in ("error", "warning")]
     return Result(
         entry.id,
         entry.label,
@@ -120,7 +74,7 @@ def ask(entry: Entry, matrix: Matrix, how: Judge) -> Result:
         str(entry.year or "unknown"),
         tuple(dict.fromkeys(f.id for f in found)),
         any(f.severity == "error" or f.confidence != "low" for f in found if f.id != "version.program-regression"),
-        tuple(one.id for one in likely if one.id != "none"),
+        tuple(one.id for one in report.differential if one.id != "none"),
     )
 
 
@@ -150,10 +104,10 @@ def _case(folder: Path) -> Entry:
     )
 
 
-def score(place: str | Path, how: Judge = whole) -> list[Result]:
+def score(place: str | Path) -> list[Result]:
     """Every report, by name."""
     matrix = load()
-    return [ask(entry, matrix, how) for entry in cases(str(place))]
+    return [ask(entry, matrix) for entry in cases(str(place))]
 
 
 def tally(results: Iterable[Result]) -> dict[str, int]:
@@ -161,6 +115,11 @@ def tally(results: Iterable[Result]) -> dict[str, int]:
     group = list(results)
     counts = {"n": len(group), "first": sum(r.first for r in group), "three": sum(r.among_three for r in group)}
     return {**counts, "silent": sum(not r.said for r in group)}
+
+
+def share(counts: dict[str, int], name: str) -> str:
+    """A count in percent of its group."""
+    return f"{100 * counts[name] / counts['n']:.0f} %" if counts.get("n") else "-"
 
 
 def generations(result: Result, matrix: Matrix) -> list[str]:
@@ -194,52 +153,18 @@ def table(made: dict[str, Any]) -> str:
     return "\n".join([*lines, f"controls {made['controls']['n']}, false alarms {made['controls']['alarms']}"])
 
 
-def ablation(cases: str) -> dict[str, dict[str, int]]:
-    """What each kind of evidence adds, step by step."""
-    steps = {}
-    for name, how in STEPS.items():
-        results = score(cases, how)
-        steps[name] = {**tally(r for r in results if not r.control), "alarms": sum(r.alarm for r in results)}
-    return steps
-
-
-def save(name: str, note: str, made: dict[str, Any]) -> None:
-    kept = saved()
-    order = kept.get(name, {}).get("order", len(kept))
-    whole = {part: made[part] for part in ("all", "determinable", "controls", "ablation") if part in made}
-    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **whole}
-    SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def save_cures(name: str, note: str, made: dict[str, Any]) -> None:
-    """Keep what judges said of first answers (cure_score.py)."""
-    kept = saved()
-    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": len(kept), "cures": made}
-    SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", help="a folder of cases, `testing` (those drawn by hash) or `testing:SAMPLE`")
     parser.add_argument("--misses", action="store_true", help="list what was not right at first place, and the false alarms")
-    parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what further evidence adds")
-    parser.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
-    parser.add_argument("--note", default="", help="what these cases are, kept beside the figures")
     args = parser.parse_args()
     results = score(args.cases)
     if not results:
         parser.error(f"{args.cases} holds no folder with a label.yaml")
-    made = figures(results, load())
-    print(table(made))
-    if args.ablate:
-        made["ablation"] = ablation(args.cases)
-        for name, v in made["ablation"].items():
-            print(f"{name:24}{share(v, 'first'):>8}{share(v, 'three'):>8}  alarms {v['alarms']}")
+    print(table(figures(results, load())))
     if args.misses:
         missed = [r for r in results if r.alarm or not (r.control or r.first)]
         print(*(f"{r.case}: wanted {r.primary}, said {', '.join(r.said[:3]) or 'nothing'}" for r in missed), sep="\n")
-    if args.save:
-        save(args.save, args.note, made)
     return 0
 
 

@@ -9,7 +9,6 @@ import bz2
 import gzip
 import json
 import re
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -116,16 +115,6 @@ def test_an_input(name: str, tmp_path: Path) -> None:
     _harmless(invoked("diff", path, path).output)
     invoked("bundle", path, "-o", tmp_path / "out.zip")
     invoked("audit", path)
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("name", LARGE)
-def test_an_input_that_took_minutes(name: str, tmp_path: Path) -> None:
-    """Each command takes SECONDS of processor time at most."""
-    for arguments in _commands(name, tmp_path):
-        start = time.process_time()
-        invoked(*arguments)
-        assert time.process_time() - start < SECONDS, arguments
 
 
 def _commands(name: str, folder: Path) -> list[tuple[str | Path, ...]]:

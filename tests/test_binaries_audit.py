@@ -280,29 +280,25 @@ def test_zip_bomb_costs_its_own_inflation_and_no_memory(tmp_path: Path) -> None:
 
 @linux
 def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None:
-    """Sparse libraries of 1.4 GB with 300 bundles: what is read is a few KiB a bundle, within 0.5 s and 64 MiB.
-
-    The time is the processor's, so that a busy machine does not fail it; scripts/bench_audit.py measures real wheels.
-    """
+    """Sparse libraries of 1.4 GB with 300 bundles: what is read is a few KiB a bundle, within 64 MiB."""
     site = build(tmp_path, {"torch/version.py": HIP_63})
     for name, bundles in (("torch/lib/libtorch_hip.so", 250), ("torch/lib/librocblas.so", 50)):
         sparse_library(site / name, bundles, size=1 << 20)
     assert sum(p.stat().st_size for p in site.rglob("*.so")) > 1_400_000_000
     said = in_child(site, "audit_environment")
     assert (said["bundles"], said["problems"]) == ([50, 250], ["", ""])
-    assert said["seconds"] < 0.5
     assert said["peak_kib"] < 64 << 10
     assert said["bytes_read"] < 300 * 8192 + (1 << 20)
 
 
 def in_child(place: Path, function: str) -> dict[str, Any]:
-    """An audit in a process of its own, with its time and its peak memory (VmHWM: ru_maxrss would carry over the parent's)."""
+    """An audit in a process of its own, with its peak memory (VmHWM: ru_maxrss would carry over the parent's)."""
     script = (
-        "import json, sys, time; from pathlib import Path; from rocm_doctor.binaries import audit, wheel\n"
+        "import json, sys; from pathlib import Path; from rocm_doctor.binaries import audit, wheel\n"
         "run = getattr(wheel if 'wheel' in sys.argv[2] else audit, sys.argv[2])\n"
-        "start = time.process_time(); a = run(Path(sys.argv[1])); took = time.process_time() - start\n"
+        "a = run(Path(sys.argv[1]))\n"
         "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
-        "print(json.dumps(dict(seconds=took, peak_kib=peak, bytes_read=a.bytes_read, bundles=[h.bundles for h in a.holdings],"
+        "print(json.dumps(dict(peak_kib=peak, bytes_read=a.bytes_read, bundles=[h.bundles for h in a.holdings],"
         " problems=[h.problem for h in a.holdings])))"
     )
     said = subprocess.run([sys.executable, "-c", script, str(place), function], capture_output=True, text=True, check=True)

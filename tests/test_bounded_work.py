@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
-import random
 import re
 import sys
 import time
@@ -20,12 +18,9 @@ from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.cli import cli, common
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.limits import LINES
-from rocm_doctor.redaction import find, rules
-from rocm_doctor.redaction.shared import redact_artifacts
-from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.redaction import find
+from rocm_doctor.reports import FORMATS, RenderOptions
 from rocm_doctor.reports.several import render_several
-from rocm_doctor.sources.paste import cut
 from rocm_doctor.training.literals import read_yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
@@ -37,53 +32,12 @@ KNOWN = (
 )  # fmt: skip
 
 
-@pytest.mark.timed
-def test_a_bundle_of_nothing_but_short_lines() -> None:
-    artifacts = [Artifact(name, "bundle", "a=b\n" * (2 << 20)) for name in KNOWN]
-    artifacts.append(Artifact("log/train.log", "bundle", "step\n" * (1 << 20)))
-    start = time.process_time()
-    report = pipeline.judge(artifacts, load())
-    assert {e.artifact for e in report.snapshot.errors if "too long" in e.quote} == set(KNOWN)
-    assert report.verdict == "undetermined"
-    for format_ in FORMATS:
-        render(format_, report, RenderOptions())
-    assert time.process_time() - start < 10
-    assert f"only the first {LINES} lines" in render("text", report, RenderOptions())
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("line", ["V{n}=x\n", "p{n}==1.0\n"])
-def test_names_without_end(line: str) -> None:
-    text = "".join(line.format(n=n) for n in range(200_000))
-    start = time.process_time()
-    report = pipeline.judge([Artifact("env", "bundle", text), Artifact("py/packages", "bundle", text)], load())
-    for format_ in FORMATS:
-        render(format_, report, RenderOptions())
-    assert time.process_time() - start < 10
-
-
 @pytest.mark.slow
 def test_more_files_than_anybody_reads(tmp_path: Path) -> None:
     for n in range(600):
         (tmp_path / f"note-{n}.txt").write_text("HIP error: invalid device function\n")
     done = CliRunner().invoke(cli, ["check", str(tmp_path), "--strict"])
     assert "more than 500 files of free text" in done.output
-
-
-@pytest.mark.timed
-def test_a_device_with_a_long_run_of_blanks_in_its_name() -> None:
-    line = f"03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi{' ' * 400}31]\n"
-    start = time.process_time()
-    seen = pipeline.read_facts(cut(line, "paste"), load())
-    assert seen.gpus
-    assert time.process_time() - start < 5
-
-
-@pytest.mark.timed
-def test_a_line_of_quotation_marks() -> None:
-    start = time.process_time()
-    assert cut("> " * (4 << 20) + "x", "paste")
-    assert time.process_time() - start < 5
 
 
 DIGITS = ("²", "①", "9" * 5000, "٣")
@@ -137,27 +91,6 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(reader: str) -> None:
     assert not faults
 
 
-@pytest.mark.timed
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "APIKEY=",
-        "-----BEGIN PRIVATE KEY-----",
-        " token ",
-        "://",
-        "hostname: a\n",
-        "Bearer ",
-        "[a@b ~",
-        "h:1:2 [0] NCCL INFO ",
-        "--api-key ",
-    ],
-)
-def test_redaction_takes_no_longer_than_its_text(piece: str) -> None:
-    start = time.process_time()
-    redact_artifacts([Artifact("log/x", "bundle", piece * (500_000 // len(piece)))])
-    assert time.process_time() - start < 5
-
-
 @pytest.mark.parametrize("name", ["\x1b[2J::stop-commands::x", "##[add-mask]x"])
 def test_names_of_several_machines_are_as_harmless(name: str) -> None:
     reports = [pipeline.judge([], load(), source=name + str(number)) for number in range(2)]
@@ -168,19 +101,6 @@ def test_names_of_several_machines_are_as_harmless(name: str) -> None:
         assert not re.search(r"^\s*::stop", text, re.MULTILINE)
 
 
-@pytest.mark.timed
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what a child used from the kernel")
-@pytest.mark.parametrize("content", ["prompts", "one key", "short lines", "emoji and letters that grow", "NCCL"])
-def test_the_largest_bundles_take_ten_seconds_and_300_mib(content: str, tmp_path: Path) -> None:
-    """`python scripts/bench_bundles.py` tries all contents, commands and formats."""
-    bench.bundle(content, tmp_path / "x.zip")
-    for command in (["check", "--format", "json"], ["probe", "--format", "json"], ["bundle", "-o", str(tmp_path / "out.zip")]):
-        used = bench.used(command[0], str(tmp_path / "x.zip"), *command[1:])
-        assert used.seconds < bench.SECONDS
-        assert used.memory < bench.MEMORY
-        assert used.code in (0, 1)
-
-
 def test_a_bundle_over_the_limit_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
         for n in range(3):
@@ -188,31 +108,6 @@ def test_a_bundle_over_the_limit_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["check", str(tmp_path / "x.zip")])
     assert done.exit_code == 2
     assert "more than 12 MiB in all; give the files of the capture only" in done.output
-
-
-@pytest.mark.timed
-def test_folders_of_packages_named_again_and_again() -> None:
-    start = time.process_time()
-    pipeline.judge(
-        cut("by_keyinclude-system-site-packages." * 1_700 + "\n/venv/lib/python3.12/site-packages/x\n", "paste"), load()
-    )
-    assert time.process_time() - start < 4
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("filler", ["a1.", "1.", "ab", "0", "-", " ", "\t", "a ", "'", "\\", "a/", "a,", "a=", "a:", "a@"])
-def test_no_rule_of_redaction_is_slow_behind_its_hint(filler: str) -> None:
-    """A long run of anything behind a hint: one try of one rule takes no time to speak of."""
-    searched = find._rules()
-    slow = []
-    for rule, pattern in zip(searched._rules, searched._patterns):
-        for hint in rule.hints:
-            text = f"x {hint}{filler * (9_000 // len(filler))} x"
-            start = time.process_time()
-            _ = rules.TRIED[rule.at](pattern, text, 2) if rule.at in rules.TRIED else pattern.match(text, 2)
-            if time.process_time() - start > 0.5:
-                slow.append((rule.pattern.source, hint))
-    assert not slow
 
 
 def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,68 +155,12 @@ PRINTED = (
     "*******\nAgent 2\n*******\n  Name:                    gfx1100\n  Marketing Name:          Radeon RX 7900 XTX\nPyTorch version: 2.8.0+rocm6.4\n"
     "[ 12.345678] amdgpu 0000:03:00.0: amdgpu: ring gfx timeout\nHIP error: invalid device function\n"
 )
-CHARACTERS = [*map(chr, range(32, 127)), "\t", *"─═│█▌"]
-PAIRS = [a + b for a in CHARACTERS for b in CHARACTERS if a != b]
-
-
-def _judged(text: str) -> None:
-    pipeline.judge(cut(text, "paste"), load(), kind="capture")
-
-
-def _redacted(text: str) -> None:
-    redact_artifacts([Artifact("log/x", "paste", text)])
 
 
 def _seconds(work: Callable[[str], None], text: str) -> float:
     start = time.process_time()
     work(text)
     return time.process_time() - start
-
-
-@pytest.mark.slow
-@pytest.mark.timed
-@pytest.mark.parametrize("work", [_judged, _redacted])
-@pytest.mark.parametrize("before", ["", PRINTED])
-@pytest.mark.parametrize("behind", ["", "\n" + PRINTED])
-def test_a_banner_of_any_character_is_read_in_linear_time(work: Callable[[str], None], before: str, behind: str) -> None:
-    """Banners of `#`, `=` or box characters are in every log: 50 KB take a third of a second, quadratic patterns took minutes."""
-    for character in CHARACTERS:
-        for text in (character * 50_000, f"{character * 25}\n" * 2_000):
-            assert _seconds(work, before + text + behind) < 1.5, character
-
-
-@pytest.mark.slow
-@pytest.mark.timed
-@pytest.mark.parametrize("work", [_judged, _redacted])
-def test_pairs_of_characters_are_read_in_linear_time(work: Callable[[str], None]) -> None:
-    """Every pair is tried by its turn: each run takes a 20th of the 10,000."""
-    for pair in PAIRS[random.randrange(20) :: 20]:
-        assert _seconds(work, pair * 6_000) < 1, pair
-
-
-@pytest.mark.slow
-@pytest.mark.timed
-@pytest.mark.parametrize("unit", ["#", "=", "- ", "* ", "─", "::", "a/", "\\n", "<>", "{}", "[[", "``", "(("])
-def test_every_command_reads_a_banner_in_linear_time(unit: str, tmp_path: Path) -> None:
-    """Four times the text takes at most six times as long."""
-
-    def seconds(size: int) -> dict[str, float]:
-        text = PRINTED + unit * (size // len(unit)) + "\n" + PRINTED
-        (tmp_path / "x.txt").write_text(text)
-        issue = {"number": 1, "title": "x", "body": text, "user": {"login": "x"}}
-        (tmp_path / "event.json").write_text(json.dumps({"action": "opened", "issue": issue}))
-        took = {}
-        for words in ("check x.txt", "probe x.txt", "bundle x.txt -o x.zip", "diff x.txt x.txt", "triage event.json"):
-            argv = [str(tmp_path / word) if "." in word else word for word in words.split()]
-            start = time.process_time()
-            done = CliRunner().invoke(cli, argv)
-            took[words] = time.process_time() - start
-            assert done.exit_code in (0, 1), done.output
-        return took
-
-    seconds(1_000)
-    short, long = seconds(50_000), seconds(200_000)
-    assert not {words: (short[words], long[words]) for words in long if long[words] > 6 * short[words] + 0.2}
 
 
 REPOSITORIES: dict[str, tuple[str, Callable[[int], str]]] = {
@@ -335,17 +174,6 @@ REPOSITORIES: dict[str, tuple[str, Callable[[int], str]]] = {
     "quotes without end": ("run.sh", lambda n: "\"'`$(" * 10 * n),
     "lists that take themselves": ("requirements.txt", lambda n: "-r requirements.txt\n" * n),
 }  # fmt: skip
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("kind", REPOSITORIES)
-def test_lint_reads_any_kind_of_repetition_in_bounded_time(kind: str, tmp_path: Path) -> None:
-    name, made = REPOSITORIES[kind]
-    (tmp_path / name).write_text(made(200))
-    start = time.process_time()
-    done = CliRunner().invoke(cli, ["lint", str(tmp_path), "--gpu", "gfx1100"])
-    assert time.process_time() - start < 3
-    assert done.exit_code in (0, 1, 3), done.output
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])

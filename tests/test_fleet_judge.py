@@ -16,8 +16,8 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-import bench_fleet
 import jsonschema
+import many_nodes
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
@@ -29,12 +29,12 @@ from rocm_doctor.fleet.deviations import Deviation, find_associations, fisher
 from rocm_doctor.fleet.nodeset import expand, fold, is_host_name
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "rocm_doctor/schemas/fleet.json").read_text())
-MACHINE = bench_fleet._machine()
+MACHINE = many_nodes._machine()
 
 
 def report(number: int, count: int = 10, **more: Any) -> dict[str, Any]:
     """A report without planted deviations."""
-    made = bench_fleet.report(2 * number + 1001, count + 100_000, MACHINE)
+    made = many_nodes.report(2 * number + 1001, count + 100_000, MACHINE)
     return {**copy.deepcopy(made), "host": f"n{number}", **more}
 
 
@@ -60,7 +60,7 @@ def found_is_planted(summary: dict[str, Any], count: int) -> None:
     deviations = {one["fact"]: expand(one["nodes"]) for one in summary["deviations"]}
     wanted = {
         name: [f"mi300x-{n + 1:05}" for n in (range(first, first + many) if many else range(0, count, 2))]
-        for name, _, first, many in bench_fleet._PLANTED
+        for name, _, first, many in many_nodes._PLANTED
     }
     assert deviations.keys() == wanted.keys()
     for name, nodes in wanted.items():
@@ -76,14 +76,14 @@ def found_is_planted(summary: dict[str, Any], count: int) -> None:
 
 
 def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
-    result = judge(tmp_path, (one.rstrip() for one in bench_fleet.lines(1000)), "--format", "json")
+    result = judge(tmp_path, (one.rstrip() for one in many_nodes.lines(1000)), "--format", "json")
     assert result.exit_code == 1
     found_is_planted(plain(result), 1000)
 
 
 @pytest.mark.slow
 def test_planted_deviations_of_ten_thousand_nodes(tmp_path: Path) -> None:
-    result = judge(tmp_path, (one.rstrip() for one in bench_fleet.lines(10_000)), "--format", "json")
+    result = judge(tmp_path, (one.rstrip() for one in many_nodes.lines(10_000)), "--format", "json")
     found_is_planted(plain(result), 10_000)
 
 
@@ -171,7 +171,7 @@ def test_two_machines_of_one_name(tmp_path: Path) -> None:
 
 def test_the_newer_report_of_a_node_counts(tmp_path: Path) -> None:
     """A node that was repaired and asked again is not sick, and its old facts and figures are nobody's."""
-    sick = report(0, verdict="problems", findings=[bench_fleet._FINDING])
+    sick = report(0, verdict="problems", findings=[many_nodes._FINDING])
     sick["snapshot"]["facts"]["kernel"]["value"] = "5.15"
     slow, fast = (
         {"kind": "bench", "schema_version": 1, "host": "n0", "figures": [{"name": "x", "value": value}]} for value in (1, 100)
@@ -195,7 +195,7 @@ def test_clocks_that_differ(tmp_path: Path) -> None:
 
 
 def test_lists_of_nodes(tmp_path: Path) -> None:
-    lines = [report(0), report(1, verdict="problems", findings=[bench_fleet._FINDING]), {"host": "n2", "error": "no answer"}]
+    lines = [report(0), report(1, verdict="problems", findings=[many_nodes._FINDING]), {"host": "n2", "error": "no answer"}]
     assert judge(tmp_path, lines, "--format", "pass").stdout == "n0\n"
     failed = judge(tmp_path, lines, "--format", "fail").stdout
     assert failed == "n1\tproblems\tMES firmware hangs under load\nn2\tsilent\tno answer\n"
@@ -212,7 +212,7 @@ def test_the_documented_lines_drain_sick_and_silent_nodes_and_no_others(tmp_path
         (tmp_path / name).chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parents[1])}
     sound = [report(n) for n in range(3)]
-    sick = report(3, verdict="problems", findings=[bench_fleet._FINDING])
+    sick = report(3, verdict="problems", findings=[many_nodes._FINDING])
     drained = tmp_path / "drained"
     for lines, expected in ((sound, ""), ([*sound, sick, {"host": "n9", "error": "no answer"}], "NodeName=n[3,9]\n")):
         (tmp_path / "nodes.jsonl").write_bytes(b"".join(map(_line, lines)))
@@ -229,7 +229,7 @@ def test_variables_of_a_launcher_are_no_deviation(tmp_path: Path) -> None:
 
 def test_exit_codes(tmp_path: Path) -> None:
     good, sick = [report(n) for n in range(6)], [report(n) for n in range(5)] + [report(5, verdict="problems")]
-    sick[5]["findings"] = [bench_fleet._FINDING]
+    sick[5]["findings"] = [many_nodes._FINDING]
     silent = {"host": "n9", "error": "no answer"}
     odd = [*good[:5], report(5)]
     odd[5]["snapshot"]["facts"]["kernel"]["value"] = "6.1"
@@ -333,7 +333,7 @@ def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
     for n, payload in enumerate(PAYLOADS.values()):
         evil = report(50 + n, verdict="problems")
         text = payload.encode("utf-8", "replace").decode()
-        evil["findings"] = [{**bench_fleet._FINDING, "title": text, "id": text}]
+        evil["findings"] = [{**many_nodes._FINDING, "title": text, "id": text}]
         evil["snapshot"]["facts"]["kernel"]["value"] = text
         evil["snapshot"]["facts"][f"pkg.{text}"] = {"value": text}
         lines.append(evil)
@@ -357,7 +357,7 @@ def test_a_table_is_bounded(tmp_path: Path) -> None:
 
 
 def test_prometheus_lint(tmp_path: Path) -> None:
-    lines = [report(n) for n in range(4)] + [report(9, verdict="problems", findings=[bench_fleet._FINDING])]
+    lines = [report(n) for n in range(4)] + [report(9, verdict="problems", findings=[many_nodes._FINDING])]
     text = judge(tmp_path, lines, "--format", "prometheus").stdout
     assert 'rocm_doctor_ready{node="n9",state="problems"} 0' in text
     if not (promtool := shutil.which("promtool")):

@@ -177,37 +177,6 @@ def test_development_tools_that_the_guide_runs_are_installed_with_dev() -> None:
     assert {"build", "import-linter", "mypy", "pre-commit", "pytest", "pytest-xdist", "ruff"} <= names
 
 
-def _clocked(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """The tests of a module that measure how long something takes, or call a function of the module that returns it.
-
-    A guard (`with at_most(seconds):`) whose bound is many times what is needed is not meant.
-    """
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    helpers = {f.name for f in functions if any(_span(n) for n in ast.walk(f) if isinstance(n, ast.Return))}
-    for function in functions:
-        called = {node.func.id for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        if function.name.startswith("test_") and (_span(function) or called & helpers):
-            yield function
-
-
-def _span(tree: ast.AST) -> bool:
-    spans = (node.left for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub))
-    return any(re.fullmatch(r"time\.(process_time|perf_counter|monotonic|time)\(\)", ast.unparse(left)) for left in spans)
-
-
-def test_a_test_that_measures_time_is_marked_so_that_a_busy_machine_fails_none() -> None:
-    unmarked = [
-        f"{path.name}::{function.name}"
-        for path in sorted((ROOT / "tests").glob("test_*.py"))
-        if "time." in (text := path.read_text(encoding="utf-8"))
-        for function in _clocked(ast.parse(text))
-        if not any(ast.unparse(one) in ("pytest.mark.timed", "pytest.mark.slow") for one in function.decorator_list)
-    ]
-    assert unmarked == []
-    assert "not timed" in PYPROJECT
-    assert "-m timed" in (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
 def test_the_sentences_of_the_style_page_are_real() -> None:
     """After: in the file that is named. Before: nowhere any more."""
     page = (ROOT / "docs" / "style.md").read_text(encoding="utf-8").partition("## Before and after")[2]

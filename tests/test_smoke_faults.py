@@ -92,10 +92,8 @@ def test_a_stage_that_dies(fault: str) -> None:
     assert left() == []
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_a_stage_that_hangs(fault: str) -> None:
-    began = time.monotonic()
     artifacts = smoke(f"bf16 {fault}", stages=["bf16", "lora"], limit=1.0)
     found = results(artifacts)
     assert found["bf16"]["status"] == "timeout"
@@ -103,7 +101,6 @@ def test_a_stage_that_hangs(fault: str) -> None:
     assert found["lora"]["status"] == "passed"
     assert "in hang" in words(artifacts), "the Python stack says where it hung"
     assert "numeric.bf16-or-fp16" in [f.id for f in judged(artifacts).findings]
-    assert time.monotonic() - began < 8
     assert left() == []
 
 

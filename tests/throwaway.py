@@ -23,17 +23,6 @@ def wheel(folder: Path, name: str, version: str, requires: tuple[str, ...] = (),
             archive.writestr(path, text)
 
 
-def borrow_pip(venv: Path) -> Path:
-    """Link the pip that runs here into an environment, which takes a fraction of the time of ensurepip; its site-packages."""
-    import pip
-
-    site = next(venv.glob("lib/python*/site-packages"))
-    for place in Path(str(pip.__file__)).parents[1].glob("pip*"):
-        if place.name == "pip" or place.suffix == ".dist-info":
-            (site / place.name).symlink_to(place)
-    return site
-
-
 def contents(venv: Path) -> dict[str, str]:
     """Every file of packages and programs with its digest; compiled modules are left out."""
     folders = [*venv.glob("lib/python*/site-packages"), venv / "bin"]

@@ -1,26 +1,13 @@
-"""Time and memory of `fleet judge` against the number of nodes, on generated reports with planted deviations.
-
-python scripts/bench_fleet.py [--nodes 1000 10000 50000] [--write FOLDER]
-
-The reports come through a pipe, as from `fleet run`, so that 50,000 of them (3.5 GB) need no disk. Times are those of the judging
-processes alone: elapsed, and processor time, which a busy machine does not stretch. --write keeps the reports of the first size.
-"""
+"""Reports and figures of a fleet of nodes with eight GPUs each, with planted deviations."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-ROOT = Path(__file__).resolve().parent.parent
 GPUS = 8
 GIB = 1 << 30
 
@@ -160,57 +147,3 @@ def lines(count: int) -> Iterator[bytes]:
     for number in range(count):
         yield msgspec.json.encode(report(number, count, machine)) + b"\n"
         yield msgspec.json.encode(figures(number)) + b"\n"
-
-
-def measured(count: int) -> tuple[float, float, float, int]:
-    """Elapsed and processor seconds of judging, MiB of memory at most, and bytes judged."""
-    argv = [sys.executable, "-c", _JUDGE, "fleet", "judge", "-", "--format", "json", "--fail-on", "never"]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=ROOT) as child:
-        assert child.stdin
-        assert child.stderr
-        size, waited = 0, 0.0
-        for line in lines(count):
-            size += len(line)
-            at = time.monotonic()
-            child.stdin.write(line)
-            waited += time.monotonic() - at
-        child.stdin.close()
-        at = time.monotonic()
-        said = child.stderr.read().decode()
-        waited += time.monotonic() - at
-    spent, used = map(float, said.split("measured ")[1].split())
-    return waited, spent, used, size
-
-
-_JUDGE = """
-import atexit, os, resource
-from rocm_doctor.cli import main
-def told():
-    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
-    os.write(2, f"measured {spent} {(own.ru_maxrss + others.ru_maxrss) / 1024}".encode())
-atexit.register(told)
-main()
-"""
-
-
-def main() -> None:
-    """Print a line for each number of nodes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, nargs="+", default=[1_000, 10_000, 50_000])
-    parser.add_argument("--write", type=Path)
-    args = parser.parse_args()
-    if args.write:
-        args.write.mkdir(parents=True, exist_ok=True)
-        with (args.write / "reports.jsonl").open("wb") as out:
-            out.writelines(lines(args.nodes[0]))
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    print(f"{'nodes':>7} {'MiB read':>9} {'seconds':>8} {'processor':>9} {'MiB used':>9}")
-    for count in args.nodes:
-        waited, spent, used, size = measured(count)
-        print(f"{count:>7} {size / 2**20:>9.0f} {waited:>8.1f} {spent:>9.1f} {used:>9.0f}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
