@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fit_table import job_of, read
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_rows import job_of, read
 
 from rocm_doctor.fit import closed_form
 from rocm_doctor.fit.allocator import MIB

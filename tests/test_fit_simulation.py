@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from fit_table import job_of, read
+from memory_rows import job_of, read
 
 from rocm_doctor.fit import closed_form, runner
 from rocm_doctor.fit.allocator import Peak, replay
