@@ -149,8 +149,6 @@ COORDS: dict[str, Coord] = {
     "smoke.torch": Coord("word", "torch version that ran the smoke test"),
     "smoke.jax": Coord("word", "JAX version that ran the smoke test"),
     "smoke.tensorflow": Coord("word", "TensorFlow version that ran the smoke test"),
-    "smoke.llama-cpp": Coord("word", "llama-cpp-python version that answered the smoke test"),
-    "smoke.vllm": Coord("word", "vLLM version that answered the smoke test"),
     "smoke.kind": Coord("word", "device that ran the smoke test: hip, cuda, cpu, unknown"),
     "smoke.card": Coord("word", "name of the GPU that ran the smoke test"),
     "smoke.masked": Coord("word", "yes when a visibility variable was set during the smoke test"),

@@ -1,8 +1,7 @@
 """A prelude for the smoke worker that makes JAX or TensorFlow calculate wrongly, between the framework and any comparison.
 
 `WRONG` in the environment: one `stage where which kind` a line. `where` is `copied` (a copy on the device), `get` (what comes from
-the device), `compiled` (a compiled function: `which` 0 is its result, 1 and more its gradients) or `sharded_step`; `which` of `get`
-is the number format. The first such value of the stage is damaged: `zeros`, `nan`, `scale` (by a tenth), `spike` (one element),
+the device), or `compiled` (a compiled function: `which` 0 is its result, 1 and more its gradients); `which` of `get` is the number format. The first such value of the stage is damaged: `zeros`, `nan`, `scale` (by a tenth), `spike` (one element),
 `flip` (one byte). `spin` as `where` is a kernel that never ends.
 """
 
@@ -57,15 +56,7 @@ def plant(where: str, which: str, kind: str) -> None:
 
         return both
 
-    def sharded_step(*args: Any) -> Any:
-        loss, gradients = right(*args)
-        return loss, dict(gradients, **{which: once(gradients[which])})
-
-    setattr(
-        bench,
-        where,
-        {"copied": lambda value: once(right(value)), "get": get, "compiled": compiled, "sharded_step": sharded_step}[where],
-    )
+    setattr(bench, where, {"copied": lambda value: once(right(value)), "get": get, "compiled": compiled}[where])
 
 
 def spin(bench: Any) -> None:
@@ -75,7 +66,7 @@ def spin(bench: Any) -> None:
 
 
 def wrongly(name: str, where: str, which: str, kind: str) -> Any:
-    table = importlib.import_module(type(bench).__module__.rsplit(".", 2)[0] + ".table")
+    table = importlib.import_module(type(bench).__module__.rpartition(".")[0] + ".table")
     stage = table.table_of(bench.framework)[name]
 
     def function(bench: Any) -> Any:

@@ -53,10 +53,7 @@ def test_every_stage_passes_on_the_cpu(framework: str) -> None:
     assert set(found) == {stage.name for stage in ARRAYS}
     for name, result in found.items():
         assert result["status"] == ("skipped" if name in NOT_ON_CPU else "passed"), result
-    assert found["sharding"]["details"]["devices"] == 2
     assert [a.name for a in artifacts] == [f"smoke/{framework}-cpu.jsonl"]
-    if framework == "jax":
-        assert found["kernels-again"]["details"]["cached_files"] == found["kernels"]["details"]["cached_files"] > 0
 
 
 # Stage, where the value is damaged, which, how -> the reason it must fail for, and a word of the message.
@@ -68,15 +65,12 @@ WRONG = {
     "matmul get float32 zeros": ("zeros", "float32 product 256"),
     "fp16 get float16 flip": ("mismatch", "conversion from float32 to float16"),
     "bf16 get bfloat16 flip": ("mismatch", "conversion from float32 to bfloat16"),
-    "tf32 get float32 nan": ("nan", "float32 product 256"),
-    "attention-math compiled 0 scale": ("mismatch", "result of written-out attention"),
+    "attention-math compiled 0 scale": ("mismatch", "result of math attention"),
     "attention-math compiled 2 nan": ("nan", "gradient of k"),
     "backward compiled 1 scale": ("mismatch", "linear, gradient of input"),
     "backward compiled 1 zeros": ("zeros", "linear, gradient of input"),
     "lora compiled 2 zeros": ("mismatch", "loss curve in float32"),
     "lora compiled 0 nan": ("nan", "loss curve in float32"),
-    "sharding sharded_step b2 scale": ("mismatch", "gradient of b2 over 2 devices"),
-    "sharding sharded_step b2 nan": ("nan", "gradient of b2 over 2 devices"),
 }
 
 
@@ -87,8 +81,7 @@ def rounds() -> list[list[str]]:
     while left:
         seen: dict[str, str] = {}
         for case in left:
-            if not (case.split()[0] == "lora" and "sharding" in seen) and not (case.split()[0] == "sharding" and "lora" in seen):
-                seen.setdefault(case.split()[0], case)
+            seen.setdefault(case.split()[0], case)
         made.append(list(seen.values()))
         left = [case for case in left if case not in seen.values()]
     return made
@@ -146,8 +139,7 @@ def test_stages_that_die_and_hang_are_isolated(framework: str) -> None:
     )
     assert (found["fp16"]["status"], found["fp16"]["reason"]) == ("died", "SIGSEGV")
     assert found["lora"]["status"] == "timeout"
-    assert found["bf16"]["status"] == found["kernels-again"]["status"] == "passed"
-    assert (found["sharding"]["status"], found["sharding"]["reason"]) == ("not-run", "needs-lora")
+    assert found["bf16"]["status"] == "passed"
 
 
 def test_a_framework_that_is_not_there_is_said_to_be_absent(tmp_path: Path) -> None:
@@ -169,7 +161,6 @@ def test_auto_finds_what_is_installed_without_importing_it(tmp_path: Path) -> No
 
 def test_stages_of_one_framework_only() -> None:
     assert choose_stages(1, ["peft"], "jax") == []
-    assert [stage.name for stage in choose_stages(1, ["sharding"], "jax")] == ["import", "device", "sharding"]
     with pytest.raises(KeyError, match="peft"):
         run_smoke(framework="jax", stages=["peft"])
 
@@ -204,41 +195,3 @@ def test_a_framework_on_the_cpu_does_not_speak_for_the_gpu() -> None:
     assert facts["smoke.bf16"].value == "passed"
     assert facts["smoke.jax.bf16"].value == "failed:nan"
     assert facts["smoke.kind"].value == "hip"
-
-
-@pytest.mark.torch
-def test_references_are_those_of_another_library() -> None:
-    """Every result and gradient written out in numpy, against torch's in float64."""
-    torch, np = pytest.importorskip("torch"), pytest.importorskip("numpy")
-    from rocm_doctor.workers.smoke.arrays.references import References
-
-    right, rng, f = References(np), np.random.default_rng(3), torch.nn.functional
-    words = np.array([1, 4, 1, 0])
-    x, square = rng.standard_normal((4, 6)), rng.standard_normal((6, 5))
-    scale, shift = rng.standard_normal(6), rng.standard_normal(6)
-    q, k, v = (rng.standard_normal((2, 3, 7, 8)) for _ in range(3))
-    image, kernel = rng.standard_normal((2, 5, 6, 3)), rng.standard_normal((3, 3, 3, 4))
-
-    def conv(x: Any, w: Any) -> Any:
-        return f.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1).permute(0, 2, 3, 1)
-
-    cases: list[tuple[Any, Any, list[Any]]] = [
-        (right.linear, lambda x, w, b: x @ w + b, [x, square, rng.standard_normal(5)]),
-        (lambda t, pull: right.embedding(t, words, pull), lambda t: t[words], [square]),
-        (right.layer_norm, lambda x, s, b: f.layer_norm(x, (6,), s, b, eps=1e-6), [x, scale, shift]),
-        (right.rms_norm, lambda x, s: f.rms_norm(x, (6,), s, eps=1e-6), [x, scale]),
-        (right.gelu, lambda x: f.gelu(x, approximate="tanh"), [x]),
-        (right.silu, f.silu, [x]),
-        (lambda x, pull: right.cross_entropy(x, words, pull), lambda x: f.cross_entropy(x, torch.tensor(words), reduction="none"), [x]),
-        (right.conv2d, conv, [image, kernel]),
-        (lambda q, k, v, pull: right.attention(q, k, v, True, pull), lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), [q, k, v]),
-    ]  # fmt: skip
-    for mine, theirs, operands in cases:
-        tensors = [torch.tensor(one, requires_grad=True) for one in operands]
-        want = theirs(*tensors)
-        pull = rng.standard_normal(tuple(want.shape))
-        want.backward(torch.tensor(pull))
-        result, gradients = mine(*operands, pull)
-        np.testing.assert_allclose(result, want.detach().numpy(), rtol=1e-10, atol=1e-10)
-        for got, tensor in zip(gradients, tensors, strict=True):
-            np.testing.assert_allclose(got, tensor.grad.numpy(), rtol=1e-9, atol=1e-10)

@@ -83,7 +83,7 @@ def test_the_worst_gpu_counts_and_is_named() -> None:
 
 def test_skipped_on_one_gpu_is_passed_on_the_other() -> None:
     assert (
-        facts(lines(stage("tf32", "skipped", "no-choice")), lines(stage("tf32"), name="smoke/gpu1.jsonl"))["smoke.tf32"]
+        facts(lines(stage("blaslt", "skipped", "no-choice")), lines(stage("blaslt"), name="smoke/gpu1.jsonl"))["smoke.blaslt"]
         == "passed"
     )
 
@@ -119,14 +119,11 @@ DIAGNOSES = {
     ("peft", "failed", "TypeError"): ("version.package-mismatch", "smoke-peft-only"),
     ("lora-shapes", "died", "SIGABRT"): ("lib.hipblaslt", "smoke-narrow-operands"),
     ("bitsandbytes", "failed", "mismatch"): ("lib.bitsandbytes", "smoke-bitsandbytes"),
-    ("dataloader", "timeout", ""): ("run.smoke-failed", "smoke-failed"),
     ("memory", "failed", "bad-memory"): ("hw.ecc-or-faulty", "smoke-memory-bad"),
-    ("soak", "failed", "fragmentation"): ("memory.fragmentation", "smoke-fragmentation"),
     ("kernels-again", "failed", "cold-again"): ("env.cache-storage", "smoke-cold-again"),
     ("peer", "failed", "mismatch"): ("dist.p2p", "smoke-peer"),
     ("allreduce-nccl", "timeout", ""): ("dist.rccl", "smoke-allreduce"),
     ("ddp", "failed", "mismatch"): ("dist.rccl", "smoke-parallel-training"),
-    ("dataparallel", "failed", "mismatch"): ("dist.dataparallel", "smoke-dataparallel"),
 }
 
 

@@ -16,8 +16,8 @@ from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke import basics, compare, hip
 from rocm_doctor.workers.smoke import main as bench
 from rocm_doctor.workers.smoke.compare import Wrong, tolerance
-from rocm_doctor.workers.smoke.context import StageContext, pick_device
-from rocm_doctor.workers.smoke.table import ARRAYS, BY_NAME, STAGES, all_needs, table_of
+from rocm_doctor.workers.smoke.on_torch import TorchContext, pick_device
+from rocm_doctor.workers.smoke.table import STAGES, all_needs
 
 WORKER = Path(compare.__file__ or "").parent
 
@@ -52,7 +52,7 @@ def test_table_is_in_order_of_blame() -> None:
 
 
 def test_all_needs_goes_all_the_way() -> None:
-    assert set(all_needs("soak")) == {"lora", "matmul", "copy", "device", "import"}
+    assert set(all_needs("ddp")) == {"lora", "matmul", "copy", "device", "import"}
     assert all_needs("import") == ()
 
 
@@ -95,9 +95,10 @@ def torch_or_skip() -> Any:
 def test_check_names_what_it_sees(spoil: Any, reason: str) -> None:
     torch = torch_or_skip()
     want = torch.randn(5000, generator=torch.Generator().manual_seed(1))
-    compare.check(torch, "same", want * (1 + 1e-7), want.double(), 1e-5)
+    context = a_context(torch)
+    context.check("same", want * (1 + 1e-7), want.double(), 1e-5)
     with pytest.raises(Wrong) as caught:
-        compare.check(torch, "spoilt", spoil(want), want.double(), 1e-5)
+        context.check("spoilt", spoil(want), want.double(), 1e-5)
     assert caught.value.reason == reason
     assert "spoilt" in str(caught.value)
 
@@ -106,14 +107,15 @@ def test_check_names_what_it_sees(spoil: Any, reason: str) -> None:
 def test_same_bits_tells_zeros_from_damage() -> None:
     torch = torch_or_skip()
     want = torch.arange(1, 5, dtype=torch.float32)
-    compare.same_bits(torch, "same", want.clone(), want)
+    context = a_context(torch)
+    context.same_bits("same", want.clone(), want)
     for got, reason in ((want * torch.tensor([1.0, 1, 1, 0]), "zeros"), (-want, "mismatch"), (want.double(), "shape")):
         with pytest.raises(Wrong) as caught:
-            compare.same_bits(torch, "copy", got, want)
+            context.same_bits("copy", got, want)
         assert caught.value.reason == reason
     negative_zero = torch.tensor([-0.0])
     with pytest.raises(Wrong):
-        compare.same_bits(torch, "sign of zero", negative_zero.abs(), negative_zero)
+        context.same_bits("sign of zero", negative_zero.abs(), negative_zero)
 
 
 def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count: int = 1, **properties: Any) -> Any:
@@ -143,9 +145,9 @@ def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count
     return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip_version, cuda=None), get_num_threads=lambda: 2)
 
 
-def a_context(torch: Any, index: int = 0) -> StageContext:
+def a_context(torch: Any, index: int = 0) -> TorchContext:
     args = bench.arguments(["--results", "x", "--stages", "device", "--gpu", str(index)])
-    made = StageContext(args, lambda **event: None)
+    made = TorchContext(args, lambda **event: None)
     made.torch, made.device = torch, SimpleNamespace(type="cuda", index=index)
     return made
 
@@ -257,20 +259,6 @@ def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:
     assert log.new_lines() == []
     log.close()
     assert watch.KernelLog(str(tmp_path / "none")).new_lines() == []
-
-
-def test_every_stage_can_be_named() -> None:
-    assert [*(stage.name for stage in STAGES), "sharding", "completion"] == list(BY_NAME)
-
-
-def test_stages_of_jax_and_tensorflow_are_those_of_torch_in_the_same_order() -> None:
-    """One word for one thing: a row about `bf16` judges every framework."""
-    for stage in ARRAYS:
-        module, _, name = stage.module.rpartition(".")
-        assert f"def {stage.function}(" in (WORKER / module / f"{name}.py").read_text()
-    shared = [stage.name for stage in STAGES if stage.name in table_of("jax")]
-    assert [*shared, "sharding"] == [stage.name for stage in ARRAYS]
-    assert set(all_needs("sharding", "jax")) == {"lora", "matmul", "copy", "device", "import"}
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,7 @@ def test_levels_2_and_3_run_and_pass_or_say_what_they_need() -> None:
         assert found[name]["status"] == "passed" or found[name]["reason"] in ("not-installed", "needs-gpus", "not-built"), found[
             name
         ]
-    assert {"soak", "memory", "dataloader", "kernels-again", "ddp", "fsdp2"} <= {
-        n for n in later if found[n]["status"] == "passed"
-    }
+    assert {"memory", "kernels-again", "ddp"} <= {n for n in later if found[n]["status"] == "passed"}
 
 
 # Stage, operator, format of its result, what is done to it -> the reason it must fail for, and a word of the message.
@@ -66,30 +64,27 @@ WRONG = {
     "matmul mm float32 zeros": ("zeros", "float32 product"),
     "fp16 mm float16 nan": ("nan", "float16 product"),
     "fp16 sum float16 scale": ("mismatch", "float16 sum"),
-    "fp16 _to_copy float16 flip": ("mismatch", "conversion from fp32 to float16"),
+    "fp16 _to_copy float16 flip": ("mismatch", "conversion from float32 to float16"),
     "bf16 mm bfloat16 zeros": ("zeros", "bfloat16 product"),
     "bf16 mm bfloat16 scale": ("mismatch", "bfloat16 product"),
     "bf16 _softmax bfloat16 spike": ("mismatch", "bfloat16 softmax"),
-    "tf32 mm float32 scale": ("mismatch", "float32 product"),
-    "blas addmm float16 spike": ("mismatch", "with bias"),
+    "blas addmm bfloat16 spike": ("mismatch", "with bias"),
     "blas bmm bfloat16 scale": ("mismatch", "batched"),
     "attention-math _safe_softmax float32 scale": ("mismatch", "math attention"),
     "attention-flash _scaled_dot_product_flash_attention_for_cpu bfloat16 nan": ("nan", "result of flash"),
     "attention-flash _scaled_dot_product_flash_attention_for_cpu_backward float16 scale": ("mismatch", "gradient of q"),
     "backward native_layer_norm_backward float32 scale": ("mismatch", "layer norm, gradient"),
     "backward embedding_dense_backward float32 spike": ("mismatch", "embedding, gradient of weight"),
-    "backward convolution_backward float32 scale": ("mismatch", "conv1d, gradient"),
+    "backward convolution_backward float32 scale": ("mismatch", "conv2d, gradient"),
     "backward _log_softmax_backward_data float32 zeros": ("zeros", "cross entropy, gradient"),
-    "backward mm float32 scale": ("mismatch", "linear, gradient"),
-    "lora mm float32 scale": ("mismatch", "loss curve in fp32"),
+    "backward mm float32 scale": ("mismatch", "linear, result"),
+    "lora mm float32 scale": ("mismatch", "loss curve in float32"),
     "peft mm float32 scale": ("mismatch", "logits of the small Llama"),
     "peft _log_softmax_backward_data float32 nan": ("nan", "gradient of the adapters"),
     "peft _log_softmax_backward_data float32 zeros": ("zeros", "gradients of all adapters"),
     "lora-shapes mm float32 nan": ("nan", "at the end of their allocation"),
     "lora-shapes mm float32 spike": ("mismatch", "at the end of their allocation"),
     "memory bitwise_xor int32 flip": ("bad-memory", "block 0"),
-    "soak mm float32 nan": ("nan", "loss"),
-    "dataloader cat uint8 flip": ("mismatch", "DataLoader with 0 workers"),
 }
 
 
@@ -111,7 +106,7 @@ FIRST, *LATER = rounds()
 @pytest.mark.parametrize("cases", [FIRST, *(pytest.param(cases, marks=pytest.mark.slow) for cases in LATER)], ids=len)
 def test_wrong_numbers_in_the_data_path_are_caught(cases: list[str]) -> None:
     pytest.importorskip("peft")
-    alone = [[c] for c in cases if c.split()[0] in ("copy", "matmul", "soak")]  # others need the first two, and soak needs lora
+    alone = [[c] for c in cases if c.split()[0] in ("copy", "matmul")]  # the others need these
     for group in [*alone, [c for c in cases if [c] not in alone]]:
         if group:
             stages = [case.split()[0] for case in group]
@@ -135,7 +130,7 @@ def test_another_interpreter() -> None:
     """All levels under an old interpreter: what its torch lacks is skipped, nothing fails."""
     found = results(run_smoke(OTHER, device="cpu", level=3, environment=ALONE))
     assert {r["status"] for r in found.values()} <= {"passed", "skipped"}, found
-    assert {"copy", "matmul", "bf16", "backward", "lora", "lora-shapes", "allreduce-gloo"} <= {
+    assert {"copy", "matmul", "bf16", "backward", "lora", "lora-shapes", "ddp"} <= {
         n for n in found if found[n]["status"] == "passed"
     }
 

@@ -23,7 +23,7 @@ from rocm_doctor.cli.common import (
 )
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
-from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, SERVERS, TABLES
+from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS
 
 MIB = 1 << 20
 
@@ -37,11 +37,6 @@ MIB = 1 << 20
     default="auto",
     show_default=True,
     help="What to test. auto: each of them that is installed.",
-)
-@click.option(
-    "--serve",
-    type=click.Choice(tuple(SERVERS)),
-    help="Start this engine on a tiny made-up model instead, and ask one completion.",
 )
 @click.option(
     "--level",
@@ -67,7 +62,6 @@ MIB = 1 << 20
 @report_options
 def command(
     framework: str,
-    serve: str | None,
     level: int,
     stages: tuple[str, ...],
     device: str,
@@ -88,10 +82,8 @@ def command(
     Nothing is downloaded. Results are compared with float64 on the CPU; look at the first stage that fails.
     Ctrl-C ends the children, reports what has run until then, and exits with 130.
     """
-    framework = SERVERS[serve] if serve else framework
     if "list" in stages:
-        trained = [stage for stage in BY_NAME.values() if any(stage in some for some in FRAMEWORKS.values())]
-        table = trained if framework == "auto" else TABLES[framework]
+        table = tuple(BY_NAME.values()) if framework == "auto" else FRAMEWORKS[framework]
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in table))
         return
     check_stages(stages, framework)
@@ -123,7 +115,7 @@ def check_stages(names: tuple[str, ...], framework: str) -> None:
     """Raises InputError for a stage that no framework has, or not the one asked for."""
     from rocm_doctor.smoke.runner import matching
 
-    has = set(BY_NAME) if framework == "auto" else {stage.name for stage in TABLES[framework]}
+    has = set(BY_NAME) if framework == "auto" else {stage.name for stage in FRAMEWORKS[framework]}
     for name in names:
         try:
             found = matching(name)

@@ -29,7 +29,7 @@ from rocm_doctor.smoke import device_queue, watch
 from rocm_doctor.smoke.endings import START_LIMIT
 from rocm_doctor.smoke.state import DeviceQueue, Settings
 from rocm_doctor.workers import process
-from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, TABLES, Stage
+from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, Stage
 
 SCHEMA = 1
 TICK = 0.1
@@ -55,7 +55,7 @@ def run_smoke(
 ) -> list[Artifact]:
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
-    `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other; llama-cpp or vllm. `gpu`: only this index, without
+    `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other. `gpu`: only this index, without
     fallback to the CPU; by default every GPU that the framework lists. `memory_limit` is bytes of system memory per child, `limit`
     seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
     worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
@@ -108,7 +108,7 @@ def choose_stages(level: int, names: Sequence[str], framework: str = "torch") ->
     """The framework's stages of this level and below, or those named; the import and the device come first in any case. Empty
     if it has none of the named ones. Raises KeyError for a name that no framework has.
     """
-    table = TABLES[framework]
+    table = FRAMEWORKS[framework]
     wanted = {full for name in names for full in matching(name)} or {stage.name for stage in table if stage.level <= level}
     if not any(stage.name in wanted for stage in table):
         return []

@@ -14,8 +14,6 @@ from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import Stage
 
 WORDS = {"failed": "FAILED", "skipped": "skipped", "died": "DIED", "timeout": "TIMED OUT"}
-UNITS = (("tflops", "TFLOP/s"), ("to_device_gb_s", "GB/s to the device"), ("to_host_gb_s", "GB/s back"))
-
 Record = dict[str, Any]
 
 
@@ -119,9 +117,8 @@ def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
 
 def _tell(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
     """Print a progress line for a failure or a measurement."""
-    measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
-    if status == "passed" and measured:
-        queue.settings.tell(f"{queue.speaker}: {stage} passed, {', '.join(measured)}")
+    if status == "passed" and isinstance(details, dict) and "tflops" in details:
+        queue.settings.tell(f"{queue.speaker}: {stage} passed, {details['tflops']} TFLOP/s")
     elif status not in ("passed", "not-run"):
         queue.settings.tell(
             ": ".join([f"{queue.speaker}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])])

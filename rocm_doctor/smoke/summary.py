@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.model import Snapshot
-from rocm_doctor.workers.smoke.table import TABLES
+from rocm_doctor.workers.smoke.table import FRAMEWORKS
 
 _ORDER = ("passed", "failed", "died", "timeout", "skipped", "not-run")
 _WORDS = {"timeout": "timed out", "not-run": "not run"}
@@ -14,14 +14,14 @@ _PLACES = {"cpu": "the CPU", "hip": "the GPU", "cuda": "a CUDA GPU"}
 
 def stage_prefixes(snapshot: Snapshot) -> list[str]:
     """The prefixes of the stages' facts: one for each framework, or an empty one where torch alone was tested."""
-    several = [f for f in TABLES if any(name.startswith(f"smoke.{f}.") for name in snapshot.facts)]
+    several = [f for f in FRAMEWORKS if any(name.startswith(f"smoke.{f}.") for name in snapshot.facts)]
     return [f"{framework}." for framework in several] or [""]
 
 
 def stages_by_status(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
     """Stages with their reasons by status (passed, failed, died, timeout, skipped, not-run), in order of blame."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for stage in TABLES[prefix.rstrip(".") or "torch"]:
+    for stage in FRAMEWORKS[prefix.rstrip(".") or "torch"]:
         fact = snapshot.get(f"smoke.{prefix}{stage.name}")
         if isinstance(fact.value, str):
             status, _, why = fact.value.partition(":")

@@ -6,7 +6,7 @@ import contextlib
 from functools import partial
 from typing import Any
 
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from .timing import rate, ratio, tried
 
 HEADS, LENGTH, WIDTH = 16, 4096, 64
@@ -17,7 +17,7 @@ CHOICES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}
 """Values of torch.nn.attention.SDPBackend, as `_fused_sdp_choice` returns them."""
 
 
-def attention(context: StageContext) -> dict[str, Any]:
+def attention(context: TorchContext) -> dict[str, Any]:
     """`attention-forward`, `attention-backward`: causal bf16, as torch chooses; `attention-<path>-forward` for each path."""
     figures: list[dict[str, Any]] = []
     missing: dict[str, str] = {}
@@ -31,7 +31,7 @@ def attention(context: StageContext) -> dict[str, Any]:
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v}, "missing": missing}
 
 
-def operands(context: StageContext) -> list[Any]:
+def operands(context: TorchContext) -> list[Any]:
     """Queries, keys and values in bfloat16."""
     torch = context.torch
     shape = (BATCH, HEADS, LENGTH, WIDTH) if context.on_gpu else (1, CPU_HEADS, CPU_LENGTH, WIDTH)
@@ -45,12 +45,12 @@ def work(shape: Any) -> float:
     return float(2 * 2.0 * batch * heads * length * length * width / 2 / 1e12)
 
 
-def call(context: StageContext, q: Any, k: Any, v: Any) -> Any:
+def call(context: TorchContext, q: Any, k: Any, v: Any) -> Any:
     """Causal attention."""
     return context.torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-def by(context: StageContext, path: str) -> Any:
+def by(context: TorchContext, path: str) -> Any:
     """The context in which torch takes one path; nothing for the usual choice."""
     if not path:
         return contextlib.nullcontext()
@@ -58,7 +58,7 @@ def by(context: StageContext, path: str) -> Any:
     return module.sdpa_kernel(getattr(module.SDPBackend, PATHS[path]))
 
 
-def forward(context: StageContext, name: str, q: Any, k: Any, v: Any, path: str = "") -> dict[str, Any]:
+def forward(context: TorchContext, name: str, q: Any, k: Any, v: Any, path: str = "") -> dict[str, Any]:
     """The forward pass by one path, or as torch chooses."""
     torch = context.torch
 
@@ -69,7 +69,7 @@ def forward(context: StageContext, name: str, q: Any, k: Any, v: Any, path: str 
     return rate(context, name, "TFLOP/s", action, work(q.shape), about(context, q, path))
 
 
-def backward(context: StageContext, name: str, q: Any, k: Any, v: Any) -> dict[str, Any]:
+def backward(context: TorchContext, name: str, q: Any, k: Any, v: Any) -> dict[str, Any]:
     """The backward pass alone, of one forward pass whose graph is kept: five products where forward has two."""
     out = call(context, q, k, v)
     grad = context.torch.randn_like(out)
@@ -77,12 +77,12 @@ def backward(context: StageContext, name: str, q: Any, k: Any, v: Any) -> dict[s
     return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), about(context, q, ""))
 
 
-def about(context: StageContext, q: Any, path: str) -> dict[str, Any]:
+def about(context: TorchContext, q: Any, path: str) -> dict[str, Any]:
     """What was measured, for the detail of a figure."""
     return {"shape": list(q.shape), "dtype": "bfloat16", "causal": True, "path": path or "as torch chooses"}
 
 
-def chosen(context: StageContext, q: Any, k: Any, v: Any) -> str:
+def chosen(context: TorchContext, q: Any, k: Any, v: Any) -> str:
     """The path that torch takes by itself; empty where it does not say."""
     choice = getattr(context.torch, "_fused_sdp_choice", None)
     if choice is None:

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple
 
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from . import loader
 from .timing import EXPECTED, QUICK, WHOLE, figure, ratio, significant
 
@@ -49,7 +49,7 @@ class Part(NamedTuple):
 class Rounds:
     """The parts, and of each part the fastest sample of every round so far."""
 
-    def __init__(self, context: StageContext) -> None:
+    def __init__(self, context: TorchContext) -> None:
         self.missing: dict[str, str] = {}
         self.parts = list(parts(context))
         self.best: dict[str, list[float]] = {part.name: [] for part in self.parts}
@@ -78,7 +78,7 @@ def sampled(part: Part) -> list[float]:
     return found
 
 
-def begin(context: StageContext) -> None:
+def begin(context: TorchContext) -> None:
     """Have rounds run after each figure that follows."""
 
     def some() -> None:
@@ -88,13 +88,13 @@ def begin(context: StageContext) -> None:
     context.keep("between", list).append(some)
 
 
-def rounds_of(context: StageContext) -> Rounds:
+def rounds_of(context: TorchContext) -> Rounds:
     """The rounds of this process."""
     found: Rounds = context.keep("rounds", partial(Rounds, context))
     return found
 
 
-def host(context: StageContext) -> dict[str, Any]:
+def host(context: TorchContext) -> dict[str, Any]:
     """`launch-latency`, `launch-wait`, `host-to-device-pageable`, `device-to-host-pageable`, `loader`."""
     rounds = rounds_of(context)
     context.doing("rounds that are missing")
@@ -116,7 +116,7 @@ def made(part: Part, best: list[float]) -> dict[str, Any]:
     return figure(part.name, part.unit, best, dict(part.detail, rounds=len(best)), {}, better, "fastest")
 
 
-def parts(context: StageContext) -> Iterator[Part]:
+def parts(context: TorchContext) -> Iterator[Part]:
     """What a round measures."""
     small = context.torch.ones(16, device=context.device)
     launch = partial(small.add_, 1.0)
@@ -128,7 +128,7 @@ def parts(context: StageContext) -> Iterator[Part]:
     yield Part("loader", "tokens/s", loader.alone(context, rows, SAMPLE_SECONDS), {"workers": 0, **loader.ABOUT})
 
 
-def waited_for(context: StageContext, launch: Callable[[], Any]) -> None:
+def waited_for(context: TorchContext, launch: Callable[[], Any]) -> None:
     """One launch, and the end of its kernel."""
     launch()
     context.sync()
@@ -144,7 +144,7 @@ def gigabytes(seconds: float) -> float:
     return PIECE / 1e9 / seconds
 
 
-def clocked(context: StageContext, action: Callable[[], Any], value: Callable[[float], float]) -> Callable[[], float]:
+def clocked(context: TorchContext, action: Callable[[], Any], value: Callable[[float], float]) -> Callable[[], float]:
     """A sample: `value` of the seconds of one call, among so many calls as fill a sample."""
     for _ in range(3):
         action()
@@ -152,7 +152,7 @@ def clocked(context: StageContext, action: Callable[[], Any], value: Callable[[f
     return lambda: value(context.clock(action, repeat))
 
 
-def pageable(context: StageContext) -> Iterator[Part]:
+def pageable(context: TorchContext) -> Iterator[Part]:
     """Copies to the device and back, each sample of the next piece of the host's memory: the copies are to be as fast as its pages on the
     whole, and no cache may hold them.
     """

@@ -9,12 +9,12 @@ from typing import Any
 
 from ..smoke import hip as smoke_hip
 from ..smoke.compare import Wrong
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from . import hip, host
 from .sensors import sensors_of
 
 
-def idle(context: StageContext) -> dict[str, Any]:
+def idle(context: TorchContext) -> dict[str, Any]:
     """The limits of the GPU. Reason: busy, if another program holds memory of it."""
     found = programs(context) if context.on_gpu else []
     if found:
@@ -27,7 +27,7 @@ def idle(context: StageContext) -> dict[str, Any]:
 NODES = Path("/sys/devices/system/node")
 
 
-def numa(context: StageContext, nodes: Path = NODES) -> dict[str, Any]:
+def numa(context: TorchContext, nodes: Path = NODES) -> dict[str, Any]:
     """speed.numa-nodes, and speed.numa-local: whether this process may only run on the CPUs of the GPU's node."""
     found = sorted(nodes.glob("node[0-9]*"))
     node = (
@@ -50,7 +50,7 @@ def cpus(listed: str) -> set[int]:
     return found
 
 
-def programs(context: StageContext) -> list[dict[str, Any]]:
+def programs(context: TorchContext) -> list[dict[str, Any]]:
     """Other programs that hold memory of the GPU, with their names."""
     if smoke_hip.is_hip(context.torch):
         found = hip.others(context.torch, context.device.index)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from .timing import QUICK, figure
 
 ROWS, LENGTH, BATCH = 2048, 1024, 8
@@ -18,7 +18,7 @@ SECONDS = {QUICK: 0.5, 2: 2.0}
 LEAST = 5
 
 
-def faster(context: StageContext, alone: list[dict[str, Any]]) -> dict[str, Any]:
+def faster(context: TorchContext, alone: list[dict[str, Any]]) -> dict[str, Any]:
     """`loader`: tokens/s of the faster of 0 workers, measured before, and 2 workers."""
     found = [*alone, with_workers(context, dataset(context))]
     best = max(found, key=lambda one: float(one["value"]))
@@ -26,7 +26,7 @@ def faster(context: StageContext, alone: list[dict[str, Any]]) -> dict[str, Any]
     return best
 
 
-def dataset(context: StageContext) -> Any:
+def dataset(context: TorchContext) -> Any:
     """Rows of token ids of unequal length, which the collator pads: what a fine-tuning set looks like after tokenizing."""
     torch = context.torch
     many = ROWS if context.on_gpu else CPU_ROWS
@@ -41,14 +41,14 @@ def collate(rows: list[Any]) -> Any:
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=0)
 
 
-def source(context: StageContext, rows: Any, workers: int) -> Any:
+def source(context: TorchContext, rows: Any, workers: int) -> Any:
     """The DataLoader."""
     return context.torch.utils.data.DataLoader(
         rows, batch_size=BATCH, num_workers=workers, collate_fn=collate, pin_memory=context.on_gpu, timeout=30 if workers else 0
     )
 
 
-def alone(context: StageContext, rows: Any, seconds: float) -> Callable[[], float]:
+def alone(context: TorchContext, rows: Any, seconds: float) -> Callable[[], float]:
     """A sample without workers: tokens per second of whole batches over at least so many seconds, from request to arrival."""
     batches = endless(context, rows)
 
@@ -64,13 +64,13 @@ def alone(context: StageContext, rows: Any, seconds: float) -> Callable[[], floa
     return sample
 
 
-def endless(context: StageContext, rows: Any) -> Iterator[Any]:
+def endless(context: TorchContext, rows: Any) -> Iterator[Any]:
     """Batches of one epoch after the other."""
     while True:
         yield from source(context, rows, 0)
 
 
-def with_workers(context: StageContext, rows: Any) -> dict[str, Any]:
+def with_workers(context: TorchContext, rows: Any) -> dict[str, Any]:
     """The figure with workers: the median over some epochs."""
     context.doing(f"DataLoader with {WORKERS} workers")
     samples: list[float] = []
@@ -80,7 +80,7 @@ def with_workers(context: StageContext, rows: Any) -> dict[str, Any]:
     return figure("loader", "tokens/s", samples, {"workers": WORKERS, **ABOUT}, {})
 
 
-def epoch(context: StageContext, rows: Any, until: float) -> list[float]:
+def epoch(context: TorchContext, rows: Any, until: float) -> list[float]:
     """Samples of eight batches each; the first batch, which waits for the workers to start, does not count."""
     found, tokens = [], 0
     began = 0.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..smoke.basics import need_gpus
 from ..smoke.compare import Skip
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from .timing import rate, tried
 
 LARGEST = 1 << 30
@@ -18,7 +17,7 @@ PART = 16
 """An array takes this part of the free memory at most."""
 
 
-def memory(context: StageContext) -> dict[str, Any]:
+def memory(context: TorchContext) -> dict[str, Any]:
     """`memory-triad` (two arrays read, one written) and `memory-copy`; every byte read or written counts."""
     torch, size = context.torch, array_bytes(context)
     a, b, c = (torch.ones(size // 4, device=context.device) for _ in range(3))
@@ -29,7 +28,7 @@ def memory(context: StageContext) -> dict[str, Any]:
     return {"figures": figures}
 
 
-def array_bytes(context: StageContext) -> int:
+def array_bytes(context: TorchContext) -> int:
     """Bytes of one array: larger than any cache, and a part of the free memory."""
     if not context.on_gpu:
         return CPU_BYTES
@@ -37,7 +36,7 @@ def array_bytes(context: StageContext) -> int:
     return int(min(LARGEST, free // PART)) // 4 * 4
 
 
-def copies(context: StageContext) -> dict[str, Any]:
+def copies(context: TorchContext) -> dict[str, Any]:
     """Copies to the device and back, from pinned memory; those from pageable memory are the host's (host.py)."""
     if not context.on_gpu:
         raise Skip("needs-gpus", "host and device are the same on a CPU")
@@ -55,9 +54,9 @@ def copies(context: StageContext) -> dict[str, Any]:
     return {"figures": figures, "missing": missing}
 
 
-def peer(context: StageContext) -> dict[str, Any]:
+def peer(context: TorchContext) -> dict[str, Any]:
     """`peer-copy`: to the next GPU."""
-    need_gpus(context, 2)
+    context.need_gpus(2)
     torch, index = context.torch, context.device.index
     other = (index + 1) % torch.cuda.device_count()
     here = torch.empty(COPY, dtype=torch.uint8, device=context.device)

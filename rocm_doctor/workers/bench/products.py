@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..smoke import hip as smoke_hip
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from . import hip
 from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, tried
 
@@ -28,7 +28,7 @@ INT8_ROWS = 16
 Make = Callable[[int, int, int], "tuple[Callable[[], Any], dict[str, Any]]"]
 
 
-def matmul(context: StageContext) -> dict[str, Any]:
+def matmul(context: TorchContext) -> dict[str, Any]:
     """`matmul-<type>`: the best square shape, in bursts; `matmul-bf16-sustained`: the same without rests; `matmul-bf16-training`; the
     gain of the other library and of TunableOp.
     """
@@ -54,7 +54,7 @@ def matmul(context: StageContext) -> dict[str, Any]:
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
 
 
-def kinds(context: StageContext) -> dict[str, Make | None]:
+def kinds(context: TorchContext) -> dict[str, Make | None]:
     """How to make a product of each type; None for a type that the chip does not have."""
     torch = context.torch
     found: dict[str, Make | None] = {
@@ -71,7 +71,7 @@ def kinds(context: StageContext) -> dict[str, Make | None]:
     return found
 
 
-def plain(context: StageContext, dtype: Any) -> Make:
+def plain(context: TorchContext, dtype: Any) -> Make:
     """Products of one type, with the second operand transposed as a linear layer has it."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -84,7 +84,7 @@ def plain(context: StageContext, dtype: Any) -> Make:
     return make
 
 
-def tf32(context: StageContext) -> Make:
+def tf32(context: TorchContext) -> Make:
     """Products of fp32 that may use tf32 (xf32 on AMD)."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -110,7 +110,7 @@ def short_precision(torch: Any) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def scaled(context: StageContext, dtype: Any) -> Make:
+def scaled(context: TorchContext, dtype: Any) -> Make:
     """fp8 products with one scale for each operand, as training in fp8 does."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -123,7 +123,7 @@ def scaled(context: StageContext, dtype: Any) -> Make:
     return make
 
 
-def int8(context: StageContext) -> Make:
+def int8(context: TorchContext) -> Make:
     """Products of 8-bit whole numbers."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -135,7 +135,7 @@ def int8(context: StageContext) -> Make:
     return make
 
 
-def best(context: StageContext, name: str, make: Make) -> dict[str, Any]:
+def best(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     """The figure of the fastest square shape; the others' are in its detail."""
     found: list[tuple[float, int]] = []
     for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
@@ -153,14 +153,14 @@ def best(context: StageContext, name: str, make: Make) -> dict[str, Any]:
     return chosen
 
 
-def sustained(context: StageContext, side: int) -> dict[str, Any]:
+def sustained(context: TorchContext, side: int) -> dict[str, Any]:
     """The best bf16 product without rests: what a training run gets."""
     action, _ = plain(context, context.torch.bfloat16)(side, side, side)
     about = {"shape": [side] * 3, "library": library(context)}
     return rate(context, "matmul-bf16-sustained", "TFLOP/s", action, 2.0 * side**3 / 1e12, about)
 
 
-def training(context: StageContext, name: str) -> dict[str, Any]:
+def training(context: TorchContext, name: str) -> dict[str, Any]:
     """The bf16 product of a training step."""
     shape = TRAINING if context.on_gpu else CPU_TRAINING
     action, detail = plain(context, context.torch.bfloat16)(*shape)
@@ -168,7 +168,7 @@ def training(context: StageContext, name: str) -> dict[str, Any]:
 
 
 def product(
-    context: StageContext, name: str, action: Callable[[], Any], shape: tuple[int, int, int], detail: dict[str, Any], bursts: int
+    context: TorchContext, name: str, action: Callable[[], Any], shape: tuple[int, int, int], detail: dict[str, Any], bursts: int
 ) -> dict[str, Any]:
     """A figure of one product, in bursts."""
     m, k, n = shape
@@ -177,7 +177,7 @@ def product(
     return burst(context, name, unit, action, 2.0 * m * k * n / 1e12, about, bursts)
 
 
-def library(context: StageContext) -> str:
+def library(context: TorchContext) -> str:
     """The BLAS library that torch prefers; empty where it does not say."""
     torch = context.torch
     if not context.on_gpu or not hasattr(torch.backends.cuda, "preferred_blas_library"):
@@ -186,16 +186,16 @@ def library(context: StageContext) -> str:
     return hip.library_names(torch).get(word, word)
 
 
-def libraries(context: StageContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
+def libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
     """speed.blas and speed.blas-gain: the preferred library, and how much faster the fastest one is at the training shape."""
-    torch, choices = context.torch, smoke_hip.blas_choices(context.torch) if context.on_gpu else {}
+    torch = context.torch
     usual = [one for one in figures if one["name"] == "matmul-bf16-training"]
-    if not choices or not usual:
+    if not context.on_gpu or not smoke_hip.can_choose_blas(torch) or not usual:
         return {}
     prefer = torch.backends.cuda.preferred_blas_library
     before, values = prefer(), {}
     try:
-        for word in choices.values():
+        for word in ("cublas", "cublaslt"):
             prefer(word)
             found = tried(missing, f"matmul-{word}", partial(training, context, f"matmul-{word}"))
             if found:
@@ -209,7 +209,7 @@ def libraries(context: StageContext, figures: list[dict[str, Any]], missing: dic
     return {"speed.blas": library(context), "speed.blas-fastest": fastest, "speed.blas-gain": round(gain, 4)}
 
 
-def tunable(context: StageContext, missing: dict[str, str]) -> dict[str, Any]:
+def tunable(context: TorchContext, missing: dict[str, str]) -> dict[str, Any]:
     """speed.tunable-gain: the training shape after TunableOp chose a solution, against before."""
     switch = context.torch.cuda.tunable
     before = tried(missing, "matmul-untuned", partial(training, context, "matmul-untuned"))

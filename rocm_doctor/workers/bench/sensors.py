@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..smoke import hip as smoke_hip
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from . import hip
 
 PERIOD = 0.04
@@ -26,7 +26,7 @@ class Sensors:
         self.limits = limits
 
 
-def sensors_of(context: StageContext) -> Sensors:
+def sensors_of(context: TorchContext) -> Sensors:
     """The sensors of the device under test, found once."""
 
     def find() -> Sensors:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from .sensors import Watch, sensors_of
 
 QUICK, WHOLE = 1, 2
@@ -36,7 +36,7 @@ EXPECTED = (RuntimeError, TypeError, AttributeError, NotImplementedError, ValueE
 
 
 def rate(
-    context: StageContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any]
+    context: TorchContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any]
 ) -> dict[str, Any]:
     """A figure: `work` (in the unit times seconds) of one call of `action`, divided by its seconds."""
     context.doing(name)
@@ -50,7 +50,7 @@ def rate(
 
 
 def burst(
-    context: StageContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any], number: int
+    context: TorchContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any], number: int
 ) -> dict[str, Any]:
     """A figure of short bursts with rests between them: what the chip reaches before it lowers its clocks to stay within its power.
 
@@ -72,7 +72,7 @@ def burst(
     )
 
 
-def between(context: StageContext) -> None:
+def between(context: TorchContext) -> None:
     """What runs between two figures (host.py)."""
     for each in context.keep("between", list):
         each()
@@ -135,14 +135,14 @@ def significant(value: float) -> float:
     return float(format(value, ".5g"))
 
 
-def repeats(context: StageContext, action: Callable[[], Any]) -> int:
+def repeats(context: TorchContext, action: Callable[[], Any]) -> int:
     """Calls of `action` that take about one sample's seconds."""
     action()
     one = max(context.clock(action), 1e-7)
     return max(1, min(REPEATS, round(SAMPLE_SECONDS[context.level] / one)))
 
 
-def warm_up(context: StageContext, action: Callable[[], Any], repeat: int) -> int:
+def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> int:
     """Run until three samples in a row agree, or the time for it is over; the number of samples it took."""
     last: list[float] = []
     until = time.perf_counter() + WARM_SECONDS[context.level]
@@ -154,7 +154,7 @@ def warm_up(context: StageContext, action: Callable[[], Any], repeat: int) -> in
     return len(last)
 
 
-def sampled(context: StageContext, action: Callable[[], Any], repeat: int) -> list[float]:
+def sampled(context: TorchContext, action: Callable[[], Any], repeat: int) -> list[float]:
     """Seconds of one call, once for each sample."""
     found: list[float] = []
     until = time.perf_counter() + BUDGET_SECONDS[context.level]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..smoke.context import StageContext
+from ..smoke.on_torch import TorchContext
 from .decoder import decoder
 from .timing import rate, tried
 
@@ -18,7 +18,7 @@ LIGHT = 4 << 30
 """Bytes of free memory below which the batch is one."""
 
 
-def train(context: StageContext) -> dict[str, Any]:
+def train(context: TorchContext) -> dict[str, Any]:
     """`train-lora` and `train-full` in tokens/s, in bfloat16."""
     missing: dict[str, str] = {}
     figures = []
@@ -30,7 +30,7 @@ def train(context: StageContext) -> dict[str, Any]:
     return {"figures": figures, "missing": missing}
 
 
-def sizes(context: StageContext) -> dict[str, int]:
+def sizes(context: TorchContext) -> dict[str, int]:
     """The model and the batch; a batch of one where memory is short."""
     if not context.on_gpu:
         return CPU_SIZES
@@ -38,7 +38,7 @@ def sizes(context: StageContext) -> dict[str, int]:
     return SIZES if free > LIGHT else dict(SIZES, batch=1)
 
 
-def steps(context: StageContext, method: str) -> dict[str, Any]:
+def steps(context: TorchContext, method: str) -> dict[str, Any]:
     """Training steps with one method."""
     torch, size = context.torch, sizes(context)
     with context.device:
@@ -59,7 +59,7 @@ def steps(context: StageContext, method: str) -> dict[str, Any]:
     return rate(context, f"train-{method}", "tokens/s", action, tokens, about)
 
 
-def adamw(context: StageContext, trained: list[Any]) -> Callable[[], None]:
+def adamw(context: TorchContext, trained: list[Any]) -> Callable[[], None]:
     """A step of AdamW by torch's function: the class imports torch.compile's machinery, which takes seconds."""
     torch = context.torch
     function = importlib.import_module("torch.optim.adamw").adamw

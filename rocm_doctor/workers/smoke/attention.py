@@ -8,124 +8,69 @@ probabilities, rounds their gradient, cancels its row mean (a factor of two) and
 
 from __future__ import annotations
 
-import contextlib
 import math
-import warnings
 from typing import Any
 
-from .compare import Skip, check, tolerance
-from .context import StageContext
+from .compare import NoKernel, Skip, tolerance
+from .context import EPS, Context
 
 FORWARD_STEPS, BACKWARD_STEPS = 7, 16
 CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))
 """Batch, heads, length, width of a head, causal: the usual one, an odd length, a wide head."""
-NO_KERNEL = ("No available kernel", "No viable backend", "Invalid backend")
+PARTS = ("result", "gradient of q", "gradient of k", "gradient of v")
 
 
-def math_backend(context: StageContext) -> dict[str, Any]:
-    """The backend made of plain products, which every chip has; without it, attention written out here."""
-    return backend(context, "MATH", "enable_math")
+def math_backend(context: Context) -> dict[str, Any]:
+    """Attention made of plain products, which every chip has."""
+    return run_backend(context, "math", ("float32", "float16", "bfloat16"))
 
 
-def efficient_backend(context: StageContext) -> dict[str, Any]:
+def efficient_backend(context: Context) -> dict[str, Any]:
     """The memory-efficient kernel (on ROCm: AOTriton). Skipped, with torch's reason, where there is none for this chip."""
-    return backend(context, "EFFICIENT_ATTENTION", "enable_mem_efficient")
+    return run_backend(context, "efficient", ("float32", "float16", "bfloat16"))
 
 
-def flash_backend(context: StageContext) -> dict[str, Any]:
+def flash_backend(context: Context) -> dict[str, Any]:
     """The flash kernel (on ROCm: AOTriton). NaN in bf16 was seen on gfx1151 (unslothai/unsloth#3385)."""
-    return backend(context, "FLASH_ATTENTION", "enable_flash")
+    return run_backend(context, "flash", ("float16", "bfloat16"))
 
 
-def backend(context: StageContext, name: str, switch: str) -> dict[str, Any]:
-    """Runs attention with one backend only."""
-    torch = context.torch
-    if name != "MATH" and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
-    dtypes = [torch.float16, torch.bfloat16] + ([] if name == "FLASH_ATTENTION" else [torch.float32])
+def run_backend(context: Context, backend: str, dtypes: tuple[str, ...]) -> dict[str, Any]:
+    """The worst error of each format, and the operands that the kernel refused. Raises Skip with its words if it refused all."""
     worst: dict[str, float] = {}
     refused: list[str] = []
     for dtype in dtypes:
-        try:
-            worst[str(dtype)[6:]] = max(one_case(context, name, switch, dtype, *case) for case in CASES)
-        except NoKernel as error:
-            refused.append(f"{str(dtype)[6:]}: {error}")
+        for case in CASES:
+            try:
+                with context.precise():
+                    error = run_case(context, backend, dtype, *case)
+            except NoKernel as skip:
+                refused.append(f"{dtype}, length {case[2]}: {skip}")
+            else:
+                worst[dtype] = max(error, worst.get(dtype, 0.0))
     if not worst:
         raise Skip("no-kernel", "; ".join(refused)[:1500])
     return {"worst_error": worst, "refused": refused}
 
 
-class NoKernel(Exception):
-    """torch has no kernel of this backend for these operands; the message holds its warnings, which give the reason."""
-
-
-def one_case(
-    context: StageContext, name: str, switch: str, dtype: Any, batch: int, heads: int, length: int, width: int, causal: bool
-) -> float:
-    """One shape of attention, compared with the reference."""
-    torch = context.torch
-    what = f"{name.lower()} attention in {str(dtype)[6:]}, length {length}, width {width}{', causal' if causal else ''}"
+def run_case(context: Context, backend: str, dtype: str, batch: int, heads: int, length: int, width: int, causal: bool) -> float:
+    """The worst error of the result and the gradients for one shape."""
+    what = f"{backend} attention in {dtype}, length {length}, width {width}{', causal' if causal else ''}"
     context.doing(what + " (kernels may be compiled)")
-    operands = [context.random(batch, heads, length, width, dtype=dtype) for _ in range(4)]
-    want = results([x.double() for x in operands], lambda q, k, v: reference(torch, q, k, v, causal))
-    with only_backend(torch, name, switch):
-        got = attempt(
-            context, lambda: results([context.put(x) for x in operands], lambda q, k, v: attention(torch, q, k, v, causal))
-        )
-    eps, errors = torch.finfo(dtype).eps, []
-    for part, mine, right in zip(("result", "gradient of q", "gradient of k", "gradient of v"), got, want):
+    q, k, v, pull = (context.random(batch, heads, length, width, dtype=dtype) for _ in range(4))
+    here = [context.put(x) for x in (q, k, v)]
+    result, gradients = context.gradients(lambda *qkv: context.attend(backend, *qkv, causal), here, context.put(pull))
+    want, wanted = context.exact(lambda *qkv: written_out(context.ops, *qkv, causal), (q, k, v), pull)
+    errors = []
+    for part, got, right in zip(PARTS, [result, *gradients], [want, *wanted]):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS
-        errors.append(check(torch, f"{part} of {what}", mine, right, tolerance(eps, length, steps)))
+        errors.append(context.check(f"{part} of {what}", got, right, tolerance(EPS[dtype], length, steps)))
     return max(errors)
 
 
-def results(operands: list[Any], action: Any) -> tuple[Any, ...]:
-    """The action's result on q, k, v, and the gradients for the given gradient of the result."""
-    q, k, v = (x.clone().requires_grad_(True) for x in operands[:3])
-    result = action(q, k, v)
-    result.backward(operands[3])
-    return result, q.grad, k.grad, v.grad
-
-
-def reference(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
-    """Attention as products and a softmax."""
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if causal:
-        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-        scores = scores.masked_fill(later, float("-inf"))
-    return torch.softmax(scores, dim=-1) @ v
-
-
-def attention(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
-    """torch's fused attention."""
-    if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        return reference(torch, q, k, v, causal)
-    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-
-@contextlib.contextmanager
-def only_backend(torch: Any, name: str, switch: str) -> Any:
-    """Only this backend may be taken. torch 2.3 and later name backends, 2.0 has switches, older ones have no choice."""
-    chooser = getattr(getattr(torch.nn, "attention", None), "sdpa_kernel", None)
-    if chooser is not None:
-        with chooser(getattr(torch.nn.attention.SDPBackend, name)):
-            yield
-    elif hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        switches = {"enable_math": False, "enable_mem_efficient": False, "enable_flash": False}
-        with torch.backends.cuda.sdp_kernel(**dict(switches, **{switch: True})):
-            yield
-    else:
-        yield
-
-
-def attempt(context: StageContext, action: Any) -> Any:
-    """The result of a backend; Skip if torch has none."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            return action()
-        except RuntimeError as error:
-            absent = any(words in str(error) for words in NO_KERNEL)
-            if absent or (not context.on_gpu and "not implemented for" in str(error)):
-                raise NoKernel("; ".join([str(error)] + [str(w.message) for w in heard])) from None
-            raise
+def written_out(ops: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """Attention as products and a softmax of [batch, head, length, width]. Scores of 16-bit operands are float32, as in the models that
+    the frameworks ship."""
+    dtype = str(getattr(q.dtype, "name", q.dtype)).rpartition(".")[2]
+    scores = ops.cast(q @ ops.swap(k), dtype if dtype == "float64" else "float32") / math.sqrt(q.shape[-1])
+    return ops.cast(ops.softmax(ops.causal(scores) if causal else scores), dtype) @ v

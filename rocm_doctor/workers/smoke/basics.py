@@ -1,100 +1,63 @@
-"""First stages: can torch be imported, and is the device it shows the one that the kernel has?"""
+"""First stages: can the framework be imported, does it reach its device, and do bits survive the way there and back?"""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import time
 from typing import Any
 
-from . import hip
 from .compare import Skip, Wrong
-from .context import StageContext
+from .context import Context
+
+SIZES = (1, 4099, 1 << 20, (16 << 20) + 3)
+"""Bytes: one, odd, a page multiple, and more than a staging buffer."""
 
 
-def import_torch(context: StageContext) -> dict[str, Any]:
-    """Import torch. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
-    if importlib.util.find_spec("torch") is None:
-        raise Skip("not-installed", "torch is not installed in this interpreter")
+def import_framework(context: Context) -> dict[str, Any]:
+    """Import the framework. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
+    if importlib.util.find_spec(context.package) is None:
+        raise Skip("not-installed", f"{context.package} is not installed in this interpreter")
+    context.doing(f"reading {context.package}'s libraries from disk")
     began = time.perf_counter()
-    context.doing("reading torch's libraries from disk")
-    torch = importlib.import_module("torch")
-    seconds = time.perf_counter() - began
     context.load()
-    version = torch.version
-    about = {
-        "torch": str(torch.__version__),
-        "hip": getattr(version, "hip", None),
-        "cuda": version.cuda,
-        "import_seconds": round(seconds, 3),
-    }
-    return about
+    return dict(context.about(), import_seconds=round(time.perf_counter() - began, 3))
 
 
-def device(context: StageContext) -> dict[str, Any]:
-    """Start the runtime, read the properties, and compare the PCI address with the kernel's list.
+def device(context: Context) -> dict[str, Any]:
+    """Start the runtime and read the properties. Reasons: not-available (with the runtime's words), no-such-index, pci-mismatch."""
+    context.load()
+    context.doing("first contact with the device")
+    return context.describe()
 
-    Fails with: not-available (with the runtime's own words), no-such-index, pci-mismatch (torch's device is none that the
-    kernel lists). Tells when the index is an integrated GPU and a discrete one is there too.
+
+def copy(context: Context) -> None:
+    """There and back by every way, bit for bit, in sizes that take different roads, and in layouts that are not contiguous.
+
+    IOMMU, SDMA and /dev/shm troubles show here, as zeros or as a hang.
     """
-    torch = context.load()
-    context.doing("first contact with the GPU")
-    if not context.on_gpu:
-        return {"kind": "cpu", "threads": torch.get_num_threads(), "why": cpu_reason(context)}
-    if not torch.cuda.is_available():
-        raise Wrong("not-available", runtime_words(torch), masks=hip.masks())
-    count, index = torch.cuda.device_count(), context.device.index
-    if index >= count:
-        raise Wrong("no-such-index", f"GPU {index} was requested, but torch lists {count}", count=count, masks=hip.masks())
-    context.take_device()
-    about = properties(torch, index)
-    about.update(count=count, index=index, masks=hip.masks())
-    kernel = about["kernel_pci"]
-    if kernel and about["pci"] and about["pci"] not in kernel:
-        raise Wrong("pci-mismatch", f"torch's GPU {index} is at {about['pci']}; the kernel lists {', '.join(kernel)}", **about)
-    about["discrete_beside"] = [n for n in range(count) if n != index and about["integrated"] and not is_integrated(torch, n)]
-    return about
+    for size in SIZES:
+        source = context.random_bytes(size)
+        for name, trip in context.round_trips().items():
+            context.doing(f"{name} copy of {size} bytes")
+            context.same_bits(f"{name} copy of {size} bytes", trip(source), source)
+    source = context.random_bytes(1021 * 509).reshape(1021, 509)
+    context.doing("non-contiguous copies")
+    context.same_bits("copy of a transposed array", context.put(source.T), source.T)
+    context.same_bits("transposition on the device", context.ops.swap(context.put(source)), source.T)
+    context.same_bits("copy of every third column", context.put(source)[:, ::3], source[:, ::3])
+    if context.framework == "torch":
+        loader(context)
 
 
-def cpu_reason(context: StageContext) -> str:
-    """Why no GPU is used."""
-    return "asked for" if context.args.device == "cpu" else "this torch was built without GPU support"
-
-
-def runtime_words(torch: Any) -> str:
-    """Why the runtime gives no GPU, in its own words."""
-    try:
-        torch.cuda.init()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "torch.cuda.is_available() is False"
-
-
-def is_integrated(torch: Any, index: int) -> bool:
-    """True for an integrated GPU."""
-    return bool(getattr(torch.cuda.get_device_properties(index), "is_integrated", False))
-
-
-def properties(torch: Any, index: int) -> dict[str, Any]:
-    """Name, memory and address of a device."""
-    values = torch.cuda.get_device_properties(index)
-    free, total = torch.cuda.mem_get_info(index) if hasattr(torch.cuda, "mem_get_info") else (None, values.total_memory)
-    return {
-        "kind": "hip" if hip.is_hip(torch) else "cuda",
-        "name": values.name,
-        "architecture": hip.architecture(torch, index),
-        "built_for": list(torch.cuda.get_arch_list()),
-        "compute_units": values.multi_processor_count,
-        "total_bytes": total,
-        "free_bytes": free,
-        "integrated": is_integrated(torch, index),
-        "pci": hip.pci_address(torch, index),
-        "kernel_pci": hip.kernel_addresses(torch),
-    }
-
-
-def need_gpus(context: StageContext, number: int) -> None:
-    """Skip unless enough GPUs are visible."""
-    count = context.torch.cuda.device_count() if context.on_gpu else 0
-    if count < number:
-        raise Skip("needs-gpus", f"needs {number} GPUs, {count} are visible")
+def loader(context: Any) -> None:
+    """Batches from a worker of torch's DataLoader, which hands them over in shared memory (/dev/shm)."""
+    torch = context.torch
+    context.doing("batches from a DataLoader worker process")
+    rows = context.random_bytes(64 * 1024).view(64, 1024)
+    data = torch.utils.data.TensorDataset(rows)
+    seen = 0
+    for (batch,) in torch.utils.data.DataLoader(data, batch_size=16, num_workers=1, timeout=30, pin_memory=context.on_gpu):
+        context.same_bits("batch from a DataLoader worker", context.put(batch), rows[seen : seen + len(batch)])
+        seen += len(batch)
+    if seen != len(rows):
+        raise Wrong("lost-batches", f"a DataLoader worker gave {seen} of {len(rows)} rows")

@@ -43,24 +43,15 @@ class Skip(Exception):
         self.reason = reason
 
 
+class NoKernel(Exception):
+    """The framework has no kernel of this kind for these operands; the message gives its reason."""
+
+
 def tolerance(eps: float, length: int = 1, steps: float = 1.0) -> float:
     """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` terms in
     fp32.
     """
     return LAMBDA * (math.sqrt(steps) * eps / 2 + math.sqrt(length) * 2.0**-24)
-
-
-def product_size(left: Any, right: Any) -> float:
-    """The norm that a product of such matrices has when its terms do not happen to cancel: errors of a product are relative to
-    this.
-    """
-    return float(left.double().norm() * right.double().norm()) / math.sqrt(left.shape[-1])
-
-
-def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
-    """Compare a tensor of the device with its reference; see `judge`."""
-    got, want = got.detach().to("cpu").double(), want.detach().to("cpu").double()
-    return judge(torch.isfinite, name, got, want, allowed, size)
 
 
 def judge(isfinite: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
@@ -90,15 +81,6 @@ def judge(isfinite: Any, name: str, got: Any, want: Any, allowed: float, size: f
 def norm(values: Any) -> float:
     """The Frobenius norm of a float64 tensor or array."""
     return math.sqrt(float((values * values).sum()))
-
-
-def same_bits(torch: Any, name: str, got: Any, want: Any) -> None:
-    """Compare two tensors bit for bit; see `judge_bits`."""
-    got, want = got.detach().to("cpu").contiguous(), want.detach().to("cpu").contiguous()
-    if got.shape != want.shape or got.dtype != want.dtype:
-        raise Wrong("shape", f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}")
-    got, want = got.view(-1).view(torch.uint8), want.view(-1).view(torch.uint8)
-    judge_bits(name, got, (got != want).nonzero().view(-1))
 
 
 def judge_bits(name: str, got: Any, differs: Any) -> None:

@@ -1,27 +1,40 @@
-"""The context of a stage: the framework under test, its device, seeded random numbers, progress reports.
+"""What a stage asks of the framework under test: its device, values there and in system memory, gradients, comparisons.
 
-`Context` is what every framework has. torch's is here; those of JAX and TensorFlow share `arrays/context.py`.
+A value of system memory is a tensor of torch (on_torch.py) or an array of numpy (on_arrays.py); `@`, `.T`, slices and `sum(axis=...)` are
+written the same for both. Number formats are named by words: float32, float16, bfloat16, float64.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
-import importlib
+import math
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-THREADS = 4
-"""Threads for the CPU's part. Children for several GPUs run side by side, and small products wait for one another with more."""
+from .compare import judge, norm
+
+EPS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""Machine epsilon: the distance from 1 to the next number."""
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}
+"""Largest finite number."""
 
 
 class Context:
-    """What the loop and the stages ask of every framework."""
+    """A framework and its device. `ops`: functions that the stages call by one name for all frameworks."""
 
+    package = ""
+    """The module to import."""
     on_gpu = False
     """True if the device under test is a GPU."""
+    halves: tuple[str, ...] = ("float16", "bfloat16")
+    """16-bit formats in which the device trains."""
+    sum_steps = 1.0
+    """Roundings to a 16-bit format in a sum and a softmax."""
+    ops: Any = None
 
     def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
         self.args = args
@@ -35,8 +48,18 @@ class Context:
         self._seeded_for = ""
         self._kept: dict[str, Any] = {}
 
+    # The framework and its device.
+
     def load(self) -> Any:
-        """The framework, imported on first use; a child that starts in the middle of the table has to import it as well."""
+        """The framework's module, imported at the first call: a child that starts in the middle of the table imports it as well."""
+        raise NotImplementedError
+
+    def about(self) -> dict[str, Any]:
+        """The version, and what the framework was built for."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """The device's properties. Raises Wrong: not-available, no-such-index, pci-mismatch."""
         raise NotImplementedError
 
     def take_device(self) -> None:
@@ -49,9 +72,93 @@ class Context:
         """Free the memory of a stage."""
         gc.collect()
 
+    def precise(self) -> Any:
+        """A block in which products of float32 round nothing to a shorter format."""
+        raise NotImplementedError
+
+    # Values of system memory.
+
     def seeded(self, seed: int) -> Any:
         """A generator of random numbers."""
         raise NotImplementedError
+
+    def random(self, *shape: int, dtype: Any = "float32") -> Any:
+        """The stage's next normal random numbers, the same in every run, rounded to `dtype`."""
+        raise NotImplementedError
+
+    def random_bytes(self, size: int) -> Any:
+        """Random bytes, none of them zero."""
+        raise NotImplementedError
+
+    def host(self, numbers: Sequence[float], dtype: str = "float32") -> Any:
+        """The numbers in system memory."""
+        raise NotImplementedError
+
+    def cast(self, value: Any, dtype: Any) -> Any:
+        """A value of system memory rounded to `dtype`."""
+        raise NotImplementedError
+
+    def wide(self, value: Any) -> Any:
+        """A value of system memory in float64."""
+        return self.cast(value, "float64")
+
+    # Values of the device.
+
+    def put(self, value: Any) -> Any:
+        """A fresh copy on the device."""
+        raise NotImplementedError
+
+    def get(self, value: Any) -> Any:
+        """The value in system memory."""
+        raise NotImplementedError
+
+    def wait(self, value: Any) -> None:
+        """Wait until a value is computed, where `sync` does not."""
+
+    def round_trips(self) -> dict[str, Callable[[Any], Any]]:
+        """Ways of a value to the device and back, by name."""
+        raise NotImplementedError
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
+        """`gradients` of one function, compiled once: called with operands and pull."""
+        raise NotImplementedError
+
+    def attend(self, backend: str, q: Any, k: Any, v: Any, causal: bool) -> Any:
+        """Attention by a backend (math, efficient, flash). Raises Skip where there is none to choose, NoKernel for operands it refuses."""
+        raise NotImplementedError
+
+    def exactly(self) -> Any:
+        """A block in which the framework computes in float64 on the CPU."""
+        raise NotImplementedError
+
+    # What follows from those.
+
+    def gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
+        """The function's result on the device and the gradients of its operands, for the gradient `pull` of the result (None: 1)."""
+        return self.compiled(function)(operands, pull)
+
+    def exact(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
+        """What `gradients` returns, in float64 on the CPU, of and as values of system memory."""
+        with self.exactly():
+            wide = [self.wide(operand) for operand in operands]
+            result, gradients = self.gradients(function, wide, None if pull is None else self.wide(pull))
+            return self.get(result), [self.get(gradient) for gradient in gradients]
+
+    def check(self, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
+        """Compare a value of the device with its float64 reference; the relative error. Raises Wrong."""
+        return judge(self.is_finite, name, self.wide(self.get(got)), self.wide(self.get(want)), allowed, size)
+
+    def is_finite(self, value: Any) -> Any:
+        """For each number of a value of system memory, whether it is finite."""
+        raise NotImplementedError
+
+    def same_bits(self, name: str, got: Any, want: Any) -> None:
+        """Compare a value of the device with one of system memory, bit for bit. Raises Wrong."""
+        raise NotImplementedError
+
+    def product_size(self, left: Any, right: Any) -> float:
+        """The norm of left @ right if its terms do not happen to cancel: errors of a product are relative to it."""
+        return norm(self.wide(left)) * norm(self.wide(right)) / math.sqrt(left.shape[-1])
 
     @property
     def generator(self) -> Any:
@@ -81,55 +188,12 @@ class Context:
         return (time.perf_counter() - began) / repeat
 
 
-class StageContext(Context):
-    """torch."""
-
-    def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
-        super().__init__(args, emit)
-        self.torch: Any = None
-        self.device: Any = None
-
-    @property
-    def on_gpu(self) -> bool:  # type: ignore[override]
-        """True if the device under test is a GPU."""
-        return self.device is not None and self.device.type != "cpu"
-
-    def load(self) -> Any:
-        if self.torch is None:
-            self.torch = importlib.import_module("torch")
-            self.torch.set_num_threads(min(THREADS, self.torch.get_num_threads()))
-            self.device = self.torch.device(pick_device(self.torch, self.args.device, self.args.gpu))
-        return self.torch
-
-    def take_device(self) -> None:
-        if self.on_gpu:
-            self.torch.cuda.set_device(self.device)
-
-    def seeded(self, seed: int) -> Any:
-        return self.torch.Generator().manual_seed(seed)
-
-    def random(self, *shape: int, dtype: Any = None) -> Any:
-        """The stage's next normal random numbers, on the CPU, the same in every run; rounded to `dtype` when given."""
-        made = self.torch.randn(*shape, generator=self.generator)
-        return made if dtype is None else made.to(dtype)
-
-    def put(self, tensor: Any) -> Any:
-        """A fresh copy on the device, also where the device is the CPU."""
-        return self.torch.empty_like(tensor, device=self.device).copy_(tensor)
-
-    def sync(self) -> None:
-        if self.on_gpu and self.torch.cuda.is_initialized():
-            self.torch.cuda.synchronize(self.device)
-
-    def tidy(self) -> None:
-        super().tidy()
-        if self.on_gpu:
-            self.torch.cuda.empty_cache()
-
-
-def pick_device(torch: Any, wanted: str, index: int) -> str:
-    """The device to test: the GPU where torch was built for one, else the CPU."""
-    if wanted == "cpu":
-        return "cpu"
-    built_for_gpu = bool(getattr(torch.version, "hip", None) or torch.version.cuda)
-    return f"cuda:{index}" if wanted == "cuda" or built_for_gpu else "cpu"
+@contextlib.contextmanager
+def temporary_setting(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) -> Iterator[None]:
+    """A setting with that value for the length of a block."""
+    before = read()
+    write(value)
+    try:
+        yield
+    finally:
+        write(before)

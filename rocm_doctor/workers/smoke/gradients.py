@@ -13,98 +13,62 @@ functions) allows 16 and 3 units in the last place: 32 roundings.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from .compare import check, tolerance
-from .context import StageContext
-from .products import precision
+from .compare import tolerance
+from .context import EPS, Context
 
 STEPS, FUNCTION_STEPS, CONVOLUTION_STEPS = 8, 32, 128
 
 
-def backward(context: StageContext) -> dict[str, Any]:
-    """Result, gradient of the input and of every parameter, for each layer by name."""
-    torch = context.torch
-    torch.backends.cudnn.allow_tf32 = False
+class Layer(NamedTuple):
+    """`operands` by name, `apply` on them; the longest sum within the layer, and roundings beside the sums."""
+
+    operands: dict[str, Any]
+    apply: Callable[..., Any]
+    length: int = 1
+    steps: float = STEPS
+
+
+def backward(context: Context) -> dict[str, Any]:
+    """The worst error of the result and the gradients, for each layer by name."""
     worst = {}
-    with precision(torch, "highest"):
-        for name, (build, length, steps) in layers(torch).items():
+    with context.precise():
+        for name, layer in layers(context).items():
             context.doing(name + (": the first convolution may compile kernels for minutes" if "conv" in name else ""))
-            worst[name] = one_layer(context, name, build, tolerance(torch.finfo(torch.float32).eps, length, steps))
+            worst[name] = compare_layer(context, name, layer)
     return {"worst_error": worst}
 
 
-if TYPE_CHECKING:
-    Builder = Callable[[StageContext], tuple[Any, Any]]
-
-
-def layers(torch: Any) -> dict[str, tuple[Builder, int, float]]:
-    """Layer -> how to build it and its input, the longest sum within it, roundings beside the sums."""
-    nn = torch.nn
-    table: dict[str, tuple[Builder, int, float]] = {
-        "linear": (lambda context: (nn.Linear(256, 192), context.random(66, 256)), 256, STEPS),
-        "embedding": (lambda context: (nn.Embedding(100, 64), context.torch.arange(512) * 7 % 100), 512, STEPS),
-        "layer norm": (lambda context: (nn.LayerNorm(320), context.random(66, 320)), 320, STEPS),
-        "rms norm": (lambda context: (rms_norm(torch, 320), context.random(66, 320)), 320, STEPS),
-        "gelu": (lambda context: (nn.GELU(), context.random(66, 320)), 1, FUNCTION_STEPS),
-        "silu": (lambda context: (nn.SiLU(), context.random(66, 320)), 1, FUNCTION_STEPS),
-        "cross entropy": (lambda context: (cross_entropy(torch), context.random(66, 1000)), 1000, STEPS),
-        "conv1d": (lambda context: (nn.Conv1d(16, 24, 3, padding=1), context.random(4, 16, 65)), 260, CONVOLUTION_STEPS),
-        "conv2d": (lambda context: (nn.Conv2d(8, 16, 3, padding=1), context.random(4, 8, 33, 31)), 4096, CONVOLUTION_STEPS),
+def layers(context: Context) -> dict[str, Layer]:
+    """Layer by name."""
+    ops, random = context.ops, context.random
+    words, targets = [n * 7 % 100 for n in range(512)], [n * 13 % 1000 for n in range(66)]
+    x, scale, shift = random(66, 320), random(320), random(320)
+    image, kernel = ops.image
+    return {
+        "linear": Layer(
+            {"input": random(66, 256), "weight": random(256, 192), "bias": random(192)}, lambda x, w, b: x @ w + b, 256
+        ),
+        "embedding": Layer({"weight": random(100, 64)}, lambda table: ops.take(table, words), 512),
+        "layer norm": Layer({"input": x, "scale": scale, "shift": shift}, ops.layer_norm, 320),
+        "rms norm": Layer({"input": x, "scale": scale}, ops.rms_norm, 320),
+        "gelu": Layer({"input": x}, ops.gelu, steps=FUNCTION_STEPS),
+        "silu": Layer({"input": x}, ops.silu, steps=FUNCTION_STEPS),
+        "cross entropy": Layer({"input": random(66, 1000)}, lambda x: ops.cross_entropy(x, targets), 1000),
+        "conv2d": Layer({"input": random(*image), "weight": random(*kernel)}, ops.conv2d, 4096, CONVOLUTION_STEPS),
     }
-    return table
 
 
-def rms_norm(torch: Any, width: int) -> Any:
-    """RMS normalisation."""
-    if hasattr(torch.nn, "RMSNorm"):
-        return torch.nn.RMSNorm(width, eps=1e-6)
-
-    class RMSNorm(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.ones(width))
-
-        def forward(self, x: Any) -> Any:
-            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
-
-    return RMSNorm()
-
-
-def cross_entropy(torch: Any) -> Any:
-    """Softmax cross entropy per row, with the targets as part of the layer."""
-
-    class CrossEntropy(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            targets = torch.arange(len(x), device=x.device) * 13 % x.shape[1]
-            return torch.nn.functional.cross_entropy(x, targets, reduction="none")
-
-    return CrossEntropy()
-
-
-def one_layer(context: StageContext, name: str, build: Builder, allowed: float) -> float:
-    """Gradients of one layer, compared with float64."""
-    torch = context.torch
-    torch.manual_seed(20)
-    module, values = build(context)
-    there = copy.deepcopy(module).to(context.device)
-    with torch.no_grad():
-        like = module(values)
-    pull = context.random(*like.shape)
-    want = passes(module.double(), values if name == "embedding" else values.double(), pull.double())
-    got = passes(there, context.put(values), context.put(pull))
-    return max(check(torch, f"{name}, {part}", got[part], want[part], allowed) for part in want)
-
-
-def passes(module: Any, values: Any, pull: Any) -> dict[str, Any]:
-    """Forward and backward; every tensor that comes of it, by name."""
-    if values.is_floating_point():
-        values.requires_grad_(True)
-    result = module(values)
-    result.backward(pull)
-    named = {"gradient of " + key: value.grad for key, value in module.named_parameters()}
-    if values.grad is not None:
-        named["gradient of the input"] = values.grad
-    return dict(named, result=result)
+def compare_layer(context: Context, name: str, layer: Layer) -> float:
+    """The worst error of the result and the gradients of one layer."""
+    values = list(layer.operands.values())
+    with context.exactly():
+        shape = layer.apply(*map(context.wide, values)).shape
+    pull = context.random(*shape)
+    result, gradients = context.gradients(layer.apply, [context.put(value) for value in values], context.put(pull))
+    want, wanted = context.exact(layer.apply, values, pull)
+    allowed = tolerance(EPS["float32"], layer.length, layer.steps)
+    pairs = [(f"gradient of {part}", got, right) for part, got, right in zip(layer.operands, gradients, wanted)]
+    return max(context.check(f"{name}, {part}", got, right, allowed) for part, got, right in [*pairs, ("result", result, want)])

@@ -94,8 +94,6 @@ def masks() -> dict[str, str]:
     return {name: os.environ[name] for name in MASKS if name in os.environ}
 
 
-def blas_choices(torch: Any) -> dict[str, str]:
-    """Our stage name -> the name torch knows the BLAS library by; empty where torch has no such choice."""
-    if not hasattr(torch.backends.cuda, "preferred_blas_library"):
-        return {}
-    return {"blas": "cublas", "blaslt": "cublaslt"}
+def can_choose_blas(torch: Any) -> bool:
+    """Whether this torch lets one choose its BLAS library."""
+    return hasattr(torch.backends.cuda, "preferred_blas_library")

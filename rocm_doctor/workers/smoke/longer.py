@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 from typing import Any
 
-from . import lora
-from .compare import Wrong, same_bits
-from .context import StageContext
+from .compare import Wrong
+from .on_torch import TorchContext
 
 CHUNK, CPU_CHUNK = 256 << 20, 32 << 20
 """Bytes of one allocation of the memory test, on a GPU and on a CPU."""
 SHARE = 0.8
 CPU_BLOCKS = 4
 """Blocks that the memory test takes where the device is the CPU."""
-SOAK_STEPS, SOAK_WARM = 200, 50
-GROWTH = 1.05
-"""Allocated memory may not grow by more than this between the warm step and the last: the same shapes come round and round."""
-RESERVED_GROWTH = 1.25
 WARM_SECONDS, WARM_SHARE = 10.0, 0.5
 """A second start is cold when its first kernels take this many seconds, and at least this share of what the first start took."""
 
 
-def dataloader(context: StageContext) -> dict[str, Any]:
-    """Batches by 0 and by 2 workers, with and without pinning; the data must be the same. Reasons: mismatch, zeros, or a hang."""
-    torch = context.torch
-    rows = torch.randint(1, 256, (512, 4096), dtype=torch.uint8, generator=context.generator)
-    data, seconds = torch.utils.data.TensorDataset(rows), {}
-    for workers in (0, 2):
-        for pinned in (False, True) if context.on_gpu else (False,):
-            name = f"{workers} workers{', pinned' if pinned else ''}"
-            context.doing("DataLoader with " + name)
-            loader = torch.utils.data.DataLoader(
-                data, batch_size=64, num_workers=workers, pin_memory=pinned, timeout=30 if workers else 0
-            )
-            began = time.perf_counter()
-            got = torch.cat([batch.to(context.device, non_blocking=pinned) for (batch,) in loader])
-            seconds[name] = round(time.perf_counter() - began, 3)
-            same_bits(torch, "rows by a DataLoader with " + name, got, rows)
-    return {"seconds": seconds}
-
-
-def memory(context: StageContext) -> dict[str, Any]:
+def memory(context: TorchContext) -> dict[str, Any]:
     """Fill most of the free device memory with numbers that depend on the place, read all of them back, then their complement.
 
     A cell that forgets and an address that reaches another cell both show. Reasons: bad-memory, or OutOfMemoryError long before
@@ -75,7 +49,7 @@ def salt(block: int) -> int:
     return (block + 1) * 2654435761 % (1 << 31)
 
 
-def free_bytes(context: StageContext) -> float:
+def free_bytes(context: TorchContext) -> float:
     """What the memory test may take. An integrated GPU shares system memory with everything else: half of what is available at
     most.
     """
@@ -96,48 +70,7 @@ def main_memory_available() -> float:
         return float("inf")
 
 
-def soak(context: StageContext) -> dict[str, Any]:
-    """200 LoRA steps with batches of changing size. Reasons: leak (allocated memory grows), fragmentation (reserved grows),
-    nan.
-    """
-    torch = context.torch
-    parts = {key: context.put(value) for key, value in lora.build(context, 512, 16).items()}
-    rows = context.put(context.random(512, 512))
-    held, losses = [], []
-    for step in range(SOAK_STEPS):
-        context.doing(f"step {step + 1} of {SOAK_STEPS}")
-        some = rows[: 64 + step * 37 % 13 * 32]
-        losses += lora.train(context, parts, some, some, steps=1, rate=0.05)
-        held.append(allocator(context))
-    if not bool(torch.isfinite(torch.stack(losses)).all()):
-        raise Wrong("nan", "the loss became NaN or infinite")
-    for name, reason, growth in (("allocated", "leak", GROWTH), ("reserved", "fragmentation", RESERVED_GROWTH)):
-        warm, last = max(h[name] for h in held[:SOAK_WARM]), max(h[name] for h in held[-SOAK_WARM:])
-        if last > warm * growth:
-            raise Wrong(
-                reason,
-                f"{name} memory grew from {warm} to {last} bytes in {SOAK_STEPS - SOAK_WARM} equal steps",
-                warm=warm,
-                last=last,
-            )
-    return dict(held[-1], steps=SOAK_STEPS, first_loss=float(losses[0]), last_loss=float(losses[-1]))
-
-
-def allocator(context: StageContext) -> dict[str, int]:
-    """Bytes held. On a CPU the process's size is taken for what is reserved; what is allocated in it is not known."""
-    if context.on_gpu:
-        return {
-            "allocated": context.torch.cuda.memory_allocated(context.device),
-            "reserved": context.torch.cuda.memory_reserved(context.device),
-        }
-    try:
-        size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        size = 0
-    return {"allocated": 0, "reserved": size}
-
-
-def kernels(context: StageContext) -> dict[str, Any]:
+def kernels(context: TorchContext) -> dict[str, Any]:
     """Seconds until the first kernels of a fresh process have run. The second such process finds the caches of the first.
 
     Reason: cold-again, when the second start is about as slow as the first and slow at all: a kernel cache that does not warm up
@@ -158,7 +91,7 @@ def kernels(context: StageContext) -> dict[str, Any]:
     return {"seconds": first_calls, "before": before, "torch": str(torch.__version__)}
 
 
-def first_kernels(context: StageContext) -> list[Any]:
+def first_kernels(context: TorchContext) -> list[Any]:
     """Name and action of each first kernel."""
     torch = context.torch
     square, image = context.random(256, 256), context.random(2, 8, 32, 32)

@@ -11,9 +11,8 @@ import os
 import tempfile
 from typing import Any
 
-from .compare import Skip, Wrong, check, tolerance
-from .context import StageContext
-from .products import precision
+from .compare import Skip, Wrong, tolerance
+from .on_torch import TorchContext
 
 LAYERS, WIDTH, WORDS, LENGTH, STEPS, RATE = 2, 64, 256, 33, 5, 1e-2
 LOGIT_STEPS = 32 * LAYERS
@@ -22,10 +21,10 @@ attention.py), the gated MLP (4) and two sums; twice that, since angles of the r
 """
 
 
-def peft(context: StageContext) -> dict[str, Any]:
+def peft(context: TorchContext) -> dict[str, Any]:
     """Logits against float64, training with and without gradient checkpointing, save and reload. Reasons: see the functions."""
     library, peft_library = package("transformers"), package("peft")
-    with precision(context.torch, "highest"):
+    with context.precise():
         base = small_llama(context, library)
         words = context.torch.randint(0, WORDS, (4, LENGTH), generator=context.generator)
         worst = same_logits(context, base, words)
@@ -59,7 +58,7 @@ def part(library: Any, name: str) -> Any:
         raise Wrong("import-" + library.__name__, f"{library.__name__}.{name}: {type(error).__name__}: {error}") from error
 
 
-def small_llama(context: StageContext, library: Any) -> Any:
+def small_llama(context: TorchContext, library: Any) -> Any:
     """A Llama model with small layers and random weights."""
     context.doing("building a small Llama from its configuration")
     shape = {
@@ -74,17 +73,19 @@ def small_llama(context: StageContext, library: Any) -> Any:
     return part(library, "LlamaForCausalLM")(configuration)
 
 
-def same_logits(context: StageContext, base: Any, words: Any) -> float:
+def same_logits(context: TorchContext, base: Any, words: Any) -> float:
     """Compare the logits with those of the CPU."""
     torch = context.torch
     context.doing("logits of the small Llama")
     with torch.no_grad():
         want = copy.deepcopy(base).double()(input_ids=words).logits
         got = copy.deepcopy(base).to(context.device)(input_ids=context.put(words)).logits
-    return check(torch, "logits of the small Llama", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
+    return context.check(
+        "logits of the small Llama", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS)
+    )
 
 
-def fine_tune(context: StageContext, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
+def fine_tune(context: TorchContext, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
     """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
     torch = context.torch
     context.doing(f"{STEPS} training steps through peft, {name}")
@@ -102,7 +103,7 @@ def fine_tune(context: StageContext, base: Any, library: Any, words: Any, checkp
     return model, losses
 
 
-def steps(context: StageContext, model: Any, words: Any) -> list[float]:
+def steps(context: TorchContext, model: Any, words: Any) -> list[float]:
     """Losses of a few training steps."""
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     optimizer = context.torch.optim.AdamW(trained, lr=RATE)
@@ -142,7 +143,7 @@ def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> 
             raise Wrong("base-changed", f"{name}: the frozen weight {key} changed")
 
 
-def reload(context: StageContext, model: Any, base: Any, library: Any, words: Any) -> None:
+def reload(context: TorchContext, model: Any, base: Any, library: Any, words: Any) -> None:
     """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
     reload-mismatch.
     """
@@ -155,6 +156,6 @@ def reload(context: StageContext, model: Any, base: Any, library: Any, words: An
         again = part(library, "PeftModel").from_pretrained(copy.deepcopy(base), folder).to(context.device).eval()
         got, want = again(input_ids=here).logits, model(input_ids=here).logits
     try:
-        check(torch, "logits after reload", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
+        context.check("logits after reload", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
     except Wrong as wrong:
         raise Wrong("reload-" + wrong.reason, str(wrong), **wrong.details) from None

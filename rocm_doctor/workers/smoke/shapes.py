@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .compare import Wrong, check, product_size, tolerance
-from .context import StageContext
+from .compare import Wrong, tolerance
+from .on_torch import TorchContext
 from .products import SPLIT_STEPS
 
 RANKS = (1, 2, 3, 4, 8, 16, 32, 64)
@@ -33,7 +33,7 @@ the mapping.
 GUARD = 1024
 
 
-def lora_shapes(context: StageContext) -> dict[str, Any]:
+def lora_shapes(context: TorchContext) -> dict[str, Any]:
     """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process
     dies.
     """
@@ -46,7 +46,7 @@ def lora_shapes(context: StageContext) -> dict[str, Any]:
     return tested
 
 
-def one_rank(context: StageContext, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
+def one_rank(context: TorchContext, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
     """All products of one rank; how many."""
     context.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
     width, tested = WIDTH if context.level == 1 else WIDE, 0
@@ -70,7 +70,7 @@ def operands(x: Any, a: Any, h: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
 class Reach:
     """Buffers for one operand: one whose end is the end of its allocation, one that holds NaN wherever the operand does not."""
 
-    def __init__(self, context: StageContext, dtype: Any) -> None:
+    def __init__(self, context: TorchContext, dtype: Any) -> None:
         torch = context.torch
         number = SEGMENT * 8 // torch.finfo(dtype).bits
         self.edge = torch.zeros(number, dtype=dtype, device=context.device)
@@ -97,17 +97,17 @@ def place(buffer: Any, tensor: Any, begin: int) -> Any:
     return view.t() if transposed else view
 
 
-def one_product(context: StageContext, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
+def one_product(context: TorchContext, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
     """The product with both operands in both places. Allowed: as for every 16-bit product."""
     torch, (one, other) = context.torch, reaches
     want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
-    size = product_size(left, right)
+    size = context.product_size(left, right)
     got = one.at_the_end(left) @ other.at_the_end(right)
-    check(torch, name + ", operands at the end of their allocation", got, want, allowed, size)
+    context.check(name + ", operands at the end of their allocation", got, want, allowed, size)
     shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=context.device)
     result = shore[: want.numel()].view(want.shape)
     torch.mm(one.among_nan(left), other.among_nan(right), out=result)
-    check(torch, name + ", operands followed by NaN", result, want, allowed, size)
+    context.check(name + ", operands followed by NaN", result, want, allowed, size)
     if not bool((shore[want.numel() :] == 7.0).all()):
         raise Wrong("wrote-beyond", name + ": the product wrote past the end of its result")
     return 2

@@ -1,4 +1,4 @@
-"""TensorFlow: what it does in its own way. On AMD GPUs it is AMD's tensorflow-rocm; **unproven on AMD hardware**."""
+"""TensorFlow: its devices, tensors, compiled functions. On AMD GPUs it is AMD's tensorflow-rocm; **unproven on AMD hardware**."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from .. import hip
-from ..compare import Skip, Wrong
-from .basics import not_available
-from .context import CPU_DEVICES, ArrayContext, temporary_setting
+from . import hip
+from .compare import Wrong
+from .context import temporary_setting
+from .on_arrays import ArrayContext, norms
 
 
 class TensorflowContext(ArrayContext):
-    """TensorFlow on one device; `sharding` takes all of them (MirroredStrategy)."""
+    """TensorFlow on one device."""
 
     package = "tensorflow"
     plugins = ("tensorflow",)
@@ -31,12 +31,8 @@ class TensorflowContext(ArrayContext):
             self.lib = importlib.import_module("tensorflow")
             self.np = importlib.import_module("numpy")
             self.ops = operations(self.lib)
-            config = self.lib.config
             if self.args.device == "cpu":
-                config.set_visible_devices([], "GPU")
-            config.set_logical_device_configuration(
-                config.list_physical_devices("CPU")[0], [config.LogicalDeviceConfiguration()] * CPU_DEVICES
-            )
+                self.lib.config.set_visible_devices([], "GPU")
         return self.lib
 
     def about(self) -> dict[str, Any]:
@@ -64,7 +60,7 @@ class TensorflowContext(ArrayContext):
         gpus = self._gpus()
         if not gpus:
             if self.args.device == "cuda" or (self.args.device == "auto" and self._rocm()):
-                raise not_available("TensorFlow lists no GPU", masks=hip.masks())
+                raise Wrong("not-available", "TensorFlow lists no GPU", masks=hip.masks())
             why = "asked for" if self.args.device == "cpu" else "TensorFlow lists no GPU"
             return {"kind": "cpu", "count": 1, "why": why, "threads": os.cpu_count()}
         if self.args.gpu >= len(gpus):
@@ -82,9 +78,13 @@ class TensorflowContext(ArrayContext):
             "masks": hip.masks(),
         }
 
-    def put(self, array: Any) -> Any:
+    def precise(self) -> Any:
+        choice = self.lib.config.experimental
+        return temporary_setting(choice.tensor_float_32_execution_enabled, choice.enable_tensor_float_32_execution, False)
+
+    def put(self, value: Any) -> Any:
         with self.lib.device(self.device):
-            return self.lib.identity(self.lib.convert_to_tensor(array))
+            return self.lib.identity(self.lib.convert_to_tensor(value))
 
     def copied(self, value: Any) -> Any:
         with self.lib.device(self.device):
@@ -101,52 +101,20 @@ class TensorflowContext(ArrayContext):
             self.lib.test.experimental.sync_devices()
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
-        tf = self.lib
+        tf, device = self.lib, self.device
 
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:
-            with tf.device(self.device), tf.GradientTape() as tape:
+            with tf.device(device), tf.GradientTape() as tape:
                 tape.watch(operands)
                 result = function(*operands)
             made = tape.gradient(result, operands, output_gradients=pull)
             return result, [tf.convert_to_tensor(one) for one in made]
 
         made: Callable[..., tuple[Any, list[Any]]] = tf.function(both, autograph=False)
-        return lambda operands, pull: made(list(operands), pull)
+        return lambda operands, pull: made([tf.convert_to_tensor(one) for one in operands], pull)
 
-    def precision(self, wanted: str) -> Any:
-        choice = self.lib.config.experimental
-        return temporary_setting(
-            choice.tensor_float_32_execution_enabled, choice.enable_tensor_float_32_execution, wanted == "high"
-        )
-
-    def fused_attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
-        raise Skip("no-choice", "TensorFlow has no fused attention to choose")
-
-    def device_count(self) -> int:
-        return len(self._gpus()) or len(self.lib.config.list_logical_devices("CPU"))
-
-    def sharded_step(self, parts: dict[str, Any], x: Any, y: Any, loss: Callable[..., Any]) -> tuple[float, dict[str, Any]]:
-        tf, count = self.lib, self.device_count()
-        kind = "GPU" if self._gpus() else "CPU"
-        strategy = tf.distribute.MirroredStrategy([f"/{kind}:{n}" for n in range(count)])
-        adapters = [tf.convert_to_tensor(part) for part in parts.values()]
-
-        def replica(x: Any, y: Any) -> Any:
-            with tf.GradientTape() as tape:
-                tape.watch(adapters)
-                value = loss(*adapters, x, y)
-            made = [tf.convert_to_tensor(one) for one in tape.gradient(value, adapters)]
-            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.MEAN, [value, *made])
-
-        rows = [
-            strategy.experimental_distribute_values_from_function(
-                lambda place, data=data: tf.convert_to_tensor(self.np.split(data, count)[place.replica_id_in_sync_group])
-            )
-            for data in (x, y)
-        ]
-        value, *gradients = strategy.run(tf.function(replica, autograph=False), args=tuple(rows))
-        first = [strategy.experimental_local_results(one)[0] for one in (value, *gradients)]
-        return float(first[0]), dict(zip(parts, first[1:]))
+    def exactly(self) -> Any:
+        return temporary_setting(lambda: self.device, lambda device: setattr(self, "device", device), "/CPU:0")
 
 
 def operations(tf: Any) -> SimpleNamespace:
@@ -156,17 +124,20 @@ def operations(tf: Any) -> SimpleNamespace:
         x = tf.convert_to_tensor(x)
         return tf.linalg.matrix_transpose(x) if len(x.shape) > 1 else x
 
+    def causal(x: Any) -> Any:
+        return tf.where(tf.linalg.band_part(tf.ones(x.shape[-2:]), -1, 0) > 0, x, tf.constant(-float("inf"), x.dtype))
+
     return SimpleNamespace(
         softmax=tf.nn.softmax,
-        gelu=lambda x: tf.nn.gelu(x, approximate=True),
+        causal=causal,
+        gelu=tf.nn.gelu,
         silu=tf.nn.silu,
+        sum=lambda x: tf.reduce_sum(x, axis=-1),
         mean=tf.reduce_mean,
-        sum=tf.reduce_sum,
-        rsqrt=tf.math.rsqrt,
-        where=tf.where,
         take=tf.gather,
         swap=swap,
         cast=lambda x, dtype: tf.cast(tf.convert_to_tensor(x), dtype),
         cross_entropy=lambda x, places: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=places, logits=x),
         conv2d=lambda x, w: tf.nn.conv2d(x, w, strides=1, padding="SAME"),
+        **vars(norms(tf.reduce_mean, tf.math.rsqrt)),
     )
