@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .compare import Wrong, tolerance
@@ -18,9 +18,6 @@ TRAJECTORY_STEPS = 256
 HALF_STEPS = 16
 """For 16-bit products relative to the first loss: the 16 of one step."""
 
-Step = Callable[[Sequence[Any]], "tuple[Any, list[Any]]"]
-"""Adapters, x and y -> the loss and the gradients of all of them."""
-
 
 def lora(context: Context) -> dict[str, Any]:
     """Loss curves in fp32, and with 16-bit products and fp32 adapters. Reasons: mismatch, nan, zeros, no-progress, base-changed."""
@@ -34,14 +31,13 @@ def lora(context: Context) -> dict[str, Any]:
     with context.exactly():
         wide = {name: context.wide(part) for name, part in teacher.items()}
         y = context.cast(context.get(answer(context.ops, wide, context.wide(x), "float64")), "float32")
-    curves: dict[str, list[Any]] = {}
-    for dtype in ("float32", *context.halves):
+    curves = {}
+    for dtype in ("float32", *context.halves, "float64"):
         context.doing(f"{STEPS} LoRA steps in {dtype}")
-        curves[dtype] = train_on_device(context, parts, [x, y], dtype)
-    want, ends = train_exactly(context, parts, [x, y]), {}
-    for dtype, losses in curves.items():
+        curves[dtype] = train(context, parts, [x, y], dtype)
+    want, ends = curves.pop("float64"), {}
+    for dtype, got in curves.items():
         steps = TRAJECTORY_STEPS if dtype == "float32" else HALF_STEPS
-        got = context.host([float(context.get(loss)) for loss in losses])
         context.check(f"loss curve in {dtype}", got, want, tolerance(EPS[dtype], WIDTH, steps))
         ends[dtype] = float(got[-1])
         if not got[-1] < got[0]:
@@ -71,39 +67,35 @@ def loss_of(ops: Any, frozen: dict[str, Any], dtype: str) -> Callable[..., Any]:
     return loss
 
 
-def descend(step: Step, adapters: list[Any], data: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The losses of plain gradient descent, and the last gradients of the adapters. Plain, because Adam's quotient blows up the rounding of
-    tiny gradients."""
-    losses: list[Any] = []
-    gradients: list[Any] = []
-    for _ in range(STEPS):
-        loss, (*gradients, _, _) = step([*adapters, *data])
-        losses.append(loss)
-        adapters = [adapter - RATE * gradient for adapter, gradient in zip(adapters, gradients)]
-    return losses, gradients
+def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) -> Any:
+    """The losses of plain gradient descent with products in `dtype`: on the device, or in float64 on the CPU.
+
+    Plain, because Adam's quotient blows up the rounding of tiny gradients. On the device the adapters' gradients must be finite and not all
+    zero, and the frozen weights must stay what they were.
+    """
+    exact = dtype == "float64"
+    move = context.wide if exact else context.put
+    with context.exactly() if exact else context.precise():
+        frozen = {name: move(part) for name, part in parts.items() if name not in ADAPTERS}
+        adapters, data = [move(parts[name]) for name in ADAPTERS], [move(x) for x in data]
+        step = context.compiled(loss_of(context.ops, frozen, dtype))
+        losses, gradients = [], []
+        for _ in range(STEPS):
+            loss, (*gradients, _, _) = step([*adapters, *data], None)
+            losses.append(float(context.get(loss)))
+            adapters = [adapter - RATE * gradient for adapter, gradient in zip(adapters, gradients)]
+    if not exact:
+        check_step(context, parts, frozen, gradients)
+    return context.host(losses, "float64")
 
 
-def train_on_device(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) -> list[Any]:
-    """The losses; the adapters' gradients must be finite and not all zero, the frozen weights stay what they were."""
-    frozen = {name: context.put(part) for name, part in parts.items() if name not in ADAPTERS}
-    step = context.compiled(loss_of(context.ops, frozen, dtype))
-    with context.precise():
-        adapters = [context.put(parts[name]) for name in ADAPTERS]
-        losses, gradients = descend(lambda operands: step(operands, None), adapters, [context.put(x) for x in data])
+def check_step(context: Context, parts: dict[str, Any], frozen: dict[str, Any], gradients: list[Any]) -> None:
+    """Raise Wrong for a gradient that is not finite or all zero, or a frozen weight that changed."""
     for name, gradient in zip(ADAPTERS, map(context.get, gradients)):
         if not bool(context.is_finite(gradient).all()):
-            raise Wrong("nan", f"the gradient of {name} in {dtype} is not finite")
+            raise Wrong("nan", f"the gradient of {name} is not finite")
         if not bool(gradient.any()):
-            raise Wrong("zeros", f"the gradient of {name} in {dtype} is all zero")
+            raise Wrong("zeros", f"the gradient of {name} is all zero")
     for name, part in frozen.items():
         if not bool((context.get(part) == parts[name]).all()):
             raise Wrong("base-changed", f"the frozen weight {name} changed")
-    return losses
-
-
-def train_exactly(context: Context, parts: dict[str, Any], data: list[Any]) -> Any:
-    """The losses in float64 on the CPU."""
-    frozen = {name: context.wide(part) for name, part in parts.items() if name not in ADAPTERS}
-    loss = loss_of(context.ops, frozen, "float64")
-    losses, _ = descend(lambda operands: context.exact(loss, operands), [context.wide(parts[name]) for name in ADAPTERS], data)
-    return context.host([float(loss) for loss in losses], "float64")
