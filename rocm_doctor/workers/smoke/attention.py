@@ -59,8 +59,8 @@ def run_case(context: Context, backend: str, dtype: str, batch: int, heads: int,
     context.doing(what + " (kernels may be compiled)")
     q, k, v, pull = (context.random(batch, heads, length, width, dtype=dtype) for _ in range(4))
     here = [context.put(x) for x in (q, k, v)]
-    result, gradients = context.gradients(lambda *qkv: context.attend(backend, *qkv, causal), here, context.put(pull))
-    want, wanted = context.exact(lambda *qkv: written_out(context.ops, *qkv, causal), (q, k, v), pull)
+    result, gradients = context.gradients(lambda q, k, v: context.attend(backend, q, k, v, causal), here, context.put(pull))
+    want, wanted = context.exact(lambda q, k, v: written_out(context.ops, q, k, v, causal), (q, k, v), pull)
     errors = []
     for part, got, right in zip(PARTS, [result, *gradients], [want, *wanted]):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS

@@ -79,7 +79,8 @@ def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) 
         frozen = {name: move(part) for name, part in parts.items() if name not in ADAPTERS}
         adapters, data = [move(parts[name]) for name in ADAPTERS], [move(x) for x in data]
         step = context.compiled(loss_of(context.ops, frozen, dtype))
-        losses, gradients = [], []
+        losses: list[float] = []
+        gradients: list[Any] = []
         for _ in range(STEPS):
             loss, (*gradients, _, _) = step([*adapters, *data], None)
             losses.append(float(context.get(loss)))
