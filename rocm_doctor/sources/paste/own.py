@@ -1,5 +1,7 @@
-"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML, Markdown and as printed, audits, and benchmarks
-in JSON. They are data and no complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact.
+"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML and Markdown, audits, and benchmarks in JSON.
+
+They are data and no complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact. Of a
+report as a terminal shows it, the lines on the machine and what the doctor had read stay in the text; its judgements do not.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.sources.paste.terminal import terminal_reports
 
 MOST = 256
 """Reports of one text, at most."""
@@ -47,8 +48,8 @@ def extract(text: str) -> tuple[str, list[tuple[str, str]]]:
             data = _unpack(packed[1]) if packed else ""
             found.append(("report", data) if data else ("unreadable", ""))
             text = _blank(text, *page.span())
-    text, printed = _read_terminal(text)
-    found += [("report", one) for one in printed]
+    text, printed = _drop_judgements(text)
+    found += [("unreadable", "")] * printed
     text, line_reports = _read_lines(text)
     found += [("report", one) for one in line_reports]
     for start, end, plain in _objects(text):
@@ -129,15 +130,26 @@ def _read_lines(text: str) -> tuple[str, list[str]]:
     return "\n".join(kept), [_encode(one) for one in reports[:MOST]]
 
 
-def _read_terminal(text: str) -> tuple[str, list[str]]:
-    """Reports as a terminal shows them."""
+_HEAD = regex(r"rocm-doctor \d[\w.+]*, matrix \d[\d.]*: \S")
+_BODY = regex(r"[✓✗!?·] |  |\s*$|Read$|Undecided: ")
+_READ = regex(r"  (?=GPU \d|stack )|(?:  evidence)?\s+\S+ line \d+: ")
+
+
+def _drop_judgements(text: str) -> tuple[str, int]:
+    """The text without what reports on a terminal judge, and their number. Beside other words, what was read stays: the lines on the
+    GPUs and the stack, and quoted lines."""
     if ", matrix " not in text:
-        return text, []
-    lines = text.split("\n")
-    reports = list(islice(terminal_reports(lines), MOST))
-    for start, end, _ in reports:
-        lines[start:end] = [""] * (end - start)
-    return "\n".join(lines), [_encode(report) for _, _, report in reports]
+        return text, 0
+    lines, read, count, inside = text.split("\n"), {}, 0, False
+    for n, line in enumerate(lines):
+        head = _HEAD.match(line) is not None
+        count += head
+        inside = head or (inside and _BODY.match(line) is not None)
+        if inside:
+            found = _READ.match(line)
+            read[n] = line[found.end() :] if found else ""
+    told = any(line.strip() for n, line in enumerate(lines) if n not in read)
+    return "\n".join(read.get(n, line) if told else "" for n, line in enumerate(lines)), min(count, MOST)
 
 
 def _line(line: str) -> dict[str, Any] | None:
