@@ -218,26 +218,17 @@ COORDS: dict[str, Coord] = {
     "run.killed": Coord("flag", "the shell says that a process was killed, and no more"),
     "oom.kind": Coord("word", "why an allocation failed: pieces (PyTorch held enough unused) or full"),
     # what a text says beside its tool output
-    "said.install": Coord("list", "install commands that the text says were run"),
-    "said.groups": Coord("list", "groups that the text says the user is in"),
-    "said.works.root": Coord("flag", "the text says that it works for root"),
-    "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
-    "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
     "said.release": Coord("version", "version of the program that the text is about"),
     "said.program": Coord("word", "program of the catalog that the text is about"),
-    "said.prerelease": Coord("flag", "the program that the text is about is a beta, a release candidate or a nightly"),
-    "said.earlier": Coord(
-        "list", "what the text says works in an earlier release, without its number: program, driver, kernel, ..."
-    ),
-    "said.updated": Coord("list", "what the text says was updated when the trouble began: program, driver, kernel, ..."),
-    "said.other.": Coord("list", "what the text says of another machine"),
     "said.asks": Coord("word", "first question that the text asks"),
     "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),
-    "said.before.": Coord("list", "what the text says of an earlier machine"),
     "said.frameworks": Coord("list", "frameworks that the text names, or the one that --framework names: torch, jax, tensorflow"),
     "said.not_found": Coord("list", "packages of which pip found no release, or none for this Python"),
     "said.ran": Coord("list", "commands in the text, shown with their output"),
-    "said.": Coord("word", "what the text states in prose"),
+    "said.torch_index": Coord(
+        "word", "index of the torch that the text installs: rocm6.4, cu128, cpu, pypi, therock, repo.radeon.com"
+    ),
+    "said.nvidia": Coord("word", "NVIDIA GPU that the text names"),
     "log": Coord("log", "words of one line of a log, traceback or message"),
     "log.": Coord("log", "a further line that must (or, with !, must not) be in the logs"),
     # one GPU

@@ -324,8 +324,6 @@ class Subject(NamedTuple):
 THE_MACHINE = Subject()
 
 
-STATED = "statement"
-"""Origin of a finding that says what the person stated: one release works and another does not."""
 GUESS = "differential"
 """Origin of a finding that the differential alone made: no row and no rule found it."""
 

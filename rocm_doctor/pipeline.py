@@ -25,7 +25,6 @@ from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, name_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import (
-    STATED,
     Artifact,
     Command,
     Finding,
@@ -152,7 +151,7 @@ def judge(
     findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
-    settled = word == "ready" or bool(roots and (roots[0].confidence != "low" or roots[0].origin == STATED))
+    settled = word == "ready" or bool(roots and roots[0].confidence != "low")
     report = Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,

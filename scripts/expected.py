@@ -42,7 +42,7 @@ from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
 EVENTS = Path(__file__).resolve().parents[1] / "tests" / "triage"
-REAL = 24
+REAL = 48
 """The facts of one real report in so many are shown."""
 MACHINES = 80
 SEED = "1"

@@ -35,10 +35,6 @@ def told(one: Finding) -> str:
     ("text", "diagnosis", "words"),
     [
         # regressions: the release that worked
-        ("RX 7900 XTX, Fedora 42. Since kernel 6.18.4 training hangs, with kernel 6.17.9 it works.", "version.kernel-regression",
-         ["kernel 6.17.9", "dnf install 'kernel-6.17.9*'"]),
-        ("RX 6700 XT on Arch Linux. ROCm 6.4.3 crashes with a segmentation fault in training, ROCm 6.4.1 works.", "version.rocm-regression",
-         ["ROCm 6.4.1", "--gpu gfx1031 --index rocm6.4"]),
         # torch that is not ROCm: the commands of plan, and the constraint that keeps it
         ("RX 7900 XTX, Python 3.12, Ubuntu. torch 2.9.1+cu128, torch.cuda.is_available() is False: Found no NVIDIA driver on your system",
          "version.torch-not-rocm", ["pip install", "+rocm", "--index-url https://", "PIP_CONSTRAINT"]),

@@ -85,7 +85,7 @@ def test_unset_is_absent_and_empty_is_empty() -> None:
 
 
 def test_cure_is_not_how_the_failing_run_was_set() -> None:
-    assert facts(env_text, "With HSA_XNACK=1 it works.") == {"said.works.HSA_XNACK": ("1",)}
+    assert facts(env_text, "With HSA_XNACK=1 it works.") == {}
     assert facts(env_text, "With HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": "1"}
     assert facts(env_text, "If I don't set HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": None}
     assert facts(env_text, "I tried HSA_XNACK=1 without success.") == {}

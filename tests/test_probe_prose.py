@@ -9,38 +9,16 @@ from rocm_doctor.probes.text import prose
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "fact", "value"),
     [
-        ("works on ROCm 6.2, breaks on 6.3", {"rocm.version": "6.3", "said.works.rocm": ("6.2",), "said.broken.rocm": ("6.3",)}),
-        ("With kernel 6.11.5 it is fine, with 6.12.1 the GPU hangs.", {"kernel": "6.12.1", "said.works.kernel": ("6.11.5",)}),
-        (
-            "Training worked with torch 2.5.1. Since I updated to 2.6.0 it crashes.",
-            {"said.works.torch": ("2.5.1",), "torch.version": "2.6.0"},
-        ),
-        ("Upgraded from ROCm 6.1 to 6.2 and now I get a segfault.", {"rocm.version": "6.2", "said.works.rocm": ("6.1",)}),
-        ("ROCm 6.4 crashes. Downgrading to ROCm 6.3.4 fixed it.", {"rocm.version": "6.4", "said.works.rocm": ("6.3.4",)}),
-        ("With 6.1 and with 6.2 of ROCm 6.2 it fails", {"rocm.version": "6.2"}),
-        ("Last working: ROCm 6.2.4\nFirst bad: ROCm 6.3.0", {"said.works.rocm": ("6.2.4",), "said.broken.rocm": ("6.3.0",)}),
-        ("Kernel 6.14: broken. Kernel 6.8: OK.", {"said.works.kernel": ("6.8",), "said.broken.kernel": ("6.14",)}),
-        (
-            "Errors since torch 2.8.0+rocm6.4. Reverting to torch 2.7.1+rocm6.3 solves it.",
-            {"said.broken.torch": ("2.8.0+rocm6.4",), "said.works.torch": ("2.7.1+rocm6.3",), "said.works.rocm": ("6.3",)},
-        ),
-        (
-            "Since linux 6.18.4 it hangs, kernel 6.17.9 is fine.",
-            {"said.works.kernel": ("6.17.9",), "said.broken.kernel": ("6.18.4",)},
-        ),
-        ("Rocky Linux 9.4 with kernel 5.14.0", {"kernel": "5.14.0", "said.broken.kernel": None}),
-        ("It only works with torch 1.13.1", {"said.works.torch": ("1.13.1",), "torch.version": {"1.13.1"}}),
-        ("The driver requires ROCm 6.3 or later, I have 6.1", {"rocm.version": "6.1"}),
-        ("The docs say that ROCm 7.0 or newer is needed.", {"rocm.version": None}),
-        ("My friend has ROCm 5.7 on another machine.", {"rocm.version": None}),
-        ("broken since linux-firmware 20251125 came in", {"firmware.linux": "20251125", "said.broken.firmware": ("20251125",)}),
+        ("works on ROCm 6.2, breaks on ROCm 6.3", "rocm.version", {"6.2", "6.3"}),
+        ("Errors since torch 2.8.0+rocm6.4. Reverting to torch 2.7.1+rocm6.3 solves it.", "torch.version", {"2.8.0+rocm6.4", "2.7.1+rocm6.3"}),
+        ("ROCm 6.4 here. Of ROCm 6.4.1, to be exact.", "rocm.version", "6.4.1"),
+        ("Rocky Linux 9.4 with kernel 5.14.0", "kernel", "5.14.0"),
     ],
-)
-def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) -> None:
-    found = facts(prose, text)
-    assert {key: found.get(key) for key in expected} == expected
+)  # fmt: skip
+def test_of_several_versions_none_is_chosen(text: str, fact: str, value: object) -> None:
+    assert facts(prose, text)[fact] == value
 
 
 @pytest.mark.parametrize(
@@ -64,7 +42,6 @@ def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) ->
         ("torch-2.3.0.dev20240126+rocm6.0-cp310-cp310-linux_x86_64.whl", "python.version", "3.10"),
         ("I use Python 3.11.9", "python.version", "3.11.9"),
         ("py -3.14 -m venv x", "python.version", "3.14"),
-        ("tried Python 3.11 as well", "python.version", None),
         ("kernel 6.14.0-24-generic", "kernel", "6.14.0-24-generic"),
         ("on 6.11.0-19-generic of Ubuntu", "kernel", "6.11.0-19-generic"),
         ("sglang-kernel: 0.4.1", "kernel", None),
@@ -83,28 +60,12 @@ def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) ->
         ("inside docker", "container", "docker"),
         ("not in docker, bare metal", "container", None),
         ("the toolbox container", "container", "toolbox"),
-        ("passed through to a VM with VFIO", "virtual_machine", "guest"),
-        ("I unset HSA_OVERRIDE_GFX_VERSION", "env.HSA_OVERRIDE_GFX_VERSION", None),
-        ("HSA_XNACK is set to 1", "env.HSA_XNACK", "1"),
         ("Fine-tuning with peft 0.13 on ROCm 6.2", "pkg.peft", "0.13"),
         ("Fine-tuning with peft 0.13 on ROCm 6.2", "rocm.version", "6.2"),
-        ("there is no torch for rocm5.5 yet", "torch.rocm", None),
-        ("OS (e.g., Linux Ubuntu 16.04): Ubuntu 22.04", "os", "Ubuntu 22.04"),
         ("### Operating system\n\nUbuntu\n\n### Operating system version\n\n24.04\n", "os", "Ubuntu 24.04"),
         ("Host: Windows 11\nWSL version: 2.5\nUbuntu version: 24.04", "os", "Ubuntu 24.04"),
         ("Host: Windows 11\nWSL version: 2.5\nUbuntu version: 24.04", "platform", "linux"),
-        ("The amdgpu module is not loaded.", "driver.loaded", False),
-        ("The kernel driver is loaded and /dev/kfd exists.", "kfd.exists", True),
-        ("there is no /dev/kfd in it", "kfd.exists", False),
-        ("Secure Boot is enabled", "secure_boot", True),
-        ("IOMMU is disabled, ReBAR is enabled", "iommu", "off"),
-        ('NCCL WARN Missing "iommu=pt" from kernel command line', "iommu", None),
-        ("As root it works", "said.works.root", True),
-        ("my user is in the video and render groups", "said.groups", ("video", "render")),
-        ("my user is not in the render group", "said.groups", None),
-        ("the second slot uses lanes of the chipset", "said.slot", "chipset"),
         ("I also have an RTX 3060 in it", "said.nvidia", "RTX 3060"),
-        ("The iGPU is disabled in the BIOS", "said.igpu", "disabled"),
         ("pip install torch torchvision", "said.torch_index", "pypi"),
         ('uv pip install "rocm[libraries]==7.14.0" "rocm-sdk-device-gfx90a==7.14.0"', "rocm.version", "7.14.0"),
         ('uv pip install "rocm[libraries]==7.14.0" "rocm-sdk-device-gfx90a==7.14.0"', "torch.device_dists", ("gfx90a",)),
@@ -125,8 +86,6 @@ def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) ->
 def test_single_statements(text: str, fact: str, value: object) -> None:
     found = facts(prose, text)
     assert found.get(fact) == value
-    if value is None and fact.startswith("env."):
-        assert fact in found, "absent, not unknown"
 
 
 @pytest.mark.parametrize(
@@ -166,46 +125,15 @@ def test_single_statements(text: str, fact: str, value: object) -> None:
         ("files for gfx908 gfx90a gfx942 gfx1030 gfx1100", []),
         ("only built for gfx1030 and gfx1100", []),
         ("RTX 5070 Ti", []),
-        ("My friend's RX 6800 works.", []),
-        ("I replaced my RX 6800 with an RX 7900 XTX", ["gfx1100"]),
     ],
 )
 def test_gpus_by_name(text: str, targets: list[object]) -> None:
     assert [gpu["gfx"] for gpu in gpus(prose, text)] == targets
 
 
-def test_which_of_two_cards_works() -> None:
-    found = facts(prose, "The R9700 is not detected while the 7900 XTX works.")
-    assert (found["said.works.gpu"], found["said.broken.gpu"]) == (("gfx1100",), ("gfx1201",))
-
-
 def test_override_does_not_change_the_card() -> None:
     text = "RX 6700 XT, I run it as gfx1030 with HSA_OVERRIDE_GFX_VERSION=10.3.0"
     assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1031"]
-
-
-def test_other_people_in_the_thread() -> None:
-    text = "anna commented on Jan 5\nRX 7900 XTX with ROCm 6.2\nben commented\nSame on RX 6800, ROCm 6.1\n"
-    text += "anna commented\nkernel 6.8.0-45-generic\n"
-    found = facts(prose, text)
-    assert (found["rocm.version"], found["kernel"], found["said.other.gpu"]) == ("6.2", "6.8.0-45-generic", ("RX 6800",))
-    assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1100"]
-
-
-def test_commands_as_they_were_typed() -> None:
-    text = "Then I ran\n\n$ pip install torch \\\n  --index-url https://download.pytorch.org/whl/rocm6.3\n"
-    text += "user@host:~/x$ python train.py; ls\nand `rocminfo --support`.\n"
-    assert facts(prose, text)["said.install"] == ("pip install torch --index-url https://download.pytorch.org/whl/rocm6.3",)
-
-
-def test_pins_and_downloads() -> None:
-    found = facts(prose, "$ pip install torch==2.4.1 bitsandbytes==0.44.0\n")
-    assert (found["torch.version"], found["pkg.bitsandbytes"], found["said.torch_index"]) == ("2.4.1", "0.44.0", "pypi")
-    found = facts(
-        prose, "$ pip install torchaudio\n  Downloading torch-2.4.0-cp310-cp310-manylinux1_x86_64.whl.metadata (26 kB)\n"
-    )
-    assert found["said.torch_download"] == "2.4.0"
-    assert "torch.version" not in found
 
 
 def test_torchs_rocm_stands_in_for_the_systems() -> None:
@@ -320,19 +248,15 @@ def test_a_product_and_a_target_that_contradict_each_other_are_one_gpu_and_the_c
     assert [g["gfx"] for g in gpus(prose, "RX 7900 XTX, gfx1100\n")] == ["gfx1100"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "RX 6700 XT, training hangs. Others with an RDNA3 card do not have this.",
-        "RX 6700 XT: only supported on compute capability 8.9, or ROCm MI300+",
-        "RX 6700 XT hangs. People with a RX 7900 XTX report the same.",
-    ],
-)
-def test_the_gpus_of_others_and_of_requirements_are_not_this_machine_s(text: str) -> None:
-    assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1031"]
+def test_a_requirement_is_no_gpu_of_this_machine() -> None:
+    assert [gpu["gfx"] for gpu in gpus(prose, "RX 6700 XT: only supported on compute capability 8.9, or ROCm MI300+")] == [
+        "gfx1031"
+    ]
 
 
-def test_what_a_package_was_built_for_is_not_what_is_installed() -> None:
-    text = "xFormers was built for:\n    PyTorch 2.3.1+cu121 with CUDA 1201 (you have 2.4.0+rocm6.1)\n    Python  3.10.14 (you have 3.10.12)\n"
+def test_only_the_first_writer_s_machine_is_read() -> None:
+    text = "anna commented on Jan 5\nRX 7900 XTX with ROCm 6.2\nben commented\nSame on RX 6800, ROCm 6.1\n"
+    text += "anna commented\nkernel 6.8.0-45-generic\n"
     found = facts(prose, text)
-    assert (found["torch.version"], found["python.version"]) == ("2.4.0+rocm6.1", "3.10.12")
+    assert (found["rocm.version"], found["kernel"]) == ("6.2", "6.8.0-45-generic")
+    assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1100"]

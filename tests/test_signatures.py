@@ -77,7 +77,6 @@ LINES: tuple[tuple[str, str], ...] = (
     ("amdgpu 0000:09:00.0: BAR 0: no space for [mem size 0x800000000 64bit pref]", "platform.bios"),
     ("VM under Proxmox, card passed through.\namdgpu 0000:01:00.0: amdgpu: Fatal error during GPU init", "platform.vm-passthrough"),
     ('NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!', "platform.iommu"),
-    ("iommu=pt is set. Two GPUs, rccl: all_reduce hangs", "dist.p2p"),
     # memory, numbers, hardware
     ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1 GiB. GPU 0 has a total capacity of 23.98 GiB", "memory.oom"),
     ("Strix Halo, 128 GB. amdgpu: 63968M of GTT memory ready. Only half of it can be used", "memory.gtt-limit"),
@@ -136,8 +135,6 @@ LINES: tuple[tuple[str, str], ...] = (
     ("aborting with error : HSA_STATUS_ERROR_EXCEPTION\nKernel Name: _ZN5aiter50fmoe_bf16", "lib.aiter"),
     ("ROCm runs for root only\ncrw-------   1 root    root    234,   0 kfd", "access.permission"),
     ("RX 9070 XT, kernel 6.8.0-60-generic: rocminfo lists no GPU", "version.kernel-too-old"),
-    ("Last working: ROCm 6.2.4. First bad: ROCm 6.3.0, it hangs.", "version.rocm-regression"),
-    ("Crash since kernel 6.18.4, kernel 6.17.9 is fine.", "version.kernel-regression"),
 )  # fmt: skip
 
 

@@ -156,22 +156,13 @@ def _python(values: Values) -> str:
     return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
 
 
-def _works_minor(values: Values) -> str:
-    """The series of the ROCm release that worked, as indexes name it (6.4 of 6.4.1)."""
-    return ".".join(values.value("version_works_rocm").split(".")[:2])
-
-
 _WHEELS = "https://download.pytorch.org/whl/"
 _IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
 
 
 def _index(values: Values) -> str:
-    """The index of the torch that worked, else of the one in use, as its number or the text names it."""
-    named = (
-        values.value("version_works_torch"),
-        values.snapshot.get("said.torch_index").value,
-        values.snapshot.get("torch.version").value,
-    )
+    """The index of the torch in use, as its number or the text names it."""
+    named = (values.snapshot.get(name).value for name in ("said.torch_index", "torch.version"))
     found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
     return _WHEELS + found[0] if found else ""
 
@@ -237,7 +228,6 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "value_pages": _pages,
     "value_library": _library,
     "version_python": _python,
-    "version_works_minor": _works_minor,
     "url_index": _index,
     "value_program": _title,
     "value_back": _how("back"),

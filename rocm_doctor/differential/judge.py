@@ -17,7 +17,7 @@ from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import finding_features, in_words, text_features
 from rocm_doctor.differential.relations import fact_of, relations
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import GUESS, STATED, Artifact, Finding, Likely, Reading, Similar, Snapshot
+from rocm_doctor.model import GUESS, Artifact, Finding, Likely, Reading, Similar, Snapshot
 from rocm_doctor.rules.findings import finding
 
 SHOWN = 5
@@ -100,11 +100,8 @@ class Differential(msgspec.Struct, frozen=True):
         return named if named[0].probability < CLEAR else named[:1]
 
     def _weight(self, one: Finding) -> float:
-        """Its probability, TIMES that where a row or a rule is sure of more than a hypothesis; what the person states comes
-        before guesses, and before both where he names the release that works and the one that fails. Facts that decide come first
-        where the model does not know the diagnosis; another row of such a diagnosis weighs as the likeliest that it knows."""
-        if one.origin == STATED:
-            return 1 + TIMES * (one.confidence != "low")
+        """Its probability, TIMES that where a row or a rule is sure of more than a hypothesis. Facts that decide come first where the
+        model does not know the diagnosis; another row of such a diagnosis weighs as the likeliest that it knows."""
         unknown = 1.0 if one.confidence == "high" else max(self.shares.values(), default=0.0)
         return self.shares.get(one.id, unknown) * (1 if one.confidence == "low" else TIMES)
 

@@ -18,8 +18,7 @@ _PLAIN = (
     "platform", "wsl", "container", "virtual_machine", "secure_boot", "iommu", "nomodeset", "numa_balancing", "dxg.exists",
     "user.missing_group", "user.root", "kfd.exists", "kfd.openable", "kfd.error", "driver.loaded", "driver.builtin",
     "driver.blacklisted", "rocm.source", "hsa.status", "torch.build", "torch.family", "torch.available", "torch.other_rocm",
-    "torch.expandable_segments", "said.rebar", "said.slot", "said.igpu", "said.works.root", "said.raised_in", "said.torch_device",
-    "python.env",
+    "torch.expandable_segments", "python.env",
 )  # fmt: skip
 _LISTS = ("driver.events", "driver.others")
 _COMPONENTS = {
@@ -73,7 +72,8 @@ def relations(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[st
     yield from _gpus(snapshot, matrix)
     yield from _versions(snapshot, matrix)
     yield from _environment(snapshot)
-    yield from _history(snapshot)
+    if isinstance(snapshot.get("said.nvidia").value, str):
+        yield "f:nvidia gpu stated"
     yield from _targets(snapshot, complaint)
     yield from _line_features(complaint)
 
@@ -190,21 +190,6 @@ def _environment(snapshot: Snapshot) -> Iterator[str]:
                 yield f"f:override {'names the gpu' if value.replace('.', '') == gfx else 'names another gpu'}"
     elif any(g.get("gfx").known for g in snapshot.gpus):
         yield "f:no override stated"
-
-
-def _history(snapshot: Snapshot) -> Iterator[str]:
-    changed = snapshot.get("said.changed").value
-    if isinstance(changed, str):
-        yield "f:something changed"
-        yield from (f"f:changed {name}" for name, pattern in _COMPONENT.items() if pattern.search(changed))
-    for name, fact in snapshot.facts.items():
-        if name.startswith(("said.works.", "said.broken.", "said.before.", "said.other.")) and fact.value:
-            yield f"f:{name}"
-            side, _, what = name.removeprefix("said.").partition(".")
-            if side == "works" and f"said.broken.{what}" in snapshot.facts:
-                yield f"f:good and bad {what}"
-    if isinstance(snapshot.get("said.nvidia").value, str):
-        yield "f:nvidia gpu stated"
 
 
 def _targets(snapshot: Snapshot, text: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
-    from rocm_doctor.probes.text.prose_versions import Programs
+    from rocm_doctor.probes.text.prose import Programs
 
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
@@ -153,6 +153,6 @@ def programs(matrix: Matrix) -> Programs:
 
 
 def _programs(matrix: Matrix) -> Programs:
-    from rocm_doctor.probes.text.prose_versions import Programs
+    from rocm_doctor.probes.text.prose import Programs
 
     return Programs(matrix.applications)

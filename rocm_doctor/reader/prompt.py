@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import GUESS, STATED, Artifact, Finding, Gpu, Report, Row
+from rocm_doctor.model import GUESS, Artifact, Finding, Gpu, Report, Row
 from rocm_doctor.reader.answer import SCHEMA
 from rocm_doctor.reports.machine import show_value
 from rocm_doctor.reports.places import name_of
@@ -92,8 +92,8 @@ def _facts(report: Report) -> Iterator[str]:
 
 
 def is_decided(one: Finding) -> bool:
-    """True for a finding that facts decide: no words of a person, no guess, no alternative."""
-    return one.confidence == "high" and one.severity != "note" and one.leads and one.origin not in (GUESS, STATED)
+    """True for a finding that facts decide: no guess, no alternative."""
+    return one.confidence == "high" and one.severity != "note" and one.leads and one.origin != GUESS
 
 
 def _finding(one: Finding) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import GUESS, NO_FAULT, STATED, Command, Finding, Report, Snapshot, Undecided
+from rocm_doctor.model import GUESS, NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, show_value, stack_of
 from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
@@ -178,7 +178,7 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
 
 def _says(finding: Finding) -> str:
     limit = 2
-    origin = f" (from {finding.origin})" if finding.origin not in ("", GUESS, STATED) else ""
+    origin = f" (from {finding.origin})" if finding.origin not in ("", GUESS) else ""
     more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
     grade = f"{finding.grade}: " if finding.row else ""
     return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""

@@ -12,7 +12,6 @@ from rocm_doctor.rules.frameworks import no_framework
 from rocm_doctor.rules.override import override
 from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
-from rocm_doctor.rules.stated import stated_regressions
 from rocm_doctor.rules.support import not_listed
 from rocm_doctor.rules.versions import companions, no_wheel_for_python, package_without_wheel, torch_not_rocm
 from rocm_doctor.rules.visible import visible_devices
@@ -36,5 +35,4 @@ RULES: tuple[Rule, ...] = (
     driver_range,
     not_listed,
     capacity_notes,
-    stated_regressions,
 )

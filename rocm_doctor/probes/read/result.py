@@ -13,7 +13,7 @@ from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
-    from rocm_doctor.probes.text.prose_versions import Programs
+    from rocm_doctor.probes.text.prose import Programs
 
 MOST = 12
 """Readings kept for one fact."""

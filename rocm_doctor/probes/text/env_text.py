@@ -20,7 +20,6 @@ from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
-from rocm_doctor.probes.text.prose_text import stance
 
 NAME = "((?:" + "|".join(map(re.escape, PREFIXES)) + ")[A-Z0-9_a-z]{1,60}|" + "|".join(NAMES) + ")"
 _NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
@@ -39,6 +38,7 @@ _WITHOUT = regex(
     r"\b(?:without(?: setting)?|(?:do|did|does)(?:n't| not) (?:set|use|export)|not (?:setting|using))\s+[`\"']?$", re.I
 )
 _SENTENCE = regex(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
+_CURE = regex(r"\b(?:works?|worked|fix(?:es|ed)|solve[sd]|resolve[sd]|helps|helped|goes away|is gone)\b", re.I)
 _ADVICE = regex(
     r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
     r"|should|could|need to|instead) set"
@@ -50,7 +50,7 @@ _ADVICE = regex(
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable that is set, absent for one that is unset; said.works.<NAME> where the setting is the fix."""
+    """env.<NAME> for each variable that is set, absent for one that is unset. A setting that is said to be the cure is left out."""
     result = ProbeResult()
     for document in whole(artifacts):
         _text(result, document)
@@ -60,9 +60,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 def _text(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with(*_NEEDLES):
         for name, value, place in _settings(line):
-            if _cures(line.text, place, place + len(name) + len(value)):
-                result.record(f"said.works.{name}", (bare(value),), document.reading(line))
-            elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
+            if _SENTENCE.match(line.text) and _CURE.search(line.text):
+                continue
+            if _WITHOUT.search(line.text[max(0, place - 40) : place]):
                 result.record(f"env.{name}", None, document.reading(line))
             elif not _is_advice(line.text[:place]):
                 result.record(f"env.{name}", bare(value), document.reading(line))
@@ -96,8 +96,3 @@ def _is_reference(value: str) -> bool:
 def _is_advice(before: str) -> bool:
     """True if the words before a setting only recommend it, as error messages and questions do."""
     return _ADVICE.search(before[-90:]) is not None
-
-
-def _cures(text: str, start: int, end: int) -> bool:
-    """True if a sentence states that it works with the setting: then the setting is the fix, not part of the failing run."""
-    return _SENTENCE.match(text) is not None and stance(text, start, end) == "works"

@@ -154,8 +154,6 @@ def _is_noise(text: str) -> bool:
 def _record_printed(result: ProbeResult, document: Document, line: Line, expression: str, word: str) -> None:
     fact = _EXPRESSIONS.get(expression)
     reading = document.reading(line, f"{expression}: {word}")
-    if expression.startswith("torch.cuda.get_device_name") and "Radeon" in word:
-        result.record("said.torch_device", word, reading)
     if fact == "torch.available" and word in ("True", "False"):
         result.record(fact, word == "True", reading)
     elif fact in ("torch.hip", "torch.cuda") and word == "None":

@@ -1,4 +1,4 @@
-"""Facts in the paths of a traceback: the Python that ran, the ROCm folders, and the library that raised.
+"""Facts in the paths of a traceback: the Python that ran, and the ROCm folders.
 
     ==> paste/text <==
     Traceback (most recent call last):
@@ -9,7 +9,6 @@
 python.version = 3.12
 python.prefix = /home/ada/.venv
 python.env = venv
-said.raised_in = bitsandbytes
 rocm.version = 6.4.1
 """
 
@@ -20,7 +19,7 @@ from itertools import islice
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.interpreter import environment
-from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
@@ -28,21 +27,15 @@ _SITE = regex(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.
 _FOLDER = regex(r"/(?:site|dist)-packages\b")
 _FOLDERS, _PATH = 5, 500
 """Folders of packages in a line whose path is looked at, and the characters of such a path."""
-_FRAME = regex(r"File \"([^\"]{1,400})\", line \d+")
-_PACKAGE = regex(r"(?:site|dist)-packages[/\\]+(\w+)")
-_STDLIB = regex(r"<frozen |[/\\](?:lib(?:64)?[/\\]python3[\d.]*|Python3?\d*[/\\]lib)[/\\](?!site-packages|dist-packages)", re.I)
-_PASSED_THROUGH = frozenset(("torch", "torchvision", "functorch"))
-"""Packages in which an error of the calling library may surface."""
 _WINDOWS = regex(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
 _ROCM = regex(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """python.version, python.prefix, python.env of site-packages; rocm.version of /opt/rocm-X.Y.Z; said.raised_in."""
+    """python.version, python.prefix, python.env of site-packages; rocm.version of /opt/rocm-X.Y.Z."""
     result = ProbeResult()
     for document in whole(artifacts):
         _python(result, document)
-        _find_origin(result, document)
         for line in document.lines_with("/opt/rocm-", most=20):
             found = _ROCM.search(line.text)
             if found:
@@ -68,22 +61,3 @@ def _python(result: ProbeResult, document: Document) -> None:
         if windows:
             result.record("python.version", f"{windows.group(1)}.{windows.group(2)}", document.reading(line))
             return
-
-
-def _find_origin(result: ProbeResult, document: Document) -> None:
-    """said.raised_in: the innermost package of the first traceback outside torch; later tracebacks are consequences."""
-    inner: tuple[str, Line] | None = None
-    innermost_first = False
-    for line in document.lines_with('file "', "most recent call", most=200):
-        frame = _FRAME.search(line.text)
-        if frame is None:
-            if inner:
-                break
-            innermost_first = "most recent call first" in line.text.lower()
-            continue
-        package = _PACKAGE.search(frame.group(1))
-        name = package.group(1) if package else ""
-        if name not in _PASSED_THROUGH and not _STDLIB.search(frame.group(1)) and not (inner and innermost_first):
-            inner = (name, line)
-    if inner and inner[0]:
-        result.record("said.raised_in", inner[0], document.reading(inner[1]))
