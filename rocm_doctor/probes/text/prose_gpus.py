@@ -54,7 +54,7 @@ class Mention(NamedTuple):
     gfx: tuple[str, ...]
     kind: str
     words: str
-    count: int
+    times: int
     sentence: Sentence
     start: int
     is_device: bool = True
@@ -73,10 +73,11 @@ def record_gpus(result: ProbeResult, text: Iterable[Sentence], names: GpuNames) 
     """A listing of the GPUs that the text names."""
     found = [mention for sentence in text for mention in _mentions(sentence, names)]
     groups = _groups([one for one in found if one.is_device]) or _groups(found)
-    listing = result.listing(complete=False) if groups else None
-    for group in groups[:MOST] if listing else ():
-        for _ in range(min(MOST, group.count)):
-            _describe(result, group, listing.gpu())  # type: ignore[union-attr]
+    if groups:
+        listing = result.listing(complete=False)
+        for group in groups[:MOST]:
+            for _ in range(group.count):
+                _describe(result, group, listing.gpu())
 
 
 def _mentions(sentence: Sentence, names: GpuNames) -> Iterator[Mention]:
@@ -120,11 +121,11 @@ def _groups(mentions: list[Mention]) -> list[Group]:
         if group is not None:
             group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
             group.mentions.append(one)
-            group.count = max(group.count, one.count)
+            group.count = max(group.count, one.times)
         elif last and (last.kind, one.kind) == ("name", "gfx") and _is_beside(last, one):
             groups[-1].disputed.append(one)
         else:
-            groups.append(Group(one.gfx, [one], max(1, one.count), []))
+            groups.append(Group(one.gfx, [one], max(1, one.times), []))
     return groups
 
 
