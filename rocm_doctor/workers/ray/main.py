@@ -43,7 +43,7 @@ def list_nodes(ray: Any) -> None:
 
 
 def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -> None:
-    """Print what the command prints on each node, as it ends; an error names its node."""
+    """Print what the command prints on each node, as it ends, `NODE: LINE`."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     _on_node.__module__ = "__main__"  # so that Ray sends its text, not the name of this file, which the nodes lack
@@ -59,7 +59,8 @@ def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -
         name = pending.pop(done[0])
         try:
             out, err = ray.get(done[0])
-            say(out)
+            for line in out.splitlines():
+                say(f"{name}: {line}")
         except Exception as exc:
             err = str(exc)[-150:]
         sys.stderr.write("{}: {}\n".format(name, " ".join(err.split())[:150]) if err.strip() else "")
