@@ -73,11 +73,8 @@ def _text(judged: Judged) -> Iterator[str]:
         f"{one.fact} {_short(one.value)}: {one.sick_with} of the {one.with_} nodes with it are sick, of all {one.nodes} nodes {one.sick}; "
         f"p {one.p:.1g}" for one in summary.associations])  # fmt: skip
     yield from _part("Deviations, the rarest first", list(_deviations(summary)))
-    yield from _part("Reported twice", [f"{one.why}: {_count(one.count, one.nodes)}" for one in summary.twice])
     yield from _part("Not judged", [f"{place}: {_short(why)}" for place, why in summary.refused])
     yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
-    if summary.incomplete:
-        yield "\nToo many different values: some were not compared."
     counts = Counter(row.state for row in judged.rows)
     words = ", ".join(f"{counts[state]} {word}" for state, word in STATES.items() if counts[state])
     yield f"\n{len(judged.rows)} nodes: {words}" if judged.rows else "no nodes"
@@ -101,7 +98,7 @@ def _deviations(summary: Judgement) -> Iterator[str]:
     """Those of the same nodes together: most often they have one cause."""
     groups: dict[tuple[int, str], list[str]] = {}
     for one in summary.deviations:
-        where = f" on GPU {one.gpus[0].index}" if len(one.gpus) == 1 else ""
+        where = f" on GPU {next(iter(one.gpus))}" if len(one.gpus) == 1 else ""
         groups.setdefault((one.count, one.nodes), []).append(
             f"{one.fact}{where}: {_short(one.value)}, not {_short(one.majority)}"
         )

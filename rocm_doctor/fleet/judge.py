@@ -16,7 +16,7 @@ from rocm_doctor.fleet.deviations import (
 from rocm_doctor.fleet.policy import Policy, unmet_demands
 from rocm_doctor.fleet.reports import Document, Refused, decode
 from rocm_doctor.fleet.table import Node, Table
-from rocm_doctor.fleet.types import Deviant, Folded, Gpus, Group, Judgement, Slow
+from rocm_doctor.fleet.types import Deviant, Folded, Group, Judgement, Slow
 
 SEVERITIES = ("error", "warning", "note")
 DRIFT = 5.0
@@ -77,10 +77,8 @@ def judge_table(table: Table, refused: Sequence[Refused], policy: Policy, golden
             Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in deviations
         ),
         associations=tuple(find_associations(deviations, sick, len(table.nodes))),
-        twice=_groups(table.twice),
         refused=tuple((one.where, one.why) for one in refused if not one.host),
         own=tuple(individual),
-        incomplete=table.full,
     )
     return Judged(summary, _rows(table, silent, slow, missed), frozenset(severities))
 
@@ -139,7 +137,8 @@ def _verdict(node: Node) -> str:
     return next((one for one in ("problems", "undetermined", "ready") if one in node.verdicts), "")
 
 
-def _gpus(one: Deviation, table: Table) -> tuple[Gpus, ...]:
+def _gpus(one: Deviation, table: Table) -> dict[str, str]:
+    """Indexes of GPUs, and the nodes where these have the value."""
     by_node: dict[int, list[str]] = {}
     for node, gpu in one.places:
         if gpu >= 0:
@@ -147,7 +146,7 @@ def _gpus(one: Deviation, table: Table) -> tuple[Gpus, ...]:
     groups: dict[str, list[str]] = {}
     for node, indexes in by_node.items():
         groups.setdefault(nodeset.fold(indexes).strip("[]"), []).append(table.nodes[node].host)
-    return tuple(Gpus(index, nodeset.fold(hosts)) for index, hosts in sorted(groups.items()))
+    return {index: nodeset.fold(hosts) for index, hosts in sorted(groups.items())}
 
 
 def _rows(table: Table, silent: dict[str, str], slow: Iterable[Slow], missed: dict[str, list[str]]) -> list[Row]:

@@ -30,32 +30,31 @@ def fold(names: Iterable[str]) -> str:
         found = _NUMBER.match(name)
         key, number = (f"{found[1]}[%s]{found[3]}", found[2]) if found else (name, "")
         series.setdefault(key, []).append(number)
-    return str(
-        NodeSet(
-            ",".join(key % ",".join(numbers) if numbers[0] else key for key, numbers in series.items()), resolver=RESOLVER_NOGROUP
-        )
-    )
+    joined = ",".join(key % ",".join(numbers) if numbers[0] else key for key, numbers in series.items())
+    return str(NodeSet(joined, resolver=RESOLVER_NOGROUP))
 
 
 def expand(text: str) -> list[str]:
-    """The names of an expression, sorted. Raises Unreadable for another syntax, an unknown or empty group, an
-    impossible name, or too many."""
+    """The names of an expression, sorted.
+
+    Raises Unreadable for another syntax, an unknown or empty group, an impossible name, or too many.
+    """
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError
 
+    short = f"`{text[:80]}`"
     if any(len(last) > 15 or int(last) - int(first) >= MOST for first, last in _RANGE.findall(text)):
         raise Unreadable(f"more than {MOST} nodes")
     try:
         found = NodeSet(text)
     except GroupResolverError as exc:
-        raise Unreadable(f"`{text[:80]}`: no node groups ({exc}): ClusterShell's groups.conf defines them") from exc
+        raise Unreadable(f"{short}: no node groups ({exc}): ClusterShell's groups.conf defines them") from exc
     except NodeSetException as exc:
-        raise Unreadable(f"`{text[:80]}`: {exc}") from exc
+        raise Unreadable(f"{short}: {exc}") from exc
     if len(found) > MOST:
         raise Unreadable(f"more than {MOST} nodes")
     if text.strip() and not found:
-        raise Unreadable(f"`{text[:80]}` names no node: a group is looked up in ClusterShell's groups.conf")
-    names = list(found)
-    if wrong := next((name for name in names if not is_host_name(name)), ""):
+        raise Unreadable(f"{short} names no node: a group is looked up in ClusterShell's groups.conf")
+    if wrong := next((name for name in found if not is_host_name(name)), ""):
         raise Unreadable(f"`{wrong[:80]}` is not a host name")
-    return names
+    return list(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -60,29 +59,17 @@ def validate(policy: Policy) -> Policy:
 
 def unmet_demands(policy: Policy, table: Table) -> list[Unmet]:
     """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
-    return [
-        *_check_expected(policy.expect, table),
-        *(one for item in policy.require.items() for one in _check_required(*item, table)),
-    ]
-
-
-def _check_expected(expect: str, table: Table) -> Iterator[Unmet]:
-    if not (wanted := _EXPECTED.fullmatch(expect)):
-        return
-    groups: dict[str, set[int]] = {}
-    for number in table.compared():
-        gpus = table.nodes[number].gpus
-        if len(gpus) != int(wanted[1]) or (wanted[2] and {*gpus} - {wanted[2]}):
-            said = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(Counter(gpus).items())) or "no GPU"
-            groups.setdefault(said, set()).add(number)
-    for said, numbers in sorted(groups.items()):
-        yield Unmet(f"{wanted[1]} × {wanted[2] or 'GPU'}", said, len(numbers), table.names(numbers))
-
-
-def _check_required(name: str, condition: str, table: Table) -> Iterator[Unmet]:
-    kind = coord(name)
-    assert kind
-    for value, holders in count_values(table, name, table.compared()).items():
-        if holds(kind.kind, condition, Fact(value)) is not True:
-            numbers = {number for number, _ in holders.places()}
-            yield Unmet(f"{name}: {condition}", show(value), len(numbers), table.names(numbers))
+    groups: dict[tuple[str, str], set[int]] = {}
+    if wanted := _EXPECTED.fullmatch(policy.expect):
+        for number in table.compared():
+            gpus = Counter(table.nodes[number].gpus)
+            if gpus.total() != int(wanted[1]) or (wanted[2] and {*gpus} - {wanted[2]}):
+                found = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(gpus.items())) or "no GPU"
+                groups.setdefault((f"{wanted[1]} × {wanted[2] or 'GPU'}", found), set()).add(number)
+    for name, condition in policy.require.items():
+        kind = coord(name)
+        assert kind
+        for value, holders in count_values(table, name, table.compared()).items():
+            if holds(kind.kind, condition, Fact(value)) is not True:
+                groups.setdefault((f"{name}: {condition}", show(value)), set()).update(number for number, _ in holders.places())
+    return [Unmet(*words, len(numbers), table.names(numbers)) for words, numbers in groups.items()]

@@ -11,14 +11,12 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fleet.nodeset import fold
-from rocm_doctor.fleet.reports import Figure, LeanSnapshot, Line, key_of
+from rocm_doctor.fleet.reports import LeanSnapshot, Line, key_of
 from rocm_doctor.model import NOT_ASKED, Unknown
 
 Place = tuple[int, int]
 """A node's number, and the index of a GPU or -1."""
 NOT_PROBED = Unknown("not-asked")
-MOST_VALUES = 3_000_000
-"""Different values of all facts together. Beyond it no new value is taken in, which `Table.full` says."""
 IGNORED = (
     "host.*", "gpu.uuid", "gpu.vram_used_*", "smoke.*", "said.*", "log", "log.*", "driver.events", "driver.error", "tool.*",
     "gpu.ras.*", "gpu.processes", "env.SLURM*", "env.OMPI_*", "env.PMI*", "env.RAY_*", "env.RANK", "env.LOCAL_RANK", "env.MASTER_*",
@@ -45,12 +43,10 @@ class Node(msgspec.Struct):
     """What is kept of a node, or of one report of it, besides its facts."""
 
     host: str
-    kind: str = ""
     received: float = 0.0
     verdicts: set[str] = set()
     causes: set[tuple[str, str, str]] = set()
     """Root causes: diagnosis, row, severity."""
-    id: str = ""
     gpus: list[str] = []
     """gfx targets."""
     clock: float | None = None
@@ -67,13 +63,10 @@ class Table:
         self.figures: dict[tuple[str, str, str], Figures] = {}
         self.titles: dict[tuple[str, str, str], str] = {}
         self.silent: dict[str, str] = {}
-        self.twice: dict[str, str] = {}
-        self.full = False
         self._reports: list[Node] = []
         self._newest: dict[tuple[str, str], int] = {}
         self._ignored = (*IGNORED, *ignore)
         self._unused: set[str] = set()
-        self._count = 0
 
     def add(self, line: Line) -> None:
         """Take in what a node sent. Of two reports of one kind the newer counts: by the collector's clock, else the later one."""
@@ -81,20 +74,9 @@ class Table:
             self.silent[line.host] = line.error
             return
         key = (line.host, line.kind or "figures")
-        report = Node(*key, received=line.received, clock=line.at - line.received if line.at and line.received else None)
-        if line.snapshot is not None:
-            report.verdicts, report.has_facts = {line.verdict}, key[1] in WITH_FACTS
-            id_ = line.snapshot.facts.get("host.id")
-            report.id = id_.value if id_ and isinstance(id_.value, str) else ""
-        before = self._newest.get(key)
-        if before is not None:
-            older = self._reports[before]
-            other = report.id and older.id and report.id != older.id
-            self.twice[line.host] = (
-                "two machines have this name; the newer report is judged" if other else "reported twice; the newer is judged"
-            )
-            if report.received < older.received:
-                return
+        if key in self._newest and line.received < self._reports[self._newest[key]].received:
+            return
+        report = Node(line.host, line.received, clock=line.at - line.received if line.at and line.received else None)
         number = self._newest[key] = len(self._reports)
         self._reports.append(report)
         for cause in line.findings:
@@ -102,11 +84,18 @@ class Table:
                 found = (cause.id, cause.row, cause.severity)
                 report.causes.add(found)
                 self.titles.setdefault(found, cause.title[:200] or cause.id)
-        if report.has_facts:
-            self._facts(number, line)
+        if line.snapshot is not None:
+            report.verdicts, report.has_facts = {line.verdict}, key[1] in WITH_FACTS
+            if report.has_facts:
+                report.gpus = [str(key_of(gpu.facts["gfx"].value)) if "gfx" in gpu.facts else "?" for gpu in line.snapshot.gpus]
+                self._add_facts(number, line, line.snapshot)
         devices = {one.index: one.gfx or one.name for one in line.gpus}
         for one in line.figures:
-            self._figure(number, one, devices.get(one.gpu, ""))
+            if abs(one.value) < 1e300 and -1 <= one.gpu < 1 << 16:
+                group = (one.name, one.unit, devices.get(one.gpu, ""))
+                figures = self.figures.setdefault(group, Figures(one.name, one.unit, one.better))
+                figures.values.append(one.value)
+                figures.places.append((number, one.gpu))
 
     def settle(self) -> None:
         """From numbers of reports to numbers of nodes, without reports that a newer one replaced."""
@@ -123,8 +112,7 @@ class Table:
             node.causes |= own.causes
             node.clock = own.clock if node.clock is None else node.clock
             if own.has_facts and not node.has_facts:
-                node.has_facts, node.gpus, node.id = True, own.gpus, own.id
-                facts[report] = number
+                node.has_facts, node.gpus, facts[report] = True, own.gpus, number
             self.silent.pop(own.host, None)
         if len(alive) == len(self._reports) == len(self.nodes):
             return
@@ -147,11 +135,7 @@ class Table:
         usual = median(known.values()) if known else 0.0
         return {n: clock - usual for n, clock in known.items()}
 
-    def _facts(self, number: int, line: Line) -> None:
-        snapshot = line.snapshot
-        assert snapshot is not None
-        gpus = [gpu.facts for gpu in snapshot.gpus]
-        self._reports[number].gpus = [str(key_of(facts["gfx"].value)) if "gfx" in facts else "?" for facts in gpus]
+    def _add_facts(self, number: int, line: Line, snapshot: LeanSnapshot) -> None:
         hold, columns, unused = self._hold, self.columns, self._unused
         for name, fact in snapshot.facts.items():
             if name in unused:
@@ -159,55 +143,33 @@ class Table:
             try:  # most values are known already
                 columns[name][fact.value].append(number)
             except (KeyError, TypeError):
-                hold(name, fact.value, number)
+                hold(name, key_of(fact.value), number)
         if (cmdline := snapshot.facts.get("cmdline")) and isinstance(cmdline.value, str):
             for word in dict.fromkeys(cmdline.value.split()):
                 key, _, value = word.partition("=")
-                hold(f"cmdline.{key}", value or "set", number)
-        hold("gpus", len(gpus), number)
-        hold("doctor.version", line.tool_version, number)
-        hold("doctor.matrix", line.matrix_version, number)
+                hold(f"cmdline.{key}", key_of(value or "set"), number)
+        for name, own in (
+            ("gpus", len(snapshot.gpus)),
+            ("doctor.version", line.tool_version),
+            ("doctor.matrix", line.matrix_version),
+        ):
+            hold(name, own, number)
         for name, values in _vectors(snapshot.gpus).items():
             if name in unused:
                 continue
             try:
                 columns[name][values].append(number)
             except (KeyError, TypeError):
-                hold(name, tuple(map(key_of, values)), number, key=tuple)
+                hold(name, tuple(map(key_of, values)), number)
 
-    def _hold(self, name: str, value: Any, number: int, key: Any = key_of) -> None:
-        column = self.columns.get(name)
-        if column is None:
-            if name in self._unused or not self._wanted(name):
-                return
-            column = self.columns[name] = {}
-        value = key(value)
-        held = column.get(value)
-        if held is None:
-            if self._count >= MOST_VALUES:
-                self.full = True
-                return
-            self._count += 1
-            held = column[value] = array("I")
-        held.append(number)
-
-    def _wanted(self, name: str) -> bool:
-        if name in (*FAMILIES, "cmdline") or any(fnmatchcase(name, pattern) for pattern in self._ignored):
-            if len(self._unused) < MOST_VALUES:
+    def _hold(self, name: str, value: Any, number: int) -> None:
+        if name not in self.columns and name not in self._unused:
+            if name in (*FAMILIES, "cmdline") or any(fnmatchcase(name, pattern) for pattern in self._ignored):
                 self._unused.add(name)
-            return False
-        return True
-
-    def _figure(self, number: int, one: Figure, device: str) -> None:
-        if not abs(one.value) < 1e300 or not -1 <= one.gpu < 1 << 16:
-            return
-        if self._count >= MOST_VALUES:
-            self.full = True
-            return
-        self._count += 1
-        figures = self.figures.setdefault((one.name, one.unit, device), Figures(one.name, one.unit, one.better))
-        figures.values.append(one.value)
-        figures.places.append((number, one.gpu))
+            else:
+                self.columns[name] = {}
+        if name in self.columns:
+            self.columns[name].setdefault(value, array("I")).append(number)
 
 
 def _renumber(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) -> dict[Any, array[int]]:

@@ -32,13 +32,6 @@ class Folded(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-class Gpus(msgspec.Struct, frozen=True):
-    """GPUs by index on some nodes."""
-
-    index: str
-    nodes: str
-
-
 class Deviant(msgspec.Struct, frozen=True):
     """A value that differs from that of most nodes, or from that of the report to compare with."""
 
@@ -47,8 +40,8 @@ class Deviant(msgspec.Struct, frozen=True):
     majority: str
     count: int
     nodes: str
-    gpus: tuple[Gpus, ...] = ()
-    """Which GPUs, for a fact of single GPUs."""
+    gpus: dict[str, str] = {}
+    """For a fact of single GPUs: their indexes, and the nodes where these have it."""
 
 
 class Slow(msgspec.Struct, frozen=True):
@@ -104,13 +97,9 @@ class Judgement(msgspec.Struct, frozen=True):
     """The rarest first."""
     associations: tuple[Association, ...]
     """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
-    twice: tuple[Group, ...]
-    """Nodes that reported more than once."""
     refused: tuple[tuple[str, str], ...]
     """Documents that name no node and cannot be judged: place and reason."""
     own: tuple[str, ...]
     """Facts that differ from node to node, and are not compared."""
-    incomplete: bool
-    """True if there were too many different values to compare all of them."""
     schema_version: int = SCHEMA_VERSION
     tool_version: str = __version__

@@ -67,32 +67,28 @@ def manifest(request: Request, nodes: Sequence[str], run: str = "run") -> dict[s
 
 def _job(request: Request, node: str, run: str, number: int) -> dict[str, Any]:
     labels = {"app.kubernetes.io/name": "rocm-doctor", "app.kubernetes.io/instance": f"rocm-doctor-{run}"}
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
     devices = {"kfd": "/dev/kfd", "dri": "/dev/dri"}
     container = {
-        "name": "rocm-doctor",
-        "image": request.image,
-        "command": node_command(request, node),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": {"privileged": True},
+        "name": "rocm-doctor", "image": request.image, "command": node_command(request, node),
+        "terminationMessagePolicy": "FallbackToLogsOnError", "securityContext": {"privileged": True},
         "volumeMounts": [{"name": key, "mountPath": path} for key, path in devices.items()],
-    }
+    }  # fmt: skip
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
     pod = {
-        "restartPolicy": "Never",
+        "restartPolicy": "Never", "tolerations": [{"operator": "Exists"}], "containers": [container],
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
-        "tolerations": [{"operator": "Exists"}],
-        "containers": [container],
         "volumes": [{"name": key, "hostPath": {"path": path}} for key, path in devices.items()],
-    }
+    }  # fmt: skip
+    spec = {
+        "backoffLimit": 0, "activeDeadlineSeconds": int(request.limit) + PULLING, "ttlSecondsAfterFinished": 600,
+        "template": {"metadata": {"labels": labels, "annotations": {NODE: node}}, "spec": pod},
+    }  # fmt: skip
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": f"rocm-doctor-{run}-{number}", "labels": labels},
-        "spec": {
-            "backoffLimit": 0, "activeDeadlineSeconds": int(request.limit) + PULLING, "ttlSecondsAfterFinished": 600,
-            "template": {"metadata": {"labels": labels, "annotations": {NODE: node}}, "spec": pod},
-        },
-    }  # fmt: skip
+        "spec": spec,
+    }
 
 
 def _items(*words: str) -> list[dict[str, Any]]:
@@ -109,22 +105,31 @@ def _items(*words: str) -> list[dict[str, Any]]:
 
 def _states(request: Request) -> dict[str, str]:
     """Why each node cannot run a pod, empty for one that can; of nodes with GPUs, unless nodes are named or selected."""
-    nodes = {str(one["metadata"]["name"]): one for one in _items("nodes", *request.extra)}
+    nodes = {name: one for one in _items("nodes", *request.extra) if nodeset.is_host_name(name := str(one["metadata"]["name"]))}
     if not request.nodes and not request.extra:
         nodes = {name: one for name, one in nodes.items() if _has_gpus(one)}
         if not nodes:
             raise EngineError("no node has amd.com/gpu among its resources or labels: name nodes with --nodes")
-    return {name: _state(one) for name, one in nodes.items() if nodeset.is_host_name(name)}
+    conditions = {name: _condition(one["status"], "Ready") for name, one in nodes.items()}
+    return {
+        name: "" if ready.get("status") == "True" else f"not ready: {ready.get('message', 'no kubelet')}"[:200]
+        for name, ready in conditions.items()
+    }
 
 
 def _has_gpus(node: Mapping[str, Any]) -> bool:
-    named = (*node["status"].get("capacity", ()), *node["metadata"].get("labels", ()))
-    return any(name.startswith(GPU) for name in named)
+    names = (*node["status"].get("capacity", ()), *node["metadata"].get("labels", ()))
+    return any(name.startswith(GPU) for name in names)
 
 
-def _state(node: Mapping[str, Any]) -> str:
-    ready: dict[str, Any] = next((one for one in node["status"].get("conditions", ()) if one["type"] == "Ready"), {})
-    return "" if ready.get("status") == "True" else f"not ready: {ready.get('message', 'no kubelet')}"[:200]
+def _condition(status: Mapping[str, Any], type_: str = "") -> dict[str, Any]:
+    """The condition of that type; without a type the first that is not met and says why. Empty if there is none."""
+    found = (
+        one
+        for one in status.get("conditions", ())
+        if (one["type"] == type_ if type_ else one["status"] == "False" and one.get("message"))
+    )
+    return next(found, {})
 
 
 def _reasons(label: str) -> dict[str, str]:
@@ -135,14 +140,10 @@ def _reasons(label: str) -> dict[str, str]:
 
 
 def _reason(status: Mapping[str, Any]) -> str:
+    """What the container waits for or ended with, else what the pod waits for or was rejected for."""
     state: dict[str, Any] = next((one["state"] for one in status.get("containerStatuses", ()) if one.get("state")), {})
-    for found in (state.get("waiting"), state.get("terminated")):
-        if found and found.get("reason") != "Completed":
-            code = f"exit code {found['exitCode']}" if "exitCode" in found else ""
-            return ": ".join(filter(None, (found.get("reason", ""), " ".join(found.get("message", "").split()) or code)))
-    unmet: dict[str, Any] = next(
-        (one for one in status.get("conditions", ()) if one["status"] == "False" and one.get("message")), {}
-    )
-    return ": ".join(
-        filter(None, (unmet.get("reason") or status.get("reason", ""), unmet.get("message") or status.get("message", "")))
-    )
+    found = state.get("waiting") or state.get("terminated") or {}
+    if not found or found.get("reason") == "Completed":
+        found = _condition(status) or status
+    code = f"exit code {found['exitCode']}" if "exitCode" in found else ""
+    return ": ".join(filter(None, (found.get("reason", ""), " ".join(found.get("message", "").split()) or code)))
