@@ -1,15 +1,12 @@
-"""The search: the person's own run first, then successive halving. All configurations of the own numerics that are not worse by construction run
-a step, the better half a longer one, and so on; the survivors lend their shape to other numerics; the rest of the factors is tried on the
-best one alone.
-
-Other programs on the host slow a run down, by a tenth and more, and never speed it up: the fastest of several runs counts.
+"""The search: the person's own run first, then a step of every shape (micro-batch, checkpointing, fused loss) of the own numerics that is not
+worse by construction; the fastest shapes in other numerics; the rest of the factors on the best ones alone; long runs of the leaders.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,12 +16,11 @@ from rocm_doctor.fit.job import Dtype, Job
 from rocm_doctor.tune.space import Choice, choice_of, fits, job_of, numerics_of, shapes
 
 SHORT, LONG = 1, 3
-"""Measured steps of a run in the first round, and at least in the last."""
+"""Measured steps of a first run, and at least of one of the last."""
 FINAL_SECONDS = 4.0
 """How long a run of the last round lasts at least: there are two of each, in turn, and the means are the figures."""
 MOST = 12
-"""Configurations of the own numerics in the first round, the largest micro-batches first."""
-FINALISTS = 3
+"""Shapes of the own numerics that are tried, the largest micro-batches first."""
 FOR_FINALS = 0.4
 """Part of the time that is kept for the long runs."""
 COMPILE_NEEDS = 180.0
@@ -82,7 +78,6 @@ class Search:
         self.base, self.card, self.half, self.ask = base, card, half, ask
         self.until = time.monotonic() + seconds
         self.reserved = FOR_FINALS * seconds
-        self.final: dict[Choice, Measured] = {}
         self.runs: list[Measured] = []
         self.own = choice_of(base)
         self.effects: list[Effect] = []
@@ -92,36 +87,17 @@ class Search:
         self.runs.append(self.ask(choice, steps))
         return self.runs[-1]
 
-    def fastest(self, choice: Choice) -> Measured:
-        """What both runs of a finalist gave together, or the fastest run of another configuration among the longest."""
-        if choice in self.final:
-            return self.final[choice]
-        mine = [one for one in self.runs if one.choice == choice]
-        longest = max((one.steps for one in mine if one.tokens_s), default=0)
-        return max((one for one in mine if one.steps >= longest), key=lambda one: one.tokens_s)
-
-    def ranked(self, choices: Iterable[Choice] | None = None) -> list[Measured]:
-        """The fastest run of each configuration that gave a figure, fastest first."""
-        wanted = dict.fromkeys(one.choice for one in self.runs) if choices is None else dict.fromkeys(choices)
-        known = {one.choice for one in self.runs if one.tokens_s}
-        return sorted((self.fastest(one) for one in wanted if one in known), key=lambda one: -one.tokens_s)
+    def ranked(self) -> list[Measured]:
+        """The figure of each configuration, fastest first; of the long runs alone once there are any."""
+        able = [run for run in self.runs if run.tokens_s]
+        by_choice: dict[Choice, list[Measured]] = {}
+        for run in [run for run in able if run.steps >= LONG] or able:
+            by_choice.setdefault(run.choice, []).append(run)
+        return sorted(map(join, by_choice.values()), key=lambda one: -one.tokens_s)
 
     def late(self, needed: float = 0.0) -> bool:
         """True if the time is over, or less is left than needed, beside what is kept for the long runs."""
         return time.monotonic() + needed + self.reserved > self.until
-
-    def halve(self, choices: Sequence[Choice], keep: int) -> list[Choice]:
-        """The configurations that survive: all run, the better half runs twice as long, until `keep` are left."""
-        steps, left = SHORT, list(dict.fromkeys(choices))
-        while left:
-            for one in left:
-                if not self.late():
-                    self.run(one, steps)
-            left = [one.choice for one in self.ranked(left)][: max(keep, (len(left) + 1) // 2)]
-            if len(left) <= keep or steps >= LONG or self.late():
-                return left[:keep]
-            steps *= 2
-        return []
 
     def search(self) -> None:
         """Run everything. Raises NothingFits, or RuntimeError if no run gave a figure."""
@@ -130,57 +106,53 @@ class Search:
             raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
         self.ask(able[-1], SHORT)  # not counted: the first run of a process also pays for the libraries' start
         self.run(self.own, 2 * SHORT)
-        best = self.halve(able[:MOST], FINALISTS)
-        others = [one for numerics in numerics_of(self.base, self.half) for one in self._like(best[:2], numerics)]
-        self.halve([one for one in others if one.numerics != self.own.numerics], 2)
-        self._polish()
-        self._finals()
+        for one in able[:MOST]:
+            self._try(one)
+        shaped = [one.choice for one in self.ranked()[:2]]
+        for numerics in numerics_of(self.base, self.half):
+            for one in self._reshape(shaped, numerics):
+                self._try(one)
+        for best in dict.fromkeys(one.choice for one in self.leaders()):
+            for one in _alternatives(best):
+                self._try(one, 2 * SHORT)
+        if not self.late(COMPILE_NEEDS):
+            self.run(msgspec.structs.replace(self.leaders()[0].choice, compile=True), 2 * SHORT)
+        self._finish()
         self._explain()
 
-    def _like(self, shaped: Sequence[Choice], numerics: Mapping[str, Any]) -> list[Choice]:
+    def _try(self, choice: Choice, steps: int = SHORT) -> None:
+        """Measure it, where the time is left and it is predicted to fit."""
+        if not self.late() and fits(job_of(choice, self.base), self.card):
+            self.run(choice, steps)
+
+    def _reshape(self, shaped: Sequence[Choice], numerics: Mapping[str, Any]) -> Iterator[Choice]:
         """Configurations of other numerics: the micro-batches that were fastest, the largest, and the largest without checkpointing,
         which other numerics may have the memory for."""
-        able = list(shapes(self.base, self.card, numerics))
+        able = [one for one in shapes(self.base, self.card, numerics) if one.numerics != self.own.numerics]
         whole = next((one.batch for one in able if not one.checkpointing), 0)
-        return [one for one in able if one.batch in {able[0].batch, whole, *(s.batch for s in shaped)}]
+        return (one for one in able if one.batch in {able[0].batch, whole, *(s.batch for s in shaped)})
 
-    def _polish(self) -> None:
-        """Factors that hardly depend on the rest, each on the best run of the own numerics and on the best of all."""
-        for best in dict.fromkeys(one.choice for one in self._leaders() if one):
-            for name, value in _alternatives(best):
-                other = msgspec.structs.replace(best, **{name: value})
-                if not self.late() and fits(job_of(other, self.base), self.card):
-                    self.run(other, 2 * SHORT)
-        if not self.late(COMPILE_NEEDS):
-            self.run(msgspec.structs.replace(self._leaders()[0].choice, compile=True), LONG)
-
-    def _leaders(self) -> list[Measured]:
-        """The best of the own numerics, and of all; of the finalists once they have run."""
-        ranked = self.ranked(self.final) if self.final else self.ranked()
+    def leaders(self) -> list[Measured]:
+        """The best of the own numerics, and of all. Raises RuntimeError if no run gave a figure."""
+        ranked = self.ranked()
         if not ranked:
             raise RuntimeError(next((one.error for one in self.runs if one.error), "no run gave a figure"))
         own = next((one for one in ranked if one.choice.numerics == self.own.numerics), None)
         return [own or ranked[0], ranked[0]]
 
-    def _finals(self) -> None:
-        """Long runs of the own run, the leaders and what came close, in turn."""
+    def _finish(self) -> None:
+        """Long runs of the own run, the leaders and what came close, twice and in turn: the host's other work comes and goes."""
         ranked = self.ranked()
-        own = [one.choice for one in ranked if one.choice.numerics == self.own.numerics]
-        finalists = list(dict.fromkeys([self.own, *own[:2], *(one.choice for one in ranked[:2])]))
+        own = [one for one in ranked if one.choice.numerics == self.own.numerics]
+        known = {one.choice: one.tokens_s for one in ranked}
         self.reserved = 0.0
-        runs = [self.run(one, self._steps(one)) for one in finalists * 2]
-        self.final = {one: together([run for run in runs if run.choice == one and run.tokens_s]) for one in finalists}
-        self.final = {one: run for one, run in self.final.items() if run.tokens_s}
-
-    def _steps(self, choice: Choice) -> int:
-        """So many steps that the run is not a glance: the host's other work comes and goes within seconds."""
-        known = self.ranked([choice])
-        tokens = self.base.tokens * self.base.grad_accum
-        return max(LONG, math.ceil(FINAL_SECONDS * known[0].tokens_s / tokens)) if known else LONG
+        for one in list(dict.fromkeys([self.own, *(run.choice for run in (*own[:2], *ranked[:2]))])) * 2:
+            tokens = self.base.tokens * self.base.grad_accum
+            self.run(one, max(LONG, math.ceil(FINAL_SECONDS * known.get(one, 0.0) / tokens)))
 
     def _explain(self) -> None:
         """What each change of the answer brings: the answer without it."""
-        best = self._leaders()[0]
+        best = self.leaders()[0]
         for name in Choice.__struct_fields__:
             old, new = getattr(self.own, name), getattr(best.choice, name)
             if old == new or name == "grad_accum" or self.late():
@@ -194,26 +166,22 @@ class Search:
 
     def outcome(self, complete: bool) -> Tuned:
         """The best so far. Raises RuntimeError if no run gave a figure."""
-        best, fastest = self._leaders()
-        own = self.ranked([self.own])
-        baseline = (
-            own[0] if own else next((one for one in self.runs if one.choice == self.own), Measured(self.own, 0, error="not run"))
-        )
+        best, fastest = self.leaders()
+        known = [one for one in (*self.ranked(), *self.runs) if one.choice == self.own]
+        baseline = known[0] if known else Measured(self.own, 0, error="not run")
         faster = fastest if fastest.choice.numerics != self.own.numerics and fastest.tokens_s > 1.02 * best.tokens_s else None
         return Tuned(baseline, best, faster, tuple(self.effects), tuple(self.runs), complete)
 
 
-def together(runs: Sequence[Measured]) -> Measured:
+def join(runs: Sequence[Measured]) -> Measured:
     """Several runs of one configuration as one: tokens of all of them over their time."""
     samples = tuple(one for run in runs for one in run.samples) or (runs[0].tokens_s,)
     return msgspec.structs.replace(runs[-1], samples=samples, tokens_s=len(samples) / sum(1 / one for one in samples))
 
 
-def _alternatives(choice: Choice) -> list[tuple[str, object]]:
+def _alternatives(choice: Choice) -> Iterator[Choice]:
     """Single changes worth a run: the other attention, the optimizer's fused kernel, the fused loss the other way round."""
-    optimizer = {"adamw": "adamw_fused", "adamw_fused": "adamw"}.get(choice.optimizer)
-    return [
-        *([("optimizer", optimizer)] if optimizer else []),
-        ("fused_loss", not choice.fused_loss),
-        ("implementation", "sdpa" if choice.implementation == "eager" else "eager"),
-    ]
+    if optimizer := {"adamw": "adamw_fused", "adamw_fused": "adamw"}.get(choice.optimizer):
+        yield msgspec.structs.replace(choice, optimizer=optimizer)
+    yield msgspec.structs.replace(choice, fused_loss=not choice.fused_loss)
+    yield msgspec.structs.replace(choice, implementation="sdpa" if choice.implementation == "eager" else "eager")

@@ -81,12 +81,9 @@ def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choic
     """The configurations of these numerics that fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is
     left out where the run fits without it for sure: it costs time and gains nothing."""
     sequences = base.batch * base.grad_accum
-    capped = bool(base.config.get("final_logit_softcapping"))  # a fused loss would leave the cap out
     for batch in reversed([n for n in range(1, sequences + 1) if sequences % n == 0]):
         found: list[Choice] = []
         for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
-            if fused and capped:
-                continue
             able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
             one = choice_of(msgspec.structs.replace(base, **parts, **numerics))
@@ -97,7 +94,9 @@ def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choic
 
 def fits(job: Job, card: Card, margin: float = 0.0) -> bool:
     """Whether a job is predicted to fit: with a margin, by the prediction's error and so much of the memory. False where the memory is not
-    known."""
+    known, and for a fused loss of a model that caps its logits, which the fused one leaves out."""
+    if job.fused_loss and job.config.get("final_logit_softcapping"):
+        return False
     estimate = compute(job, card)
     bound = estimate.error_bound.allocated if margin else 0.0
     return card.available is not None and estimate.peak_allocated_bytes * (1 + bound) <= card.available * (1 - margin)
