@@ -7,15 +7,19 @@ PCIe link) and /sys/class/kfd/kfd/proc (which process holds how much VRAM). The 
 from __future__ import annotations
 
 import contextlib
+import re
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
+
 GIB, MIB = 1 << 30, 1 << 20
+_CLOCK = regex(r":\s*(\d{1,6})\s*Mhz\s*(\*?)", re.I)
 EVERY = 0.5
 """Seconds between two samples: gpu_busy_percent is a mean over some milliseconds."""
 BUSY, IDLE = 85.0, 10.0
@@ -56,7 +60,8 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """The process, its GPU, how long it was looked at, the cause that explains most and the rest."""
+    """The process, its GPU, how long it was looked at, the cause that explains most and the rest. `pace`: how much of the GPU's peak the
+    run uses; empty where the configuration and the seconds of a step were not given."""
 
     pid: int
     command: str
@@ -64,6 +69,7 @@ class Watched(msgspec.Struct, frozen=True):
     seconds: float
     causes: tuple[Cause, ...]
     figures: Mapping[str, float | None]
+    pace: str = ""
 
 
 def number(path: Path, scale: float = 1.0) -> float | None:
@@ -98,32 +104,23 @@ def holders(sysfs: Path) -> dict[int, float]:
 def look_at_gpu(device: Path) -> dict[str, float | None]:
     """The figures of one GPU."""
     hwmon = next(iter(sorted(device.glob("hwmon/hwmon*"))), device)
-    clocks = [
-        float(w.split(":")[1].lower().replace("mhz", "").replace("*", ""))
-        for w in _text(device / "pp_dpm_sclk").splitlines()
-        if ":" in w
-    ]
-    now = next((c for c, w in zip(clocks, _text(device / "pp_dpm_sclk").splitlines()) if "*" in w), None)
-    heat, limits = [], []
-    for label in hwmon.glob("temp*_input"):
-        heat.append(number(label, 1e-3))
-        limits.append(number(label.with_name(label.name.replace("_input", "_crit")), 1e-3))
-    hottest = max(
-        ((h, c) for h, c in zip(heat, limits) if h is not None and c), key=lambda pair: pair[0] - pair[1], default=(None, None)
-    )
+    levels = _CLOCK.findall(_text(device / "pp_dpm_sclk"))
+    clocks = [float(mhz) for mhz, _ in levels]
+    now = next((float(mhz) for mhz, mark in levels if mark), None)
+    inputs = list(hwmon.glob("temp*_input"))
+    heats = [(number(one, 1e-3), number(one.with_name(one.name.replace("_input", "_crit")), 1e-3)) for one in inputs]
+    known = [(heat, limit) for heat, limit in heats if heat is not None and limit]
+    hottest = max(known, key=lambda pair: pair[0] - pair[1], default=(None, None))
+    watts = number(hwmon / "power1_average", 1e-6)
     return {
         "busy": number(device / "gpu_busy_percent"), "memory_busy": number(device / "mem_busy_percent"),
         "vram": number(device / "mem_info_vram_used"), "vram_total": number(device / "mem_info_vram_total"),
         "gtt": number(device / "mem_info_gtt_used"), "gtt_total": number(device / "mem_info_gtt_total"),
-        "power": _first(number(hwmon / "power1_average", 1e-6), number(hwmon / "power1_input", 1e-6)), "cap": number(hwmon / "power1_cap", 1e-6),
+        "power": watts if watts is not None else number(hwmon / "power1_input", 1e-6), "cap": number(hwmon / "power1_cap", 1e-6),
         "heat": hottest[0], "heat_limit": hottest[1], "clock": now, "clock_most": max(clocks, default=None),
         "width": number(device / "current_link_width"), "width_most": number(device / "max_link_width"),
         "speed": number(device / "current_link_speed"), "speed_most": number(device / "max_link_speed"),
     }  # fmt: skip
-
-
-def _first(*values: float | None) -> float | None:
-    return next((value for value in values if value is not None), None)
 
 
 def sample(process: Any, device: Path | None, sysfs: Path) -> Sample:
@@ -178,14 +175,8 @@ def watch(
             raise
     figures = summary(samples)
     name = _text(device / "product_name") if device else ""
-    return Watched(
-        pid,
-        command,
-        name or (device.parent.name if device else ""),
-        samples[-1].at - samples[0].at,
-        tuple(judge(figures)),
-        figures,
-    )
+    gpu = name or (device.parent.name if device else "")
+    return Watched(pid, command, gpu, samples[-1].at - samples[0].at, tuple(judge(figures)), figures)
 
 
 def summary(samples: Sequence[Sample]) -> dict[str, float | None]:
@@ -209,135 +200,73 @@ def summary(samples: Sequence[Sample]) -> dict[str, float | None]:
 
 def judge(f: Mapping[str, float | None]) -> list[Cause]:
     """The causes, the one that explains most first; one with the id `unknown` where nothing does."""
-    found = [rule(f) for rule in RULES]
-    causes = [cause for cause in found if cause]
-    if any(cause.id != "link" for cause in causes):
-        return causes
-    busy = f.get("busy")
-    seen = (f"GPU busy {_percent(busy)}, busiest thread {_percent(f['thread'])} of a core",)
-    if busy is not None and busy >= BUSY:
-        return [
-            Cause("computes", "the GPU computes: nothing outside it holds the run back", seen, "rocm-doctor tune --config FILE"),
-            *causes,
-        ]
-    return [Cause("unknown", "what holds the run back is not known", seen), *causes]
+    causes = [*_machine_causes(f), *_waits(f)]
+    if not causes:
+        busy = f.get("busy")
+        seen = (f"GPU busy {_percent(busy)}, busiest thread {_percent(f['thread'])} of a core",)
+        computes = Cause(
+            "computes", "the GPU computes: nothing outside it holds the run back", seen, "rocm-doctor tune --config FILE"
+        )
+        unknown = Cause("unknown", "what holds the run back is not known", seen)
+        causes = [computes if busy is not None and busy >= BUSY else unknown]
+    width, most = f.get("width"), f.get("width_most")
+    if width and most and width < most:
+        seen = (f"x{width:.0f} of x{most:.0f}",)
+        causes.append(Cause("link", "the PCIe link is narrower than the GPU could have", seen, "another slot"))
+    return causes
 
 
 def _percent(value: float | None) -> str:
     return "not read" if value is None else f"{value:.0f} %"
 
 
-def _others(f: Mapping[str, float | None]) -> Cause | None:
-    return (
-        Cause(
-            "shared",
-            "another process uses the GPU",
-            (f"{f['others']:.0f} other processes hold VRAM",),
-            "end it, or choose another GPU",
-        )
-        if f["others"]
-        else None
-    )
-
-
-def _paging(f: Mapping[str, float | None]) -> Cause | None:
-    if (f.get("faults") or 0.0) < FAULTS:
-        return None
-    seen = (f"{f['faults']:.0f} pages a second are read back from disk",)
-    return Cause("host-memory", "the host's memory is too small", seen, "fewer loader workers, or less of the data in memory")
-
-
-def _spill(f: Mapping[str, float | None]) -> Cause | None:
-    used, total, gtt = f.get("vram"), f.get("vram_total"), f.get("gtt")
-    if used is None or not total or gtt is None or used < 0.95 * total or gtt < max(GIB, 0.05 * total):
-        return None
-    seen = (f"VRAM {used / GIB:.1f} of {total / GIB:.1f} GiB, and {gtt / GIB:.1f} GiB in GTT",)
-    return Cause(
-        "spill", "the run spills into system memory, which the GPU reads over PCIe", seen, "rocm-doctor fit --config FILE"
-    )
-
-
-def _heat(f: Mapping[str, float | None]) -> Cause | None:
-    heat, limit = f.get("heat"), f.get("heat_limit")
-    if heat is None or not limit or heat < limit - 5 or not _slowed(f):
-        return None
-    return Cause(
-        "heat",
-        "the GPU is slowed down by heat",
-        (f"{heat:.0f} °C, limit {limit:.0f} °C", _clock(f)),
-        "more air, or a lower power cap",
-    )
-
-
-def _power(f: Mapping[str, float | None]) -> Cause | None:
-    power, cap = f.get("power"), f.get("cap")
-    if power is None or not cap or power < 0.95 * cap or not _slowed(f):
-        return None
-    return Cause(
-        "power",
-        "the GPU is slowed down by its power cap",
-        (f"{power:.0f} W of {cap:.0f} W", _clock(f)),
-        "a higher cap, if the board allows it",
-    )
-
-
-def _slowed(f: Mapping[str, float | None]) -> bool:
+def _machine_causes(f: Mapping[str, float | None]) -> Iterator[Cause]:
+    """What the machine lacks: the GPU for itself, memory, cooling, power."""
+    if f["others"]:
+        seen: tuple[str, ...] = (f"{f['others']:.0f} other processes hold VRAM",)
+        yield Cause("shared", "another process uses the GPU", seen, "end it, or choose another GPU")
+    if (faults := f.get("faults") or 0.0) >= FAULTS:
+        seen = (f"{faults:.0f} pages a second are read back from disk",)
+        yield Cause("host-memory", "the host's memory is too small", seen, "fewer loader workers, or less of the data in memory")
+    used, total, gtt = f.get("vram") or 0.0, f.get("vram_total") or 0.0, f.get("gtt") or 0.0
+    if total and used >= 0.95 * total and gtt >= max(GIB, 0.05 * total):
+        seen = (f"VRAM {used / GIB:.1f} of {total / GIB:.1f} GiB, and {gtt / GIB:.1f} GiB in GTT",)
+        words = "the run spills into system memory, which the GPU reads over PCIe"
+        yield Cause("spill", words, seen, "rocm-doctor fit --config FILE")
     clock, most = f.get("clock"), f.get("clock_most")
-    return clock is not None and most is not None and clock < 0.9 * most and (f.get("busy") or 0.0) >= IDLE
+    if clock is None or most is None or clock >= 0.9 * most or (f.get("busy") or 0.0) < IDLE:
+        return
+    slowed = f"{clock:.0f} MHz of {most:.0f} MHz"
+    heat, limit, power, cap = (f.get(name) for name in ("heat", "heat_limit", "power", "cap"))
+    if heat is not None and limit and heat >= limit - 5:
+        seen = (f"{heat:.0f} °C, limit {limit:.0f} °C", slowed)
+        yield Cause("heat", "the GPU is slowed down by heat", seen, "more air, or a lower power cap")
+    if power is not None and cap and power >= 0.95 * cap:
+        seen = (f"{power:.0f} W of {cap:.0f} W", slowed)
+        yield Cause("power", "the GPU is slowed down by its power cap", seen, "a higher cap, if the board allows it")
 
 
-def _clock(f: Mapping[str, float | None]) -> str:
-    return f"{f['clock']:.0f} MHz of {f['clock_most']:.0f} MHz"
-
-
-def _waits(f: Mapping[str, float | None]) -> Cause | None:
-    """Why a GPU that is not busy waits; None where it is busy."""
-    busy, thread, worker = f.get("busy"), f["thread"] or 0.0, f["worker"] or 0.0
+def _waits(f: Mapping[str, float | None]) -> Iterator[Cause]:
+    """Why a GPU that is not busy waits; nothing where it is busy."""
+    busy, thread, worker, read = f.get("busy"), f["thread"] or 0.0, f["worker"] or 0.0, f.get("read") or 0.0
     if busy is not None and busy >= BUSY:
-        return None
-    seen = [f"GPU busy {_percent(busy)}", f"busiest thread {thread:.0f} % of a core"]
+        return
+    seen: tuple[str, ...] = (f"GPU busy {_percent(busy)}", f"busiest thread {thread:.0f} % of a core")
     if f["workers"]:
-        seen.append(f"{f['workers']:.0f} child processes, the busiest at {worker:.0f} %")
-    if worker >= FULL and thread < FULL:
-        return Cause(
-            "data",
-            "the GPU waits for data: the loader's workers have no time left",
-            tuple(seen),
-            "more dataloader_num_workers, or the data prepared before the run",
-        )
-    if thread >= FULL:
-        how = "the data is prepared in the main process" if not f["workers"] else "the kernels are started one by one"
-        return Cause(
-            "cpu",
-            "the GPU waits for the CPU: one thread has no time left",
-            (*seen, f"perhaps {how}"),
-            "a larger micro-batch, dataloader_num_workers above 0, torch.compile",
-        )
-    if (f.get("read") or 0.0) > READS:
-        return Cause(
-            "disk",
-            "the GPU waits for the disk",
-            (*seen, f"{(f['read'] or 0.0) / MIB:.0f} MiB a second read"),
-            "the data on a faster disk, or in memory",
-        )
-    if busy is not None and busy < IDLE and (f["cpu"] or 0.0) < IDLE:
-        return Cause(
-            "stopped",
-            "nothing runs: the process waits for something else (another rank, a lock, a network)",
-            tuple(seen),
-            "py-spy dump --pid PID",
-        )
-    return None
-
-
-def _link(f: Mapping[str, float | None]) -> Cause | None:
-    width, most = f.get("width"), f.get("width_most")
-    if not width or not most or width >= most:
-        return None
-    return Cause("link", "the PCIe link is narrower than the GPU could have", (f"x{width:.0f} of x{most:.0f}",), "another slot")
-
-
-RULES = (_others, _paging, _spill, _heat, _power, _waits, _link)
+        seen = (*seen, f"{f['workers']:.0f} child processes, the busiest at {worker:.0f} %")
+    if worker >= FULL > thread:
+        remedy = "more dataloader_num_workers, or the data prepared before the run"
+        yield Cause("data", "the GPU waits for data: the loader's workers have no time left", seen, remedy)
+    elif thread >= FULL:
+        how = "the kernels are started one by one" if f["workers"] else "the data is prepared in the main process"
+        remedy = "a larger micro-batch, dataloader_num_workers above 0, torch.compile"
+        yield Cause("cpu", "the GPU waits for the CPU: one thread has no time left", (*seen, f"perhaps {how}"), remedy)
+    elif read > READS:
+        seen = (*seen, f"{read / MIB:.0f} MiB a second read")
+        yield Cause("disk", "the GPU waits for the disk", seen, "the data on a faster disk, or in memory")
+    elif busy is not None and busy < IDLE and (f["cpu"] or 0.0) < IDLE:
+        words = "nothing runs: the process waits for something else (another rank, a lock, a network)"
+        yield Cause("stopped", words, seen, "py-spy dump --pid PID")
 
 
 def page(found: Watched) -> str:
@@ -349,5 +278,6 @@ def page(found: Watched) -> str:
     ]
     for cause in found.causes:
         lines += [cause.words, *(f"  {one}" for one in cause.seen), *([f"  try: {cause.remedy}"] if cause.remedy else []), ""]
+    lines += [found.pace, ""] if found.pace else []
     known = {name: value for name, value in found.figures.items() if value is not None}
     return "\n".join([*lines, "  ".join(f"{name} {value:.4g}" for name, value in known.items())])

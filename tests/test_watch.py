@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from rocm_doctor import watch
+from rocm_doctor.cli import cli
 
 GIB = 1 << 30
 HEALTHY = {
@@ -111,3 +113,24 @@ def test_missing_files_are_not_read_and_nothing_to_watch_is_an_error(tmp_path: P
         watch.watch(None, 1, tmp_path)
     with pytest.raises(watch.WatchError, match="no process"):
         watch.watch(2**22 + 7, 1, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("AMD Radeon RX 7900 XTX", "at 26% of the peak: 32.1 of 122.88 TFLOP/s"), ("Radeon", "no bf16 peak is known")],
+)
+def test_the_pace_of_a_run_is_a_part_of_the_peak(
+    tmp_path: Path, idle: int, name: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full training takes 6 operations a parameter and token, attention 5 % more: 1.54 billion parameters, 8 x 2048 tokens, 5 s."""
+    config = tmp_path / "axolotl.yml"
+    config.write_text(
+        "base_model: Qwen/Qwen2.5-1.5B\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nsequence_len: 2048\nbf16: true\n"
+    )
+    machine(tmp_path, product_name=name)
+    look = watch.watch
+    monkeypatch.setattr(watch, "watch", lambda pid, seconds, tell: look(pid, seconds, tmp_path, tell))
+    done = CliRunner().invoke(cli, ["watch", str(idle), "--seconds", "1", "--config", str(config), "--step-seconds", "5"])
+    assert done.exit_code == 0, done.output
+    assert words in done.output
+    assert CliRunner().invoke(cli, ["watch", str(idle), "--config", str(config)]).exit_code == 2
