@@ -38,6 +38,9 @@ _AND_LATER = regex(r"\+(?![\w.])|[\s-]*(?:series|class)?\s*(?:and|or) (?:newer|l
 """Behind a name that stands for a requirement (`MI300+`) and not for a GPU of the machine."""
 _BESIDE = regex(r"[\s(,;:=/-]*(?:target|arch|isa)?[\s(:=]*$", re.I)
 """Between a product and the target that a person gives for it: `Radeon 8060S (gfx1100)`."""
+_JOINED = regex(
+    r"\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*", re.I
+)
 _KINDS = ("name", "gfx", "pci", "codename", "processor", "family")
 
 
@@ -130,15 +133,10 @@ def _groups(mentions: list[Mention]) -> list[Group]:
 
 
 def _are_two(group: Group, one: Mention) -> bool:
-    """True for `6900xt + 6800xt`: products of one target, of which neither name is a part of the other."""
-    names = [_plain(other.words) for other in group.mentions if other.kind == "name"]
-    return (
-        one.kind == "name" and bool(names) and not any(_plain(one.words) in name or name in _plain(one.words) for name in names)
-    )
-
-
-def _plain(words: str) -> str:
-    return re.sub(r"radeon|instinct|amd|rx|pro|ai|[\W_]", "", words.lower())
+    """True for `6900xt + 6800xt`: products of one target, joined in a sentence."""
+    last = group.mentions[-1]
+    between = one.sentence.text[last.start + len(last.words) : one.start]
+    return (last.kind, one.kind) == ("name", "name") and last.sentence is one.sentence and _JOINED.fullmatch(between) is not None
 
 
 def _is_beside(name: Mention, target: Mention) -> bool:
