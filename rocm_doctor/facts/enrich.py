@@ -28,7 +28,7 @@ def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     gpus = tuple(Gpu(_enrich_gpu(gpu.facts, matrix)) for gpu in mark_visible(snapshot))
     whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
     whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derive(whole), **whole.facts})
-    return add_speed(with_run(whole), matrix)
+    return add_speed(with_run(whole))
 
 
 def _builtin(snapshot: Snapshot) -> dict[str, Fact]:

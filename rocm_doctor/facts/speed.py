@@ -1,19 +1,13 @@
-"""Verdicts on the figures of a benchmark, where the tool that measured gives none: the same references for every tool."""
+"""What a benchmark's figures say together: verdicts of groups of figures, and the parts of link and power that the GPU has."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
-
-# The figures' own modules are imported where a benchmark is judged: most snapshots have none.
-if TYPE_CHECKING:
-    from rocm_doctor.figures.types import Device, Figure
+from rocm_doctor.model import Fact, Gpu, Snapshot
 
 GROUPS = {
     "speed.matmul": regex(r"matmul-(?!.*-training)"),
@@ -25,55 +19,16 @@ GROUPS = {
 _WORST = ("slow", "cannot-tell", "as-expected")
 
 
-def add_speed(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
-    """The snapshot with `speed.*` for its `rate.*`; unchanged without a benchmark."""
-    rates = {name.partition(".")[2]: fact for name, fact in snapshot.facts.items() if name.startswith("rate.")}
-    if not rates:
+def add_speed(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with `speed.link-share`, `speed.cap-share` and the groups' verdicts; unchanged without a benchmark."""
+    if not any(name.startswith("rate.") for name in snapshot.facts):
         return snapshot
-    facts = {**_shares(snapshot), **_verdicts(snapshot, rates, matrix), **snapshot.facts}
+    facts = {**_shares(snapshot), **snapshot.facts}
     return msgspec.structs.replace(snapshot, facts={**_groups(facts), **facts})
-
-
-def _verdicts(snapshot: Snapshot, rates: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    from rocm_doctor.figures import judge
-    from rocm_doctor.figures.types import BenchReport, Figure
-
-    device = _device(snapshot)
-    figures = tuple(Figure(0, name, float(fact.value), _unit(name), 0.0) for name, fact in rates.items() if _number(fact))  # type: ignore[arg-type]
-    found = judge.judge_figures(BenchReport("", "", (device,), figures), matrix).figures
-    return {f"speed.{one.name}": _fact(one, rates[one.name]) for one in found}
-
-
-def _fact(one: Figure, rate: Fact) -> Fact:
-    first = rate.readings[0] if rate.readings else Reading("", "", "")
-    words = f"{one.name} {one.value:g} {one.unit}: {one.verdict}, {one.why}"
-    return Fact(one.verdict.replace(" ", "-"), (msgspec.structs.replace(first, quote=words),))
-
-
-def _unit(name: str) -> str:
-    return "TFLOP/s" if name.startswith(("matmul", "attention")) else "GB/s"
 
 
 def _number(fact: Fact) -> bool:
     return isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
-
-
-def _device(snapshot: Snapshot) -> Device:
-    """The GPU as the benchmark names it, else as the machine's tools do; with its PCIe link."""
-    from rocm_doctor.figures.types import Device
-
-    named = snapshot.get("speed.gpu").value or next((_name(g) for g in snapshot.gpus if _name(g)), "")
-    gpu = snapshot.gpus[0] if snapshot.gpus else Gpu({})
-    width, most = (value if isinstance(value := gpu.get(key).value, int) else 0 for key in ("link_width", "link_max_width"))
-    speed, fastest = (str(gpu.get(key).value or "") for key in ("link_speed", "link_max_speed"))
-    return Device(0, "hip", str(named), link_speed=speed, link_width=width, link_max_speed=fastest, link_max_width=most)
-
-
-def _name(gpu: Gpu) -> str:
-    for key in ("product", "marketing_name"):
-        if isinstance(gpu.get(key).value, str):
-            return str(gpu.get(key).value)
-    return ""
 
 
 def _shares(snapshot: Snapshot) -> dict[str, Fact]:

@@ -39,8 +39,6 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.hip", ("cmd/*hip*", "paste/*-hip*")),
     ("tools.clinfo", ("cmd/*clinfo*", "paste/*-clinfo")),
     ("tools.agents", ("cmd/*rocm_agent_enumerator*", "paste/*-agents")),
-    ("tools.bandwidth", ("cmd/*bandwidth*", *_TEXT)),
-    ("tools.gemm_bench", ("cmd/*-bench*", *_TEXT)),
     ("text.collect_env", _TEXT),
     ("text.pip_list", _TEXT),
     ("text.version_files", ("cmd/dkms*", "sys/kernel/debug/*", *_TEXT)),
