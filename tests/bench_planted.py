@@ -113,7 +113,6 @@ def plant_hungry():
         figure = {
             "name": "train-lora",
             "unit": "tokens/s",
-            "better": "higher",
             "value": 1e12,
             "spread": 0.0,
             "samples": [1e12] * 5,

@@ -28,9 +28,8 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "rocm_doctor" / "schemas" / "bench.json").read_text("utf-8"))
 ON_CPU = {
-    "matmul-fp32", "matmul-bf16", "matmul-int8", "matmul-bf16-sustained", "matmul-bf16-training", "memory-triad", "memory-copy",
-    "attention-forward", "attention-backward", "attention-math-forward", "launch-latency", "launch-wait", "train-lora", "train-full",
-    "loader",
+    "matmul-fp32", "matmul-bf16", "matmul-bf16-sustained", "matmul-bf16-training", "memory-triad", "memory-copy",
+    "attention-forward", "attention-backward", "attention-math-forward", "train-lora", "loader",
 }  # fmt: skip
 ALONE = {"OMP_NUM_THREADS": "1"}
 

@@ -211,54 +211,42 @@ def test_a_gpu_that_is_slower_than_its_siblings_is_slow() -> None:
     assert found[2].references[-1].kind == "others"
 
 
-def test_an_earlier_run_is_compared_by_its_samples_and_in_the_right_direction() -> None:
+def test_an_earlier_run_is_compared_by_its_samples() -> None:
     device = (Device(0, "hip", "AMD Radeon RX 7900 XTX"),)
     chance = random.Random("earlier")
 
-    def run(triad: float, launch: float) -> BenchReport:
-        pair = [("memory-triad", triad, "GB/s"), ("launch-latency", launch, "us")]
+    def run(triad: float, loader: float) -> BenchReport:
+        pair = [("memory-triad", triad, "GB/s"), ("loader", loader, "tokens/s")]
         made = [
-            Figure(
-                0,
-                name,
-                value,
-                unit,
-                0.01,
-                "lower" if unit == "us" else "higher",
-                tuple(chance.gauss(value, value / 100) for _ in range(12)),
-            )
+            Figure(0, name, value, unit, 0.01, samples=tuple(chance.gauss(value, value / 100) for _ in range(12)))
             for name, value, unit in pair
         ]
         return BenchReport("1", "1", device, tuple(made))
 
-    before, worse, better = run(850, 7), run(700, 9.9), run(900, 5)
-    assert [f.verdict for f in judge.judge_figures(worse, MATRIX, before, "before.json").figures] == ["slow", "slow"]
-    assert "before.json" in {
-        r.source for f in judge.judge_figures(worse, MATRIX, before, "before.json").figures for r in f.references
-    }
+    before, worse, better = run(850, 7), run(700, 5), run(900, 9)
+    found = judge.judge_figures(worse, MATRIX, before, "before.json").figures
+    assert [f.verdict for f in found] == ["slow", "slow"]
+    assert "before.json" in {r.source for f in found for r in f.references}
     assert [f.verdict for f in judge.judge_figures(better, MATRIX, before).figures] == ["as expected", "cannot tell"]
 
 
 def test_figures_of_the_host_may_differ_more_from_run_to_run() -> None:
     """Within a tenth it is the host's neighbours."""
-    for statistic, verdict in (("fastest", "cannot tell"), ("median", "slow")):
-        before, after = (_launches(value, statistic) for value in (6.19, 6.60))
-        assert judge.judge_figures(after, MATRIX, before).figures[0].verdict == verdict
-    assert judge.judge_figures(_launches(8.0, "fastest"), MATRIX, _launches(6.19, "fastest")).figures[0].verdict == "slow"
+    for name, verdict in (("loader", "cannot tell"), ("train-lora", "slow")):
+        assert judge.judge_figures(one_figure(6.19, name), MATRIX, one_figure(6.60, name)).figures[0].verdict == verdict
+    assert judge.judge_figures(one_figure(5.0, "loader"), MATRIX, one_figure(6.19, "loader")).figures[0].verdict == "slow"
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.2])
 def test_a_figure_that_moved_within_its_run_is_not_slower_by_as_much(drift: float) -> None:
-    before, after = _launches(6.0, "median"), _launches(7.0, "median", drift)
-    assert judge.judge_figures(after, MATRIX, before).figures[0].verdict == ("cannot tell" if drift else "slow")
-    assert judge.judge_figures(_launches(7.0, "median"), MATRIX, _launches(6.0, "median", drift)).figures[0].verdict == (
-        "cannot tell" if drift else "slow"
-    )
+    verdict = "cannot tell" if drift else "slow"
+    assert judge.judge_figures(one_figure(6.0, drift=drift), MATRIX, one_figure(7.0)).figures[0].verdict == verdict
+    assert judge.judge_figures(one_figure(6.0), MATRIX, one_figure(7.0, drift=drift)).figures[0].verdict == verdict
 
 
-def _launches(value: float, statistic: str, drift: float = 0.0) -> BenchReport:
+def one_figure(value: float, name: str = "train-lora", drift: float = 0.0) -> BenchReport:
     samples = (value,) * 3 + (value * 1.01,) * 9
-    one = Figure(0, "launch-latency", value, "us", 0.01, "lower", samples, statistic=statistic, drift=drift)  # type: ignore[arg-type]
+    one = Figure(0, name, value, "tokens/s", 0.01, samples=samples, drift=drift)
     return BenchReport("1", "1", (Device(0, "cuda", "NVIDIA H200"),), (one,))
 
 

@@ -134,7 +134,7 @@ def _sample_reference(kind: ReferenceKind, figure: Figure, others: Sequence[Figu
     chance = probability(figure.samples, pooled)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
     ratio = figure.value / middle if middle else 1.0
-    of_host = figure.statistic == "fastest" or figure.name == "loader"
+    of_host = figure.name in ("loader", "host-to-device-pageable")
     least = max(LEAST_OF_HOST if of_host else LEAST, figure.drift + max(one.drift for one in others))
     return Reference(kind, middle, round(ratio, 4), about, source, abs(ratio - 1) >= least and chance < LEVEL)
 
@@ -160,7 +160,7 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
         return _replace_figure(
             figure, references, host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
         )
-    if figure.spread > NOISY and figure.statistic == "median":
+    if figure.spread > NOISY:
         return _replace_figure(
             figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
         )
@@ -186,7 +186,7 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
 
 
 def _worse(figure: Figure, reference: Reference) -> bool:
-    return bool(reference.significant) and (reference.ratio < 1) is (figure.better == "higher")
+    return bool(reference.significant) and reference.ratio < 1
 
 
 def _field_words(field: Reference) -> str:

@@ -58,15 +58,13 @@ class Figure(msgspec.Struct, frozen=True):
     name: str
     """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned, train-lora."""
     value: float
-    """By `statistic`."""
+    """The median of the samples."""
     unit: str
-    """TFLOP/s, TOP/s, GB/s, tokens/s or us."""
+    """TFLOP/s, TOP/s, GB/s or tokens/s."""
     spread: float
     """Half of the range between the quartiles, as a part of the median."""
-    better: Literal["higher", "lower"] = "higher"
-    """Direction in which the figure improves."""
     samples: tuple[float, ...] = ()
-    """Every sample after warm-up, in the figure's unit; for `fastest`, the fastest one of each round."""
+    """Every sample after warm-up, in the figure's unit."""
     reference: Union[float, None] = None
     """Value of the reference that decided the verdict; null without one."""
     share: Union[float, None] = None
@@ -83,8 +81,6 @@ class Figure(msgspec.Struct, frozen=True):
     """What was measured: shape, dtype, library, kernel path, bytes."""
     conditions: Conditions = Conditions()
     """Sensors during the measurement."""
-    statistic: Literal["median", "fastest"] = "median"
-    """median of the samples; fastest: the third-fastest of rounds that are spread over the run (figures that the host decides)."""
     drift: float = 0.0
     """How far the values of the first and the second half of the samples are apart: the least difference that can be told."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..smoke import hip as smoke_hip
 from ..smoke.compare import Wrong
 from ..smoke.on_torch import TorchContext
-from . import hip, host
+from . import hip
 from .sensors import sensors_of
 
 
@@ -20,7 +20,6 @@ def idle(context: TorchContext) -> dict[str, Any]:
     if found:
         words = ", ".join(f"{one['name']} (pid {one['pid']}, {one['bytes'] / 2**30:.1f} GiB)" for one in found)
         raise Wrong("busy", f"the GPU is in use by {words}", programs=found)
-    host.begin(context)
     return {"limits": sensors_of(context).limits, "facts": numa(context)}
 
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..smoke.on_torch import TorchContext
-from .timing import QUICK, figure
+from .timing import QUICK, figure, significant
 
 ROWS, LENGTH, BATCH = 2048, 1024, 8
 CPU_ROWS = 128
-WORKERS = 2
-ABOUT = {"batch": BATCH, "length": LENGTH}
+WORKERS = (0, 2)
 SECONDS = {QUICK: 0.5, 2: 2.0}
-"""Seconds of the measurement with workers."""
+"""Seconds of the measurement with one number of workers."""
 LEAST = 5
 
 
-def faster(context: TorchContext, alone: list[dict[str, Any]]) -> dict[str, Any]:
-    """`loader`: tokens/s of the faster of 0 workers, measured before, and 2 workers."""
-    found = [*alone, with_workers(context, dataset(context))]
-    best = max(found, key=lambda one: float(one["value"]))
-    best["detail"]["by_workers"] = {str(one["detail"]["workers"]): one["value"] for one in found}
-    return best
+def loader(context: TorchContext) -> dict[str, Any]:
+    """`loader`: tokens/s of the faster of 0 and 2 workers; speed.loader-share: that over what a LoRA step takes."""
+    rows = dataset(context)
+    found = {workers: samples_of(context, rows, workers) for workers in WORKERS}
+    values = {workers: sorted(samples)[len(samples) // 2] for workers, samples in found.items()}
+    best = max(values, key=lambda workers: values[workers])
+    detail = {"workers": best, "batch": BATCH, "length": LENGTH, "by_workers": {str(n): round(v) for n, v in values.items()}}
+    used = context.keep("consumption", lambda: None)
+    facts = {"speed.loader-share": significant(values[best] / used)} if used else {}
+    return {"figures": [figure("loader", "tokens/s", found[best], detail, {})], "facts": facts}
 
 
 def dataset(context: TorchContext) -> Any:
@@ -41,59 +43,26 @@ def collate(rows: list[Any]) -> Any:
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=0)
 
 
-def source(context: TorchContext, rows: Any, workers: int) -> Any:
-    """The DataLoader."""
-    return context.torch.utils.data.DataLoader(
-        rows, batch_size=BATCH, num_workers=workers, collate_fn=collate, pin_memory=context.on_gpu, timeout=30 if workers else 0
-    )
-
-
-def alone(context: TorchContext, rows: Any, seconds: float) -> Callable[[], float]:
-    """A sample without workers: tokens per second of whole batches over at least so many seconds, from request to arrival."""
-    batches = endless(context, rows)
-
-    def sample() -> float:
-        context.sync()
-        tokens, began = 0, time.perf_counter()
-        while time.perf_counter() < began + seconds:
-            tokens += next(batches).to(context.device, non_blocking=context.on_gpu).numel()
-        context.sync()
-        return tokens / (time.perf_counter() - began)
-
-    sample()
-    return sample
-
-
-def endless(context: TorchContext, rows: Any) -> Iterator[Any]:
-    """Batches of one epoch after the other."""
-    while True:
-        yield from source(context, rows, 0)
-
-
-def with_workers(context: TorchContext, rows: Any) -> dict[str, Any]:
-    """The figure with workers: the median over some epochs."""
-    context.doing(f"DataLoader with {WORKERS} workers")
-    samples: list[float] = []
+def samples_of(context: TorchContext, rows: Any, workers: int) -> list[float]:
+    """Tokens per second of eight batches each, from request to arrival, over some epochs."""
+    context.doing(f"DataLoader with {workers} workers")
+    found: list[float] = []
     until = time.perf_counter() + SECONDS[context.level]
-    while time.perf_counter() < until or len(samples) < LEAST:
-        samples += epoch(context, rows, until)
-    return figure("loader", "tokens/s", samples, {"workers": WORKERS, **ABOUT}, {})
-
-
-def epoch(context: TorchContext, rows: Any, until: float) -> list[float]:
-    """Samples of eight batches each; the first batch, which waits for the workers to start, does not count."""
-    found, tokens = [], 0
-    began = 0.0
-    for number, batch in enumerate(source(context, rows, WORKERS)):
-        batch.to(context.device, non_blocking=context.on_gpu)
-        if number == 0:
-            began = time.perf_counter()
-            continue
-        tokens += batch.numel()
-        if number % 8 == 0:
-            now = time.perf_counter()
-            found.append(tokens / (now - began))
-            began, tokens = now, 0
-            if now > until and len(found) >= LEAST:
-                break
+    options = {"collate_fn": collate, "pin_memory": context.on_gpu, "timeout": 30 if workers else 0}
+    batches = context.torch.utils.data.DataLoader(rows, batch_size=BATCH, num_workers=workers, **options)
+    while len(found) < LEAST or time.perf_counter() < until:
+        tokens, began = 0, 0.0
+        for number, batch in enumerate(batches):
+            arrived = batch.to(context.device, non_blocking=context.on_gpu)
+            if number == 0:  # it waits for the workers to start
+                began = time.perf_counter()
+                continue
+            tokens += arrived.numel()
+            if number % 8 == 0:
+                context.sync()
+                now = time.perf_counter()
+                found.append(tokens / (now - began))
+                tokens, began = 0, now
+                if now > until and len(found) >= LEAST:
+                    break
     return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 from ..smoke.compare import Skip
 from ..smoke.on_torch import TorchContext
-from .timing import rate, tried
+from .timing import rate, ratio, tried
 
 LARGEST = 1 << 30
 """Bytes of one array: several times the largest cache of a GPU (256 MiB)."""
 COPY = 256 << 20
+PIECE, PIECES = 32 << 20, 8
+"""Bytes of a copy from pageable memory, and so many of them: more than a processor's cache."""
 CPU_BYTES = 32 << 20
 PART = 16
 """An array takes this part of the free memory at most."""
@@ -37,7 +40,7 @@ def array_bytes(context: TorchContext) -> int:
 
 
 def copies(context: TorchContext) -> dict[str, Any]:
-    """Copies to the device and back, from pinned memory; those from pageable memory are the host's (host.py)."""
+    """Copies to the device and back from pinned memory; speed.pinned-gain: those to the device against pageable memory."""
     if not context.on_gpu:
         raise Skip("needs-gpus", "host and device are the same on a CPU")
     torch, figures = context.torch, []
@@ -50,8 +53,14 @@ def copies(context: TorchContext) -> dict[str, Any]:
     for way, action in (("host-to-device", to), ("device-to-host", back)):
         name = f"{way}-pinned"
         figures += tried(missing, name, partial(rate, context, name, "GB/s", action, COPY / 1e9, about))
-    context.keep("pinned", list).extend(figures)
-    return {"figures": figures, "missing": missing}
+    # Each call takes the next piece of the host's memory, so that no cache holds it.
+    pieces = cycle(torch.zeros(PIECES * PIECE, dtype=torch.uint8).split(PIECE))
+    part = there[:PIECE]
+    about = {"bytes": PIECE, "pinned": False}
+    name = "host-to-device-pageable"
+    figures += tried(missing, name, partial(rate, context, name, "GB/s", lambda: part.copy_(next(pieces)), PIECE / 1e9, about))
+    gain = ratio(figures, "host-to-device-pinned", name)
+    return {"figures": figures, "facts": {} if gain is None else {"speed.pinned-gain": gain}, "missing": missing}
 
 
 def peer(context: TorchContext) -> dict[str, Any]:

@@ -22,8 +22,6 @@ TRAINING = (4096, 4096, 14336)
 CPU_TRAINING = (128, 256, 512)
 LONGEST = 0.12
 """Seconds that one product may take: a slower one is measured at a smaller side."""
-INT8_ROWS = 16
-"""torch._int_mm needs more rows than this."""
 
 Make = Callable[[int, int, int], "tuple[Callable[[], Any], dict[str, Any]]"]
 
@@ -61,7 +59,6 @@ def kinds(context: TorchContext) -> dict[str, Make | None]:
         "fp32": plain(context, torch.float32),
         "fp16": plain(context, torch.float16) if context.on_gpu else None,
         "bf16": plain(context, torch.bfloat16),
-        "int8": int8(context),
     }
     if not context.on_gpu:
         return found
@@ -123,18 +120,6 @@ def scaled(context: TorchContext, dtype: Any) -> Make:
     return make
 
 
-def int8(context: TorchContext) -> Make:
-    """Products of 8-bit whole numbers."""
-
-    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
-        torch = context.torch
-        a = torch.randint(-128, 127, (max(m, INT8_ROWS + 1), k), device=context.device, dtype=torch.int8)
-        b = torch.randint(-128, 127, (n, k), device=context.device, dtype=torch.int8).t()
-        return (lambda: torch._int_mm(a, b)), {}
-
-    return make
-
-
 def best(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     """The figure of the fastest square shape; the others' are in its detail."""
     found: list[tuple[float, int]] = []
@@ -172,9 +157,8 @@ def product(
 ) -> dict[str, Any]:
     """A figure of one product, in bursts."""
     m, k, n = shape
-    unit = "TOP/s" if name == "matmul-int8" else "TFLOP/s"
     about = dict(detail, shape=list(shape), library=library(context))
-    return burst(context, name, unit, action, 2.0 * m * k * n / 1e12, about, bursts)
+    return burst(context, name, "TFLOP/s", action, 2.0 * m * k * n / 1e12, about, bursts)
 
 
 def library(context: TorchContext) -> str:

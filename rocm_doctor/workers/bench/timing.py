@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..smoke.on_torch import TorchContext
@@ -29,8 +28,6 @@ BURSTS = {QUICK: 5, WHOLE: 8}
 BURST_SECONDS = 0.012
 BURST_WARM = 3
 REPEATS = 10_000
-FASTEST = 3
-"""Of the rounds of a figure that the host decides, the value is this one in order of speed: two lucky ones do not count."""
 EXPECTED = (RuntimeError, TypeError, AttributeError, NotImplementedError, ValueError, AssertionError)
 """What torch raises for a type or a path that this chip or this torch does not have."""
 
@@ -44,7 +41,6 @@ def rate(
     warm = warm_up(context, action, repeat)
     with Watch(sensors_of(context)) as watch:
         seconds = sampled(context, action, repeat)
-    between(context)
     samples = [work / one for one in seconds]
     return figure(name, unit, samples, dict(detail, repeat=repeat, warm_up=warm), watch.conditions())
 
@@ -66,60 +62,29 @@ def burst(
             action()
         seconds.append(context.clock(action, repeat))
         watch.look()
-    between(context)
     return figure(
         name, unit, [work / one for one in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), watch.conditions()
     )
 
 
-def between(context: TorchContext) -> None:
-    """What runs between two figures (host.py)."""
-    for each in context.keep("between", list):
-        each()
-
-
-def figure(
-    name: str,
-    unit: str,
-    samples: list[float],
-    detail: dict[str, Any],
-    conditions: dict[str, Any],
-    better: str = "higher",
-    statistic: str = "median",
-) -> dict[str, Any]:
-    """A figure as figures/types.py has it."""
-    value = partial(VALUES[statistic], better=better)
+def figure(name: str, unit: str, samples: list[float], detail: dict[str, Any], conditions: dict[str, Any]) -> dict[str, Any]:
+    """A figure as figures/types.py has it: the median of samples in its unit."""
     return {
         "name": name,
         "unit": unit,
-        "better": better,
-        "statistic": statistic,
-        "value": significant(value(samples)),
+        "value": significant(statistics.median(samples)),
         "spread": significant(spread(samples)),
-        "drift": significant(drift(samples, value)),
+        "drift": significant(drift(samples)),
         "samples": [significant(one) for one in samples],
         "detail": detail,
         "conditions": conditions,
     }
 
 
-def median(samples: list[float], better: str) -> float:
-    """The median."""
-    return statistics.median(samples)
-
-
-def fastest(samples: list[float], better: str) -> float:
-    """The third-fastest sample."""
-    return sorted(samples, reverse=better == "higher")[: min(FASTEST, len(samples))][-1]
-
-
-VALUES = {"median": median, "fastest": fastest}
-
-
-def drift(samples: list[float], value: Callable[[list[float]], float]) -> float:
-    """How far the values of the first and the second half of the run are apart: what the figure differs by without a cause."""
+def drift(samples: list[float]) -> float:
+    """How far the medians of the first and the second half of the run are apart: what the figure differs by without a cause."""
     half = len(samples) // 2
-    return abs(value(samples[:half]) / value(samples[half:]) - 1) if half else 0.0
+    return abs(statistics.median(samples[:half]) / statistics.median(samples[half:]) - 1) if half else 0.0
 
 
 def spread(samples: list[float]) -> float:

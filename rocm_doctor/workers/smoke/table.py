@@ -68,11 +68,11 @@ RATES = (
     Stage("idle", f"{_BENCH}.idle", "idle", 1, 30, ("device",), "look for other programs on the GPU"),
     Stage("rate-matmul", f"{_BENCH}.products", "matmul", 1, 180, ("idle",), "matrix products by type"),
     Stage("rate-memory", f"{_BENCH}.memory", "memory", 1, 60, ("idle",), "memory bandwidth"),
-    Stage("rate-copies", f"{_BENCH}.memory", "copies", 1, 60, ("idle",), "copies between host and device from pinned memory"),
+    Stage("rate-copies", f"{_BENCH}.memory", "copies", 1, 60, ("idle",), "copies between host and device"),
     Stage("rate-peer", f"{_BENCH}.memory", "peer", 1, 60, ("idle",), "copies to another GPU"),
     Stage("rate-attention", f"{_BENCH}.attention", "attention", 1, 180, ("idle",), "attention by path"),
-    Stage("rate-train", f"{_BENCH}.training", "train", 1, 180, ("idle",), "training steps of a small model"),
-    Stage("rate-host", f"{_BENCH}.host", "host", 1, 120, ("idle",), "launches, copies from pageable memory, DataLoader"),
+    Stage("rate-train", f"{_BENCH}.training", "train", 1, 180, ("idle",), "LoRA steps of a small model"),
+    Stage("rate-loader", f"{_BENCH}.loader", "loader", 1, 120, ("idle",), "tokens from a DataLoader"),
 )
 
 ARRAYS = tuple(stage for stage in STAGES if stage.everywhere)

@@ -1,0 +1,47 @@
+"""One figure from its samples, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rocm_doctor.workers.bench import timing
+
+
+class Context:
+    """What a figure asks of a context."""
+
+    level = timing.QUICK
+    on_gpu = False
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self.kept:
+            self.kept[name] = make()
+        return self.kept[name]
+
+    def doing(self, what: str) -> None: ...
+
+    def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
+        action()
+        return 0.001
+
+
+def test_drift_is_what_the_halves_of_a_run_differ_by() -> None:
+    steady, moved = [10.0, 10.1, 9.9, 10.0] * 2, [10.0] * 4 + [8.0] * 4
+    assert timing.figure("x", "GB/s", steady, {}, {})["drift"] == 0
+    assert timing.figure("x", "GB/s", moved, {}, {})["drift"] == pytest.approx(0.25)
+
+
+def test_sensors_are_read_after_each_burst() -> None:
+    context: Any = Context()
+    clocks = iter((1900.0, 1950.0, 1980.0))
+    sensors = SimpleNamespace(read=lambda: {"clock_mhz": next(clocks)}, limits={"clock_max_mhz": 1980.0})
+    context.keep("sensors", lambda: sensors)
+    found = timing.burst(context, "matmul-bf16", "TFLOP/s", lambda: None, 1.0, {}, 3)
+    assert found["conditions"] == {"clock_mhz": 1950.0, "clock_max_mhz": 1980.0}
