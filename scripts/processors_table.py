@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix
@@ -28,9 +28,10 @@ def module(matrix: Matrix) -> str:
     features: dict[str, list[str]] = {"xnack": [], "sramecc": []}
     for one in sorted(known, key=lambda p: (len(p.name), p.name)):
         if one.generic:
-            generic.setdefault(one.generic, []).append(one.name)
+            generic.setdefault(one.generic, []).append(f'"{one.name}"')
         for feature in one.features:
-            features[feature].append(one.name)
+            features[feature].append(f'"{one.name}"')
+    numbered = [f'0x{one.mach:02X}: "{one.name}"' for one in known if one.mach]
     tables = [
         _table(
             "GENERIC", "A generic object runs on each of these. A target that is missing here is unknown, not empty.", generic
@@ -41,8 +42,8 @@ def module(matrix: Matrix) -> str:
             features,
         ),
         "# EF_AMDGPU_MACH: low byte of e_flags of a code object's ELF header.\nMACH: dict[int, str] = {\n"
-        + "".join(f'    0x{one.mach:02X}: "{one.name}",\n' for one in known if one.mach)
-        + "}",
+        + _rows(numbered)
+        + "}  # fmt: skip",
     ]
     return "\n".join([HEAD, *tables]) + "\n"
 
@@ -56,8 +57,11 @@ def _features(one: Target | Processor) -> tuple[str, ...]:
     return tuple(name for name, has in (("xnack", one.xnack), ("sramecc", one.sramecc)) if has)
 
 
-def _table(name: str, words: str, members: Mapping[str, Iterable[str]]) -> str:
-    lines = "".join(
-        f'    "{key}": (\n' + "".join(f'        "{one}",\n' for one in ones) + "    ),\n" for key, ones in members.items()
-    )
-    return f"# {words}\n{name}: dict[str, tuple[str, ...]] = {{\n{lines}}}\n"
+def _table(name: str, words: str, members: Mapping[str, Sequence[str]]) -> str:
+    lines = "".join(f'    "{key}": (\n' + _rows(ones) + "    ),\n" for key, ones in members.items())
+    return f"# {words}\n{name}: dict[str, tuple[str, ...]] = {{\n{lines}}}  # fmt: skip\n"
+
+
+def _rows(words: Sequence[str]) -> str:
+    """The words as lines of eight."""
+    return "".join(f"        {', '.join(words[n : n + 8])},\n" for n in range(0, len(words), 8))

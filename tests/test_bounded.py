@@ -218,9 +218,6 @@ TOMLS = {
     "one long word": "a" * (4 * MIB),
     "quotes": '"' * (4 * MIB),
     "a key over lines": "x = {" + "a.\n" * 40_000 + "a = 1}",
-    "lines in a table": "x = {" + "\n" * (tomls.MAX_REWRITTEN - 5),
-    "commas in a table": "x = {a = 1" + ",\n" * (tomls.MAX_REWRITTEN // 2 - 5),
-    "strings that do not end": "x = {\n" + '"""\\' * (tomls.MAX_REWRITTEN // 4 - 2),
     "more lines than are joined": "x = {" + "\n" * (4 * MIB),
 }
 
@@ -229,32 +226,6 @@ TOMLS = {
 def test_no_toml_costs_more_than_its_limits(name: str) -> None:
     with cheap(seconds=30), pytest.raises(Unreadable):
         tomls.values(TOMLS[name])
-
-
-# TOML 1.1 as uv reads it: https://toml.io/en/v1.1.0#inline-table
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("x = [\n  { a = 1,\n    b = 2 },\n]\n", [{"a": 1, "b": 2}]),
-        ("x = { a = 1, }\n", {"a": 1}),
-        ("x = {\r\n  a = [1,\r\n 2,],  # two, {\r\n  b = { c = '#,}', }, # {\r\n}\r\n", {"a": [1, 2], "b": {"c": "#,}"}}),
-        ('x = {\n  a = """\n{,\n}""", b = "\\"{,}" }', {"a": "{,\n}", "b": '"{,}'}),
-    ],
-)
-def test_inline_tables_may_have_lines_and_a_comma_at_their_end(text: str, value: object) -> None:
-    assert tomls.values(text)["x"] == value
-
-
-@pytest.mark.parametrize("text", ["x = {,}", "x = {a = 1,, }", "x = {\na = 1\nb = 2}", "x = [,]"])
-def test_an_inline_table_needs_its_commas_between_its_values(text: str) -> None:
-    with pytest.raises(Unreadable):
-        tomls.values(text)
-
-
-def test_the_line_of_an_error_below_an_inline_table_over_lines() -> None:
-    with pytest.raises(Unreadable) as caught:
-        tomls.values("x = {\n  a = 1,\n}\ny = ?\n")
-    assert caught.value.line == 4
 
 
 JSONS = {

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from rocm_doctor import pipeline
-from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.bounded.texts import whole
 from rocm_doctor.cli import cli, common
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact

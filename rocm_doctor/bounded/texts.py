@@ -1,4 +1,4 @@
-"""Texts and names letter by letter: in lower case, and as a terminal may show them."""
+"""A stranger's text letter by letter: in lower case, as a terminal may show it, as a whole number."""
 
 from __future__ import annotations
 
@@ -15,3 +15,12 @@ def lower(text: str) -> str:
 def printable(name: str) -> str:
     """A file's name with U+FFFD for what no terminal should see and no encoding can hold."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+
+
+LONGEST = 18
+"""Digits: what fits into 64 bits. Python's int() refuses more than 4300."""
+
+
+def whole(text: str) -> int | None:
+    """The number that the text is; None for anything but a few ASCII digits (`²` is a digit for str.isdigit, and none for int)."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST else None

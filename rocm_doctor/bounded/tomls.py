@@ -1,7 +1,4 @@
-"""TOML measured before it is parsed: Python's own parser is quadratic in the parts of a dotted key.
-
-That parser reads TOML 1.0; inline tables over several lines and with a comma at their end, which 1.1 allows, are written as in 1.0 first.
-"""
+"""TOML measured before it is parsed: Python's own parser is quadratic in the parts of a dotted key."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ from rocm_doctor.bounded.patterns import regex
 
 MAX_PARTS = 16
 """Parts of one dotted key. pyproject.toml files use up to six; 40 KB of `a.a.a...` take 10 s and 1.5 GB."""
-MAX_REWRITTEN = 2**18
-"""Letters of a text that is read as TOML 1.1: such tables are written by hand, and a lock is of 1.0."""
 MAX_DOTTED = 50_000
 """Parts of all dotted keys and table headers: about 1 s of parsing."""
 
@@ -31,53 +26,8 @@ def _in_string(text: str, at: int) -> bool:
     return text.count('"', text.rfind("\n", 0, at) + 1, at) % 2 == 1
 
 
-_TOKEN = regex(
-    r'''"""(?:[^"\\]|\\.|"(?!""))*(?:"{3,5})?'''
-    r"""|'{3}(?:[^']|'(?!''))*(?:'{3,5})?"""
-    r"""|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[{}\[\],\n]|[^"'\#{}\[\],\n]+""",
-    re.DOTALL,
-)
-
-
-def _as_in_1_0(text: str) -> str:
-    """The text with each inline table on one line and without a comma at its end. The lines below keep their numbers."""
-    parts: list[str] = []
-    inside: list[str] = []
-    comma, last, left_out = -1, "", 0
-    for token in (found.group() for found in _TOKEN.finditer(text.replace("\r\n", "\n"))):
-        in_table = inside[-1:] == ["{"]
-        if token == "\n":
-            parts.append(" " if in_table else "\n" * (1 + left_out))
-            left_out = left_out + 1 if in_table else 0
-            continue
-        if in_table and token[0] == "#":
-            continue
-        if token == "}" and in_table and comma >= 0:
-            parts[comma] = ""
-        if token in ("{", "["):
-            inside.append(token)
-        elif token in ("}", "]") and inside:
-            inside.pop()
-        if not token.isspace():
-            comma = len(parts) if token == "," and last not in ("{", ",") else -1
-            last = token
-        parts.append(token)
-    return "".join(parts)
-
-
 def values(text: str) -> dict[str, Any]:
-    """The values of a TOML text. Raises Unreadable."""
-    try:
-        return _parsed(text)
-    except Unreadable:
-        plain = _as_in_1_0(text) if len(text) <= MAX_REWRITTEN else text
-        if plain == text:
-            raise
-    return _parsed(plain)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    """The values of a text of TOML 1.0."""
+    """The values of a text of TOML 1.0. Raises Unreadable."""
     long = next((found for found in _TOO_LONG.finditer(text) if not _in_string(text, found.start())), None)
     if long:
         raise Unreadable(f"a key of more than {MAX_PARTS} parts", text.count("\n", 0, long.start()) + 1)

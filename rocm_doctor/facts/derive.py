@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.bounded.texts import whole
 from rocm_doctor.facts.frameworks import framework_facts
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.bounded.texts import whole
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, hex_id, is_elided, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.bounded.texts import whole
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.printed import Line, lines, quote
 from rocm_doctor.probes.read.result import ProbeResult

@@ -144,38 +144,13 @@ def check_exchange(job: Job, words: int, ranks: Sequence[int], group: Any) -> di
     return {"seconds": min(seconds), "wrong": wrong}
 
 
-def check_gather(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
-    """An all-gather, compared with what each rank has."""
-    seconds, wrong = [], False
-    for _ in range(REPEATS):
-        got = [job.torch.zeros(words, device=job.device) for _ in ranks]
-        mine = job.values(words, job.rank)
-        seconds.append(job.timed(lambda got=got, mine=mine: job.distributed.all_gather(got, mine, group=group)))  # type: ignore[misc]
-        wrong = wrong or any(not job.torch.equal(one, job.values(words, rank)) for one, rank in zip(got, ranks))
-    return {"seconds": min(seconds), "wrong": wrong}
-
-
-def spread(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
-    """A broadcast from the first rank."""
-    seconds, wrong = [], False
-    for _ in range(REPEATS):
-        got = job.values(words, job.rank)
-        seconds.append(job.timed(lambda got=got: job.distributed.broadcast(got, ranks[0], group=group)))  # type: ignore[misc]
-        wrong = wrong or not job.torch.equal(got, job.values(words, ranks[0]))
-    return {"seconds": min(seconds), "wrong": wrong}
-
-
 STEPS: dict[str, Callable[[Job, int, Sequence[int], Any], dict[str, Any]]] = {
     "all-reduce": check_sum,
     "exchange": check_exchange,
-    "all-gather": check_gather,
-    "broadcast": spread,
 }
 MOVED: dict[str, Callable[[int], float]] = {
     "all-reduce": lambda n: 2 * (n - 1) / n,
     "exchange": lambda n: n - 1,
-    "all-gather": lambda n: n - 1,
-    "broadcast": lambda n: 1,
 }
 """How many times the tensor each rank sends, at least: bytes of it over seconds are the bandwidth."""
 

@@ -145,40 +145,15 @@ def autocast(device_type: str, *args: Any, real: Any = torch.autocast, **more: A
     return contextlib.nullcontext() if device_type == "meta" else real(device_type, *args, **more)
 
 
-LOWER = frozenset(
-    [
-        "linear",
-        "matmul",
-        "mm",
-        "bmm",
-        "addmm",
-        "baddbmm",
-        "addbmm",
-        "__matmul__",
-        "__rmatmul__",
-        "scaled_dot_product_attention",
-        "einsum",
-    ]
-)
-RAISE = frozenset(
-    [
-        "softmax",
-        "log_softmax",
-        "cross_entropy",
-        "nll_loss",
-        "pow",
-        "__pow__",
-        "rsqrt",
-        "exp",
-        "log",
-        "norm",
-        "layer_norm",
-        "sum",
-        "prod",
-        "cumsum",
-        "softplus",
-    ]
-)
+LOWER = {
+    "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "addbmm", "__matmul__", "__rmatmul__",
+    "scaled_dot_product_attention", "einsum",
+}  # fmt: skip
+RAISE = {
+    "softmax", "log_softmax", "cross_entropy", "nll_loss", "pow", "__pow__", "rsqrt", "exp", "log", "norm", "layer_norm",
+    "sum", "prod", "cumsum", "softplus",
+}  # fmt: skip
+"""Functions that autocast runs in the lower format, and in float32."""
 
 
 class Autocast(TorchFunctionMode):
