@@ -42,7 +42,7 @@ def pytest_collection_finish() -> None:
 
 
 _CALM = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("short", _CALM, max_examples=30)
+settings.register_profile("short", _CALM, max_examples=10)
 settings.register_profile("long", _CALM, max_examples=300)
 settings.load_profile("short")
 

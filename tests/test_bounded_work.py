@@ -69,7 +69,7 @@ def test_odd_digits_are_no_numbers(name: str, digits: str) -> None:
         ["lint", ".", "--gpu", "gfx1100", "--rocm"],
         ["lint", ".", "--gpu", "gfx1100", "--python"],
         ["plan", "--gpu", "gfx1100", "--driver"],
-        ["fit", "--gpu", "gfx1100", "--model", "llama-3.2-1b", "--vram"],
+        ["fit", "--fast", "--gpu", "gfx1100", "--model", "llama-3.2-1b", "--vram"],
     ],
 )
 def test_odd_digits_in_options(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,18 +23,21 @@ COMMANDS = {
 """What a key of `expect` stands for; other keys are commands themselves."""
 
 
-@pytest.mark.parametrize("name", simulated.names())
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (n % 5 > 0)) for n, name in enumerate(simulated.names())]
+"""Every fifth machine by default: each takes a second or two."""
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_commands_on_a_machine(name: str, tmp_path: Path) -> None:
     """Each prints first what the machine expects. plan, fix and env cure what check finds or name it; where check is content they do
     nothing; and every line that one of them prints can be typed there. Our own commands are run, without --apply; of the others a
     shell has to understand the line."""
     machine = simulated.described(name)
-    root = simulated.build(machine, tmp_path)
+    with simulated.Shell(simulated.build(machine, tmp_path), machine) as shell:
+        _agree(machine, shell.run)
 
-    @functools.cache
-    def run(command: str) -> subprocess.CompletedProcess[str]:
-        return simulated.run(root, machine, command)
 
+def _agree(machine: simulated.Machine, run: Callable[[str], subprocess.CompletedProcess[str]]) -> None:
     for command, expected in machine.expect.items():
         ran = run(COMMANDS.get(command, command))
         printed = " ".join((ran.stdout if ran.stdout.strip() else ran.stderr).split())

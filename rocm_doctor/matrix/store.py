@@ -186,7 +186,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalog knows of their programs."""
-        return tuple(classify(one, self.programs) for one in commands)
+        return tuple(self._typed.get(one) or self._typed.setdefault(one, classify(one, self.programs)) for one in commands)
+
+    @cached_property
+    def _typed(self) -> dict[Command | str, Command]:
+        return {}
 
     def fact(self, key: str) -> Fact:
         """The statement of that key. Raises KeyError for one that the catalog does not have."""
