@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -17,13 +17,10 @@ from rocm_doctor.plan.judging import StackJudge, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.newer import Newer, age, next_newer
-from rocm_doctor.plan.stacks import Resolver, Stack, remaining
+from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, variables, variables_of
-from rocm_doctor.rules import RULES
 from rocm_doctor.rules.driver_range import driver_release
-from rocm_doctor.rules.engine import judge
-from rocm_doctor.rules.logs import Logs
 
 
 class Plan(Shown, msgspec.Struct, frozen=True):
@@ -121,7 +118,10 @@ def answer(
     rejected = tuple(resolver.rejected)
     best = stacks[0] if stacks else None
     if best and machine.holds(best.candidate.build):
-        machine = msgspec.structs.replace(machine, whole=not _mended_by_reinstall(best, resolver.stack_judge))
+        machine = msgspec.structs.replace(
+            machine,
+            whole=_fingerprints(resolver.stack_judge.now()) <= _fingerprints(resolver.stack_judge.after(best.candidate, {}, {})),
+        )
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
         machine,
@@ -152,23 +152,18 @@ def _resolve(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: b
     return free_stacks(Resolver(machine, known, wanted, upgrade))
 
 
-def _mended_by_reinstall(stack: Stack, stack_judge: StackJudge) -> set[str]:
-    """The problems that `check` finds now, and would not find with the same torch installed anew: a part of it is missing."""
-    machine, matrix = stack_judge.machine, stack_judge.known.matrix
-    shell = {name.removeprefix("env."): fact.value for name, fact in machine.base.facts.items() if name.startswith("env.")}
-    anew = stack_judge.installed(stack.candidate, {}, {name: value for name, value in shell.items() if isinstance(value, str)})
-    now, then = (
-        {f.fingerprint for f in judge(one, Logs(()), matrix, RULES)[0] if f.severity != "note"} for one in (machine.base, anew)
-    )
-    return now - then
+def _fingerprints(findings: Iterable[Finding]) -> set[str]:
+    return {one.fingerprint for one in findings if one.severity != "note"}
 
 
 def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: Report | None) -> Iterator[Finding]:
     """What `check` finds now and would still find with the stack installed; and what only a log shows, which no plan can judge. Of a
     declared machine what is known of its kernel."""
-    after = remaining(best, stack_judge) if machine.probed else stack_judge.of_machine
-    before = judge(machine.base, Logs(()), stack_judge.known.matrix, RULES)[0] if report else after
-    cured = {f.fingerprint for f in before} - {f.fingerprint for f in after}
+    after = stack_judge.of_machine
+    cured: set[str] = set()
+    if machine.probed:
+        after = tuple(stack_judge.after(best.candidate, best.packages, best.env))
+        cured = _fingerprints(stack_judge.now()) - _fingerprints(after)
     for one in report.findings if report else after:
         if one.severity != "note" and one.leads and one.fingerprint not in cured and not sets_variable(one):
             yield one if report else _fitting(one, machine)

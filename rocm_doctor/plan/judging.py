@@ -81,6 +81,16 @@ class StackJudge(msgspec.Struct, frozen=True):
         beside = {**self.present, **chosen}
         return install_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
+    def now(self) -> list[Finding]:
+        """What `check` finds with what is installed."""
+        return judge(self.machine.base, _NO_LOGS, self.known.matrix, RULES)[0]
+
+    def after(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
+        """All that `check` would find in this shell with the stack installed and these variables set."""
+        facts = self.machine.base.facts.items()
+        shell = {name[4:]: fact.value for name, fact in facts if name.startswith("env.") and isinstance(fact.value, str)}
+        return judge(self.installed(candidate, chosen, {**shell, **env}), _NO_LOGS, self.known.matrix, RULES)[0]
+
     def _among(self, snapshot: Snapshot) -> Matrix:
         have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
         if have not in self.among:

@@ -13,9 +13,6 @@ from rocm_doctor.plan.catalog import Catalog, Release
 from rocm_doctor.plan.judging import StackJudge, exports, stack_judge
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
-from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import judge
-from rocm_doctor.rules.logs import Logs
 
 READ = ("yes", "deprecated", "old")
 """`exists` of a variable that something reads."""
@@ -105,12 +102,6 @@ class Resolver:
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
-
-
-def remaining(stack: Stack, stack_judge: StackJudge) -> list[Finding]:
-    """All that `check` would find with the stack installed and its variables set, without a log."""
-    snapshot = stack_judge.installed(stack.candidate, stack.packages, stack.env)
-    return judge(snapshot, Logs(()), stack_judge.known.matrix, RULES)[0]
 
 
 def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:
