@@ -142,6 +142,7 @@ COORDS: dict[str, Coord] = {
     ),
     # environment
     "env.": Coord("word", "environment variable as the process sees it; absent when it is not set"),
+    "startup.": Coord("flag", "a start-up file of a shell sets this variable"),
     # evidence from binaries and runs
     "code.": Coord("list", "gfx targets of the code objects inside a library"),
     "soname.": Coord("list", "ROCm libraries (sonames) that a library is linked to"),

@@ -47,7 +47,7 @@ from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.frameworks import own_checks, without_torch
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.offers import complete_commands, drop_python, speaks_of_python, use_examined
+from rocm_doctor.rules.offers import complete_commands, drop_python, name_startup_files, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 from rocm_doctor.smoke.summary import alone
@@ -296,7 +296,8 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
     commands, verify = (found if python else drop_python(found) for found in (commands, verify))
     settle = next(iter(fitting(own_checks([one.settle], facts, matrix), system, os_name, kernel)), None) if one.settle else None
-    return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
+    made = msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
+    return name_startup_files(made, facts, matrix) if kind in ("machine", "smoke") else made
 
 
 def accepting(report: Report, accepted: Sequence[Finding]) -> Report:

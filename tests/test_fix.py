@@ -21,8 +21,9 @@ from throwaway import contents, wheel
 
 from rocm_doctor.cli import cli, fix
 from rocm_doctor.cli.plan import Request
+from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.environment import Environment, Package, environment
-from rocm_doctor.plan.fix import FOLDER, UNFINISHED
+from rocm_doctor.plan.fix import UNFINISHED
 from rocm_doctor.plan.variables import Variable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
@@ -76,7 +77,7 @@ def test_without_apply_the_commands_are_printed_and_nothing_is_made(venv: Path) 
     assert done.exit_code == 0
     assert "Nothing was run; --apply builds the new environment." in done.output
     lines = [line.strip() for line in done.output.splitlines()]
-    new = venv.parent / FOLDER
+    new = venv.parent / Plan.folder
     verbs = [line.split()[1:5] for line in lines if line.startswith("$ ")]
     assert [words[:3] for words in verbs] == [
         [f"{venv}/bin/python", "-m", "venv"], *[[f"{new}/bin/python", "-m", "pip"]] * 3
@@ -90,7 +91,7 @@ def test_without_apply_the_commands_are_printed_and_nothing_is_made(venv: Path) 
 def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one_is_as_it_was(venv: Path) -> None:
     before = contents(venv)
     done = run(venv, "--apply")
-    new = venv.parent / FOLDER
+    new = venv.parent / Plan.folder
     have = environment(str(new)).versions()
     assert have["torch"] == "2.9.1+rocm6.3", done.output
     assert (have["transformers"], have["peft"], have["my-work"]) == ("4.40.0", "0.21.2", "0.1")
@@ -116,7 +117,7 @@ def test_the_variables_of_the_plan_are_in_the_new_environment_and_set_when_it_is
     monkeypatch.setattr(Request, "plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
     monkeypatch.setenv("MIOPEN_FIND_MODE", "1")
     monkeypatch.setenv("HSA_XNACK", "1")
-    file = venv.parent / FOLDER / "rocm-variables.sh"
+    file = venv.parent / Plan.folder / "rocm-variables.sh"
     printed = run(venv).output
     assert f"--apply writes them into {file}" in printed
     assert {"  export MIOPEN_FIND_MODE=2", "  unset HSA_XNACK"} <= set(printed.splitlines())
@@ -137,7 +138,7 @@ def test_uv_builds_the_same_environment(venv: Path, wheels: Path, monkeypatch: p
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(fix, "tool_here", lambda: "uv")
     done = run(venv, "--apply")
-    have = environment(str(venv.parent / FOLDER)).versions()
+    have = environment(str(venv.parent / Plan.folder)).versions()
     assert (have["torch"], have["peft"], have["my-work"]) == ("2.9.1+rocm6.3", "0.21.2", "0.1"), done.output
     assert "not carried over, as it could not be installed: gone==1" in done.output
     assert contents(venv) == before
@@ -153,7 +154,7 @@ def test_a_wheel_that_is_missing_leaves_nothing_behind(venv: Path, tmp_path: Pat
     assert "as it was" in done.output
     assert "No matching distribution" in done.output
     assert contents(venv) == before
-    assert not (venv.parent / FOLDER).exists()
+    assert not (venv.parent / Plan.folder).exists()
 
 
 @pytest.mark.slow
@@ -161,7 +162,7 @@ def test_a_wheel_that_is_missing_leaves_nothing_behind(venv: Path, tmp_path: Pat
 def test_killed_in_the_middle_the_old_environment_is_as_it_was(venv: Path, wheels: Path, number: signal.Signals) -> None:
     """A doctor that can still act removes what it began; after SIGKILL the next one does, and ends well."""
     before = contents(venv)
-    new = venv.parent / FOLDER
+    new = venv.parent / Plan.folder
     code = "from rocm_doctor.cli import fix, program; fix.tool_here = lambda: 'pip'; program()"
     command = [sys.executable, "-c", code, "fix", "--python", str(venv), *OPTIONS, "--apply"]
     child = subprocess.Popen(command, env={**os.environ, **offline(wheels)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -199,7 +200,7 @@ def test_where_nothing_is_to_be_installed_nothing_is_done(venv: Path) -> None:
     done = run(venv, "--apply")
     assert done.exit_code == 0
     assert "Nothing to install" in done.output
-    assert not (venv.parent / FOLDER).exists()
+    assert not (venv.parent / Plan.folder).exists()
 
 
 def test_what_torch_alone_brought_is_left_behind_and_what_others_need_is_not() -> None:

@@ -120,6 +120,7 @@ def test_an_installed_package_that_blocks_every_plan_is_named_first_and_left_out
     assert made.best
     [blocked] = made.blocked
     assert (blocked.name, blocked.version, blocked.goes) == ("bitsandbytes", "0.50.2", True)
+    assert made.elsewhere == (), "the plan mends it"
     words = text(made)
     assert words.startswith("bitsandbytes 0.50.2 is in the way")
     assert "pip uninstall -y torch torchvision triton bitsandbytes" in words
@@ -153,6 +154,15 @@ def test_variables_that_harm_or_that_nothing_reads_are_unset() -> None:
     unset = {v.name: v.why for v in made.variables if v.value is None}
     assert set(unset) == {"HSA_OVERRIDE_GFX_VERSION", "ROCM_DEBUG"}
     assert "nothing reads it" in unset["ROCM_DEBUG"]
+
+
+def test_a_rocm_that_came_as_packages_goes_with_its_torch() -> None:
+    """The driver is too old for the ROCm in the wheels, and fits an older one."""
+    have: dict[str, Value] = {"torch.version": "2.14.0+rocm10.1.0", "torch.build": "rocm", "torch.rocm": "10.1.0"}
+    have |= {"rocm.version": "10.1.0", "rocm.source": "wheels", "driver.version": "6.8.5", "torch.device_dists": ("gfx942",)}
+    made = answer(machine(have, ("gfx942", False)), load_catalog(MATRIX))
+    assert made.best
+    assert made.best.candidate.build.rocm.startswith("6.")
 
 
 def test_what_is_wrong_with_the_machine_rejects_no_stack() -> None:

@@ -15,27 +15,22 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live
 from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
 from rocm_doctor.cli.plan import plan_options, read
-from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import Argv, install, replaces
+from rocm_doctor.plan.commands import Argv, Tool, install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import (
-    FOLDER,
-    Recipe,
     build,
-    framework_recipe,
     interpreter_of,
     recipe,
     shell_here,
     tool_here,
     variables_file,
 )
+from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
-from rocm_doctor.plan.text import blocking_packages, headline, text, undecided
+from rocm_doctor.plan.text import blocking_packages, headline, undecided
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
-
-_DRY = "Nothing was run; --apply builds the new environment."
 
 
 @click.command(
@@ -49,7 +44,7 @@ def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
     The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
-    are never touched, and nothing is done where what you have works (--upgrade does it all the same).
+    are never touched, and nothing is done where what you have works (--upgrade builds a newer stack all the same).
     """
     if go and dry_run:
         raise InputError("--apply and --dry-run exclude each other")
@@ -63,55 +58,43 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
     request = read(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
-    if request.others:
-        plans = [request.framework_plan(name) for name in request.others]
-        codes = [_fix_framework(one, old, go, request.report is not None) for one in plans]
-        if not request.torch:
-            return max(codes)
-    plan = request.plan()
-    if plan.best is None or (plan.done and not asked["upgrade"]):
-        click.echo(text(plan, verbose=verbose), nl=False)
-        return 0 if plan.done else 1
-    new = Path(FOLDER).absolute()
     users = bool(python) or own_is_active(os.environ)
-    if users and old.prefix != old.base:  # a venv; a system's Python and a conda environment have no base beside them
-        new = Path(old.prefix).with_name(FOLDER)
-    old = old if users else msgspec.structs.replace(old, packages=())
-    _announce(plan, old, new)
+    codes = []
+    for plan in request.plans():
+        if not plan.builds:
+            click.echo(render("text", plan, verbose=verbose), nl=False)
+            codes.append(0 if plan.has_answer else 1)
+            continue
+        inside = users and old.prefix != old.base  # a venv; a system's Python and a conda environment have no base beside them
+        new = Path(old.prefix).with_name(plan.folder) if inside else Path(plan.folder).absolute()
+        examined = old if users else msgspec.structs.replace(old, packages=())
+        codes.append(_fix_one(plan, examined, new, go, request.report is not None))
+    return max(codes)
+
+
+def _fix_one(plan: Plan | FrameworkPlan, old: Environment, new: Path, go: bool, here: bool) -> int:
+    """Print the commands of one new environment, or run them and check it; `here`: it is for this machine."""
     tool = tool_here()
     made = recipe(plan, old, new, tool)
-    if not go:
-        _print_recipe(made)
-        if plan.variables:
-            click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
-            for line in lines(plan.variables, shell_here()):
-                click.echo(f"  {line}")
-        if plan.machine.holds(plan.best.candidate.build):
-            click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
-            _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
-        click.echo(_DRY)
-        return 0
-    left = build(made, new, tool, lambda line: click.echo(line, err=True))
-    for one in plan.variables:  # check and its smoke test run as the new environment is to be used
-        os.environ.pop(one.name, None)
-        os.environ.update({one.name: one.value} if one.value is not None else {})
-    return _finish(plan.report is not None, old, new, left, bool(plan.variables))
-
-
-def _fix_framework(plan: FrameworkPlan, old: Environment, go: bool, here: bool) -> int:
-    """Build the environment of JAX or TensorFlow, or print the commands. What comes as an image is printed alone."""
-    if plan.works or plan.undecided or plan.release is None or plan.release.image:
-        click.echo(frameworks.text(plan), nl=False)
-        return 0 if plan.works or plan.undecided or plan.release else 1
-    new, tool = Path(old.prefix).with_name(plan.folder) if old.prefix != old.base else Path(plan.folder).absolute(), tool_here()
-    made = framework_recipe(plan, old, new, tool)
-    click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")
-    if not go:
-        _print_recipe(made)
-        click.echo(_DRY)
-        return 0
-    left = build(made, new, tool, lambda line: click.echo(line, err=True))
-    return _finish(here, old, new, left)
+    if isinstance(plan, Plan):
+        _announce(plan, old, new, tool)
+    else:
+        click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")
+    if go:
+        left = build(made, new, tool, lambda line: click.echo(line, err=True))
+        for one in made.variables:  # check and its smoke test run as the new environment is to be used
+            os.environ.pop(one.name, None)
+            os.environ.update({one.name: one.value} if one.value is not None else {})
+        return _finish(here, old, new, left, bool(made.variables))
+    _print(made.commands)
+    for line in made.carried:
+        click.echo(f"      {line}")
+    if made.variables:
+        click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
+        for line in lines(made.variables, shell_here()):
+            click.echo(f"  {line}")
+    click.echo("Nothing was run; --apply builds the new environment.")
+    return 0
 
 
 def _print(commands: list[Argv]) -> None:
@@ -119,14 +102,7 @@ def _print(commands: list[Argv]) -> None:
         click.echo(f"  $ {shlex.join(words)}")
 
 
-def _print_recipe(made: Recipe) -> None:
-    """The commands, and the packages that go along."""
-    _print(made.commands)
-    for line in made.carried:
-        click.echo(f"      {line}")
-
-
-def _announce(plan: Plan, old: Environment, new: Path) -> None:
+def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
     for line in (*undecided(plan), *blocking_packages(plan)):
         click.echo(line)
     click.echo(f"{headline(plan)}, in {new}")
@@ -136,6 +112,9 @@ def _announce(plan: Plan, old: Environment, new: Path) -> None:
     click.echo(f"{old.prefix} stays as it is.")
     for title in dict.fromkeys(one.title for one in plan.elsewhere):
         click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
+    if plan.machine.holds(plan.best.candidate.build):
+        click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
+        _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
 
 
 def _finish(probed: bool, old: Environment, new: Path, left: list[str], variables: bool = False) -> int:

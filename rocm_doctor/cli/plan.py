@@ -79,8 +79,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
     Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
     request = read(**asked)
-    plans: list[Plan | frameworks.FrameworkPlan] = [request.plan()] if request.torch else []
-    plans += map(request.framework_plan, request.others)
+    plans = request.plans()
     if form not in ("text", "json") and len(plans) > 1:
         raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
     try:
@@ -124,6 +123,10 @@ class Request(msgspec.Struct, frozen=True):
     def plan(self) -> Plan:
         """The plan for torch and the packages of the wish."""
         return answer(self.machine, self.known, self.wish, self.index, self.rocm, self.report, self.upgrade)
+
+    def plans(self) -> list[Plan | frameworks.FrameworkPlan]:
+        """The plan of each framework that is asked for."""
+        return [*([self.plan()] if self.torch else []), *map(self.framework_plan, self.others)]
 
     def framework_plan(self, name: str) -> frameworks.FrameworkPlan:
         """The plan for JAX or TensorFlow."""

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import accepts, fill, pattern_of
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Application
+from rocm_doctor.matrix.types import Application, KernelPackage
 from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
@@ -156,6 +156,12 @@ def _python(values: Values) -> str:
     return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
 
 
+def _kernel_package(values: Values) -> str:
+    """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
+    name = str(values.snapshot.get("os").value)
+    return next((one.name for one in values.matrix.section("kernels", KernelPackage) if name.startswith(one.os)), "")
+
+
 _WHEELS = "https://download.pytorch.org/whl/"
 _IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
 
@@ -228,6 +234,7 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "value_pages": _pages,
     "value_library": _library,
     "version_python": _python,
+    "package_kernel": _kernel_package,
     "url_index": _index,
     "value_program": _title,
     "value_back": _how("back"),

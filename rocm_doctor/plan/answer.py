@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 import msgspec
 
@@ -13,7 +14,7 @@ from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
-from rocm_doctor.plan.judging import StackJudge, sets_variable
+from rocm_doctor.plan.judging import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.newer import Newer, age, next_newer
@@ -52,6 +53,14 @@ class Plan(Shown, msgspec.Struct, frozen=True):
     def best(self) -> Stack | None:
         """The first stack; None if nothing is known to work."""
         return self.stacks[0] if self.stacks else None
+
+    folder: ClassVar[str] = ".venv-rocm"
+    """The new environment of `fix`."""
+
+    @property
+    def builds(self) -> bool:
+        """True if `fix` has an environment to build."""
+        return self.best is not None and not self.done
 
     @property
     def has_answer(self) -> bool:
@@ -118,10 +127,9 @@ def answer(
     rejected = tuple(resolver.rejected)
     best = stacks[0] if stacks else None
     if best and machine.holds(best.candidate.build):
-        machine = msgspec.structs.replace(
-            machine,
-            whole=_fingerprints(resolver.stack_judge.now()) <= _fingerprints(resolver.stack_judge.after(best.candidate, {}, {})),
-        )
+        now = _fingerprints(judge_snapshot(machine.base, known.matrix))
+        anew = _fingerprints(resolver.stack_judge.after(best.candidate, {}, {}))
+        machine = msgspec.structs.replace(machine, whole=now <= anew)
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
         machine,
@@ -163,16 +171,21 @@ def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: R
     cured: set[str] = set()
     if machine.probed:
         after = tuple(stack_judge.after(best.candidate, best.packages, best.env))
-        cured = _fingerprints(stack_judge.now()) - _fingerprints(after)
+        cured = _fingerprints(judge_snapshot(machine.base, stack_judge.known.matrix)) - _fingerprints(after)
     for one in report.findings if report else after:
         if one.severity != "note" and one.leads and one.fingerprint not in cured and not sets_variable(one):
-            yield one if report else _fitting(one, machine)
+            yield _fitting(one, machine)
 
 
 def _fitting(one: Finding, machine: Machine) -> Finding:
-    """The finding with the commands for the machine's system. Those of a distribution need its name to be known."""
+    """The finding with the commands for the machine's system, without our own, which print this plan or build it. Those of a
+    distribution need its name to be known."""
     os_name = str(machine.base.get("os").value or "") if machine.base.get("os").known else ""
     system = "windows" if machine.system == "windows" else "linux"
     known = distributions_of(os_name, machine.kernel)
-    commands = tuple(c for c in fitting(one.commands, system, os_name, machine.kernel) if known or not c.distributions)
+    commands = tuple(
+        c
+        for c in fitting(one.commands, system, os_name, machine.kernel)
+        if (known or not c.distributions) and not c.text.startswith(("rocm-doctor plan", "rocm-doctor fix"))
+    )
     return msgspec.structs.replace(one, commands=commands)

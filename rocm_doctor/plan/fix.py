@@ -21,7 +21,6 @@ from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.plan.variables import Variable, lines
 from rocm_doctor.workers.process import MIB, ChildSpec, done, pump, start, stop
 
-FOLDER = ".venv-rocm"
 UNFINISHED = "rocm-doctor-unfinished"
 LIMIT = 3600.0
 """Seconds for one command: a torch wheel has some gigabytes."""
@@ -57,11 +56,6 @@ def _carry(tool: Tool, python: str, *what: str) -> Argv:
     return (*pip, "--no-deps", *what)
 
 
-def _carry_all(lines: list[str], new: Path, tool: Tool) -> list[Argv]:
-    """The command that installs the user's packages; none without them."""
-    return [_carry(tool, str(interpreter_of(new)), "-r", str(new / "carried.txt"))] if lines else []
-
-
 class Recipe(NamedTuple):
     """A new environment: the commands, of which the first creates it, the user's packages that go along as lines of a requirements
     file, the pin that pip keeps there (empty: none), and the variables to set before it is used."""
@@ -72,24 +66,26 @@ class Recipe(NamedTuple):
     variables: tuple[Variable, ...] = ()
 
 
-def recipe(plan: Plan, old: Environment, new: Path, tool: Tool) -> Recipe:
-    """The environment of the first stack, in which pip does not replace its torch: torch first, then the user's other packages at their
-    versions, then those of the plan."""
-    assert plan.best is not None
-    one, python = plan.best.candidate, str(interpreter_of(new))
-    pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
-    carried = [package.requirement() for package in old.carried([*plan.best.packages, *plan.drop])]
-    torch, *rest = install(plan.best, plan.fresh, tool, python)
-    return Recipe([_create(old, new, tool), torch, *_carry_all(carried, new, tool), *rest], carried, pin, plan.variables)
-
-
-def framework_recipe(plan: FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
-    """The environment of JAX or TensorFlow. The other packages go along where that framework is in the examined one."""
-    names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
-    here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()
-    lines = [one.requirement() for one in old.carried(names, (*TORCH, *names))] if here else []
-    installed = installs(plan, tool, str(interpreter_of(new)))
-    return Recipe([_create(old, new, tool), *installed, *_carry_all(lines, new, tool)], lines)
+def recipe(plan: Plan | FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
+    """The environment of a plan: its framework first, which pip then does not replace, the user's other packages at their versions, and
+    what the plan has beside it. JAX and TensorFlow take the user's packages along where they are in the examined environment."""
+    python, pin = str(interpreter_of(new)), ""
+    variables: tuple[Variable, ...] = ()
+    if isinstance(plan, FrameworkPlan):
+        names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
+        here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()
+        carried = old.carried(names, (*TORCH, *names)) if here else []
+        first, rest = installs(plan, tool, python), []
+    else:
+        assert plan.best is not None
+        one, variables = plan.best.candidate, plan.variables
+        pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
+        carried = old.carried([*plan.best.packages, *plan.drop])
+        torch, *rest = install(plan.best, plan.fresh, tool, python)
+        first = [torch]
+    lines = [package.requirement() for package in carried]
+    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if lines else []
+    return Recipe([_create(old, new, tool), *first, *carry, *rest], lines, pin, variables)
 
 
 def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:

@@ -67,6 +67,11 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...] = ()
 
     @property
+    def builds(self) -> bool:
+        """True if `fix` has an environment to build: not what comes as an image."""
+        return self.release is not None and not (self.works or self.undecided or self.release.image)
+
+    @property
     def has_answer(self) -> bool:
         """True if a release is for this machine, or what is installed works or may work."""
         return self.release is not None or self.works or self.undecided

@@ -40,14 +40,13 @@ _DISTS = {
 
 class StackJudge(msgspec.Struct, frozen=True):
     """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
-    `about`: for each package the rows that name it; `among`: for each set of packages the rows that ask for no others."""
+    `about`: for each package the rows that name it."""
 
     machine: Machine
     known: Catalog
     matrix: Matrix
     about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
-    among: dict[frozenset[str], Matrix] = {}
     of_machine: tuple[Finding, ...] = ()
     """The findings behind `before`."""
     present: dict[str, Release] = {}
@@ -67,7 +66,7 @@ class StackJudge(msgspec.Struct, frozen=True):
             rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
         else:
-            found, _ = judge(snapshot, _NO_LOGS, self._among(snapshot), RULES)
+            found, _ = judge(snapshot, _NO_LOGS, self.matrix, RULES)
         return [f for f in found if f.fingerprint not in self.before and not self._set_here(f)]
 
     def _set_here(self, finding: Finding) -> bool:
@@ -81,28 +80,16 @@ class StackJudge(msgspec.Struct, frozen=True):
         beside = {**self.present, **chosen}
         return install_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
-    def now(self) -> list[Finding]:
-        """What `check` finds with what is installed."""
-        return judge(self.machine.base, _NO_LOGS, self.known.matrix, RULES)[0]
-
     def after(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
         """All that `check` would find in this shell with the stack installed and these variables set."""
         facts = self.machine.base.facts.items()
         shell = {name[4:]: fact.value for name, fact in facts if name.startswith("env.") and isinstance(fact.value, str)}
-        return judge(self.installed(candidate, chosen, {**shell, **env}), _NO_LOGS, self.known.matrix, RULES)[0]
-
-    def _among(self, snapshot: Snapshot) -> Matrix:
-        have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
-        if have not in self.among:
-            self.among[have] = self.matrix.with_rows(tuple(row for row in self.matrix.rows if _packages_asked(row) <= have))
-        return self.among[have]
+        return judge_snapshot(self.installed(candidate, chosen, {**shell, **env}), self.known.matrix)
 
 
-def _packages_asked(row: Row) -> set[str]:
-    """The packages without which the row can say nothing."""
-    return {
-        name for name, condition in row.when.items() if name.startswith("pkg.") and condition != "absent" and condition[0] != "!"
-    }
+def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
+    """What `check` finds in a snapshot, without a log."""
+    return judge(snapshot, _NO_LOGS, matrix, RULES)[0]
 
 
 def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
@@ -113,7 +100,7 @@ def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> Stac
     found = _machine_findings(machine, known, matrix)
     present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
     coded = {name: one for name, one in present.items() if one.code or one.code_windows}
-    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found), coded, upgrade)
+    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), tuple(found), coded, upgrade)
 
 
 def installed_release(package: Package, machine: Machine) -> Release | None:
@@ -126,7 +113,7 @@ def installed_release(package: Package, machine: Machine) -> Release | None:
 def _machine_findings(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
     """The findings on the machine alone. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
     if machine.probed:
-        return judge(install_stack(machine, {}), _NO_LOGS, matrix, RULES)[0]
+        return judge_snapshot(install_stack(machine, {}), matrix)
     rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
     driver = {} if machine.driver else {"driver.version": Fact(None)}
     return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.with_rows(rows), ())[0]

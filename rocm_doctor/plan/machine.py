@@ -157,6 +157,8 @@ def install_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[
     `replaced`: names of packages that are installed anew, whose code and links are no longer those that were read.
     """
     kept = {name: fact for name, fact in machine.base.facts.items() if not _is_replaced(name, replaced)}
+    if machine.base.get("rocm.source").value == "wheels":
+        kept = {name: fact for name, fact in kept.items() if name not in ("rocm.version", "rocm.source")}
     made = msgspec.structs.replace(machine.base, facts={**kept, **facts})
     return msgspec.structs.replace(made, facts={**derive(made), **made.facts})
 

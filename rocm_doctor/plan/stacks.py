@@ -104,12 +104,6 @@ class Resolver:
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
 
 
-def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:
-    """All stacks that work, best first, and every other build with its reason."""
-    resolver = Resolver(machine, known, wish)
-    return list(resolver.stacks()), resolver.rejected
-
-
 def best(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> Stack | None:
     """The first stack that works; the rest is not judged."""
     return next(Resolver(machine, known, wish).stacks(), None)

@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.commands import set_variable
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.citations import parse_citation
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.judging import StackJudge, exports, unset
 from rocm_doctor.plan.machine import Machine
@@ -56,7 +56,14 @@ def variables_of(findings: Iterable[Finding], machine: Machine, matrix: Matrix) 
     here = machine.base
     sure = [one for one in findings if one.leads and one.confidence != "low"]
     gone = (Variable(name, None, one.title, next(iter(one.sources), "")) for one in sure for name in unset(one))
-    return tuple(v for v in (*_advised_variables(sure, matrix), *gone) if here.get(f"env.{v.name}").value != v.value)
+    found = [v for v in (*_advised_variables(sure, matrix), *gone) if here.get(f"env.{v.name}").value != v.value]
+    return tuple(msgspec.structs.replace(v, why=v.why + _where_set(v.name, here)) for v in found)
+
+
+def _where_set(name: str, here: Snapshot) -> str:
+    """The lines of start-up files that set a variable for the next shell, as the end of a sentence."""
+    lines = [f"{reading.artifact.replace('home/', '~/')} {reading.place}" for reading in here.get(f"startup.{name}").readings]
+    return f"; set in {' and '.join(lines)}" if lines else ""
 
 
 def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[Variable]:

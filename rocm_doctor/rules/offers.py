@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import fill
+from rocm_doctor.commands import fill, settings
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command, Finding, ReportKind, Snapshot
+from rocm_doctor.model import Command, Finding, Reading, ReportKind, Snapshot
 from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.rules.logs import Logs
@@ -62,6 +64,28 @@ def _plan_options(facts: Snapshot, options: str) -> Iterator[str]:
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
 """What a text mentions that is about a program in Python."""
 _OF_PYTHON = frozenset(("pip", "pip3", "python", "python3", "uv"))
+
+
+def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with the lines of start-up files that set a variable which its commands set or unset, and the commands that comment
+    out the line of one to unset: without them the next login has it again."""
+    changed = {name: value for command in one.commands for name, value in settings(command).items()}
+    read = {name: facts.get(f"startup.{name}").readings for name in changed}
+    gone = [text for name, value in changed.items() if value is None for reading in read[name] for text in _comment_out(reading)]
+    places = tuple(reading for readings in read.values() for reading in readings)
+    if not places:
+        return one
+    unset = max((n for n, c in enumerate(one.commands) if settings(c)), default=-1) + 1
+    commands = (*one.commands[:unset], *matrix.typed(gone), *one.commands[unset:])
+    return msgspec.structs.replace(one, evidence=(*one.evidence, *places), commands=commands)
+
+
+def _comment_out(line: Reading) -> tuple[str, ...]:
+    """The command that turns a line of a start-up file into a comment."""
+    place, (home, _, name) = line.place.removeprefix("line "), line.artifact.partition("/")
+    if home == "home":
+        return (f"sed -i '{place}s/^/# /' ~/{name}",)
+    return fill("sudo sed -i '{value}s/^/# /' {path}", value=place, path=f"/{line.artifact}")
 
 
 def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:

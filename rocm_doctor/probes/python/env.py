@@ -3,11 +3,14 @@
     ==> env <==
     HSA_OVERRIDE_GFX_VERSION=10.3.0
     ROCR_VISIBLE_DEVICES="0"
+    ==> home/.bashrc <==
+    HSA_OVERRIDE_GFX_VERSION=10.3.0
 
 >>> print(probe(sample))
 env. = True
 env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
 env.ROCR_VISIBLE_DEVICES = 0
+startup.HSA_OVERRIDE_GFX_VERSION = True
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ _LINE = regex(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable of the list; the list is complete, so any other variable is absent."""
+    """env.<NAME> for each variable of the list; the list is complete, so any other variable is absent. startup.<NAME>: read from
+    the lines of start-up files that set it."""
     result = ProbeResult()
     for item in artifacts.like("env"):
         result.record("env.", True, Reading(item.name, "", "every variable that matters"))
         _listing(result, item)
+    for item in artifacts.like("home/*", "etc/environment", "etc/profile*", "etc/*bashrc"):
+        for number, line in enumerate(item.text.splitlines(), 1):
+            if found := _LINE.match(line):
+                result.record(f"startup.{found[1]}", True, Reading(item.name, f"line {number}", line))
     return result
 
 

@@ -12,7 +12,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.code import code_objects
 from rocm_doctor.sources.live.devices import describe_nodes, device_nodes, opening
-from rocm_doctor.sources.live.env import environment
+from rocm_doctor.sources.live.env import environment, startup_files
 from rocm_doctor.sources.live.files import exists
 from rocm_doctor.sources.live.host import host_files, process_facts
 from rocm_doctor.sources.live.kernel import KFD, kernel_files, kernel_log
@@ -55,7 +55,8 @@ def collect(
             knows, signs = kernel_knows(kernel), _driver_signs(kernel, nodes)
             asked = start_tools(root, env, kernel_knows=knows, hip_known=_hip_known(rocm), driver=signs)
         installed = python_files(python, root, env)
-        rest = [*host_files(root), *process_facts(root), environment(env), *rocm, *installed, *code_objects(installed, root, env)]
+        shell = [environment(env), *startup_files(root, env)]
+        rest = [*host_files(root), *process_facts(root), *shell, *rocm, *installed, *code_objects(installed, root, env)]
         printed = finish_tools(asked, env, helpers)
     finally:
         end([*helpers, *asked.running])

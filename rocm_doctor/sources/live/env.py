@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+import msgspec
+
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
+from rocm_doctor.sources.live.files import names_in, read
 
 ALSO = (
     "PYTHONNOUSERSITE", "CONDA_DEFAULT_ENV", "WSL_DISTRO_NAME", "container", "APPTAINER_NAME", "SINGULARITY_NAME", "TOOLBOX_PATH",
@@ -23,6 +28,29 @@ def environment(env: Mapping[str, str]) -> Artifact:
     only_set = {name: "set" for name in ENV_ONLY_SET if name in env}
     lines = (f"{name}={_harmless(value)}\n" for name, value in {**kept, **only_set}.items())
     return Artifact("env", "live", "".join(lines))
+
+
+_OF_USER = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".config/fish/config.fish")
+_OF_SYSTEM = ("etc/environment", "etc/profile", "etc/bash.bashrc", "etc/bashrc")
+_SETS = regex(r"\s*(?:export\s+|set\s+-\w+\s+)?([A-Z][A-Z0-9_]*)[= ]\s*[\"']?([^\s\"';#]*)")
+
+
+def startup_files(root: Path, env: Mapping[str, str]) -> Iterator[Artifact]:
+    """`home/FILE` and `etc/FILE`, of each line of a start-up file that sets a variable which matters `NAME=value`. Each other line is
+    left empty, so that lines keep their numbers."""
+    home = env.get("HOME", "").strip("/")
+    for name in _OF_USER if home else ():
+        yield from (msgspec.structs.replace(one, name=f"home/{name}") for one in _settings(root, f"{home}/{name}"))
+    for name in (*_OF_SYSTEM, *(f"etc/profile.d/{one}" for one in names_in(root, "etc/profile.d"))):
+        yield from _settings(root, name)
+
+
+def _settings(root: Path, name: str) -> Iterator[Artifact]:
+    def keep(text: str) -> str:
+        found = (_SETS.match(line) for line in text.splitlines())
+        return "".join(f"{hit[1]}={_harmless(hit[2])}\n" if hit and _matters(hit[1]) else "\n" for hit in found)
+
+    yield from (one for one in read(root, name, keep=keep, limit=1 << 18) if one.text.strip())
 
 
 def _matters(name: str) -> bool:
