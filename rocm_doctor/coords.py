@@ -108,7 +108,7 @@ COORDS: dict[str, Coord] = {
     # Python and packages
     "python.version": Coord("version", "version of the examined interpreter"),
     "python.prefix": Coord("word", "its sys.prefix"),
-    "python.env": Coord("word", "venv, conda, system, uv"),
+    "python.env": Coord("word", "venv, conda, system, uv; doctor: its own, as no environment is active"),
     "pkg.": Coord("version", "version of an installed package; absent when it is not installed"),
     "torch.version": Coord("version", "torch's version with its local part (2.9.1+rocm6.4)"),
     "torch.release": Coord(

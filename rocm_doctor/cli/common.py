@@ -166,11 +166,14 @@ def interpreter(python: str | None) -> str | None:
 
 def _active() -> str | None:
     """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
-    from rocm_doctor.sources.live.python import active
+    from rocm_doctor.sources.live.python import active, active_folder
 
+    folder = active_folder(os.environ)
+    if folder and not folder.is_dir():
+        _say_once(f"{folder}, the active environment, is not there; examining the doctor's own")
     found = None if Path(sys.argv[0]).name == "__main__.py" else active(os.environ)
     if found:
-        click.echo(f"examining {found}, of the active environment; --python examines another", err=True)
+        _say_once(f"examining {found}, of the active environment; --python examines another")
     return found
 
 

@@ -6,14 +6,14 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from rocm_doctor.cli.common import interpreter
-from rocm_doctor.cli.plan import Request, plan_options, read
+from rocm_doctor.cli.plan import plan_options, read
 from rocm_doctor.commands import SHELLS
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.judging import sets_variable
@@ -34,37 +34,28 @@ def command(shell: str | None, **asked: Any) -> None:
     elsewhere = asked["index"] or asked["rocm"] or (asked["system"] and not asked["python"])
     torch = installed_torch(asked["python"]) if asked["gpu"] and not elsewhere else ""
     request = read(**{**asked, "index": torch or asked["index"]})
-    if not request.torch:
-        _for_frameworks(request, shell)
-    plan = request.plan()
-    found, left = _answer(plan)
-    torch = torch or ("" if not plan.report or asked["upgrade"] else _rocm(plan))
-    if plan.best is None and not torch:
-        click.echo(f"{headline(plan)} See rocm-doctor plan", err=True)
-        sys.exit(1)
-    if plan.best is None and not plan.report:
-        click.echo(f"the installed torch {torch} is not known to work for {plan.machine.words()}: see rocm-doctor plan", err=True)
-        sys.exit(1)
-    of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan" if plan.best else ""
+    plan = request.plan() if request.torch else None
+    if plan:
+        found, left = _answer(plan)
+        torch = torch or ("" if not plan.report or asked["upgrade"] else _rocm(plan))
+        if plan.best is None and not (torch and plan.report):
+            unknown = f"the installed torch {torch} is not known to work for {plan.machine.words()}."
+            click.echo(f"{unknown if torch else headline(plan)} See rocm-doctor plan", err=True)
+            sys.exit(1)
+        of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan" if plan.best else ""
+    else:
+        report = request.report
+        found = variables_of(report.findings, request.machine, request.known.matrix) if report else ()
+        left, of = _without_variable(report) if report else [], ", ".join(NAMES[name] for name in request.others)
     click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
     for title in dict.fromkeys(one.title for one in left):
         click.echo(f"no variable mends this: {title} (see rocm-doctor check)", err=True)
-    short = bool(torch and plan.report and plan.report.verdict == "problems" and plan.best and not plan.done and not left)
+    short = bool(plan and torch and plan.report and plan.report.verdict == "problems" and plan.builds and not left)
     if short:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
-    click.echo(variables_text(found, shell or ("powershell" if plan.machine.system == "windows" else "bash")), nl=False)
+    system = request.machine.system
+    click.echo(variables_text(found, shell or ("powershell" if system == "windows" else "bash")), nl=False)
     sys.exit(1 if short or any(one.severity == "error" for one in left) else 0)
-
-
-def _for_frameworks(request: Request, shell: str | None) -> NoReturn:
-    """Print what findings say to set and to unset for JAX and TensorFlow, which need no variable of their own."""
-    report, machine = request.report, request.machine
-    found = variables_of(report.findings, machine, request.known.matrix) if report else ()
-    names = ", ".join(NAMES[name] for name in request.others)
-    click.echo(f"for {names}{'' if found else ': nothing to set'}", err=True)
-    click.echo(variables_text(found, shell or "bash"), nl=False)
-    serious = [one for one in report.findings if one.leads and one.severity == "error"] if report else []
-    sys.exit(1 if any(not sets_variable(one) for one in serious) else 0)
 
 
 def _rocm(plan: Plan) -> str:
@@ -76,12 +67,16 @@ def _answer(plan: Plan) -> tuple[tuple[Variable, ...], list[Finding]]:
     """The variables for what is installed, and what `check` finds that none of them mends; for a declared machine those of the plan."""
     if plan.report is None or not _rocm(plan):
         return plan.variables, []
-    serious = [one for one in plan.report.findings if one.severity != "note" and one.leads and not sets_variable(one)]
     if plan.done and plan.best:
-        return plan.variables, serious
+        return plan.variables, _without_variable(plan.report)
     from rocm_doctor.matrix import load
 
-    return variables_of(plan.report.findings, plan.machine, load()), serious
+    return variables_of(plan.report.findings, plan.machine, load()), _without_variable(plan.report)
+
+
+def _without_variable(report: Report) -> list[Finding]:
+    """The problems of a report that no variable mends."""
+    return [one for one in report.findings if one.severity != "note" and one.leads and not sets_variable(one)]
 
 
 def installed_torch(python: str | None) -> str:

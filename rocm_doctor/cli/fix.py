@@ -115,6 +115,7 @@ def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
     if plan.machine.holds(plan.best.candidate.build):
         click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
         _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
+        click.echo("With --apply a new one is built beside it all the same, so that this one stays:")
 
 
 def _finish(probed: bool, old: Environment, new: Path, left: list[str], variables: bool = False) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rocm_doctor.coords import coord
-from rocm_doctor.cures.no_build import drop_plan
+from rocm_doctor.cures.no_build import drop_plan, plan_packages
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
@@ -31,7 +31,7 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     elif snapshot.get("said.program").known:
         made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
     if kind in ("machine", "smoke"):
-        made = [drop_plan(one, _target(one, snapshot), matrix) for one in made]
+        made = [drop_plan(plan_packages(one, snapshot, matrix), _target(one, snapshot), snapshot, matrix) for one in made]
     return [
         _keep_harmless_commands(one) if one.origin == GUESS or (one.confidence == "low" and kind == "capture") else one
         for one in made

@@ -1,18 +1,48 @@
-"""A finding on this machine that sends to `plan`, where no build of the catalog has code for the GPU: it says so instead."""
+"""What sends to `plan` on this machine: commands that it makes needless do, and none does where no build has code for the GPU."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.rules.frameworks import TORCH, Framework, wanted
 from rocm_doctor.rules.offers import PLAN
 
+_NAME = regex(r"[A-Za-z][\w.-]*")
 
-def drop_plan(one: Finding, gfx: str, matrix: Matrix) -> Finding:
-    """The finding with neither `plan` nor what goes with it, and with the community wheels that are known, for a GPU without a build."""
-    if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands) or has_build(gfx, matrix):
+
+def plan_packages(one: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with `plan` in place of each command that installs another release of packages that `plan` chooses: its release fits
+    the rest of the machine, too."""
+    if one.severity == "note" or not any(command.text.startswith("pip install ") for command in one.commands):
+        return one
+    from rocm_doctor.plan.catalog import load_catalog
+
+    planned = {name for name, package in load_catalog(matrix).packages.items() if package.releases}
+
+    def is_planned(text: str) -> bool:
+        found = (_NAME.match(word.strip("\"'")) for word in text.removeprefix("pip install ").split())
+        names = [hit[0] for hit in found if hit]
+        return all(name in planned and isinstance(snapshot.get(f"pkg.{name}").value, str) for name in names) and bool(names)
+
+    texts = [PLAN if c.text.startswith("pip install ") and is_planned(c.text) else c for c in one.commands]
+    return msgspec.structs.replace(one, commands=matrix.typed(dict.fromkeys(texts)))
+
+
+def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with neither `plan` nor what goes with it, and with the community wheels that are known, for a GPU without a build.
+    Where only JAX or TensorFlow has none, torch's plan stands there."""
+    if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands):
+        return one
+    built, others = has_build(gfx, matrix), [found for found in wanted(snapshot) if found is not TORCH]
+    if built and others and TORCH not in wanted(snapshot):
+        return one if _is_released(gfx, others, matrix) else _with_torch(one, gfx, others, matrix)
+    if built:
         return one
     wheels = [fact for fact in matrix.facts if fact.subject == "community wheels" and gfx in fact.gfx]
     known = "".join(f" Neither AMD nor PyTorch builds or tests these: {fact.words}" for fact in wheels)
@@ -20,6 +50,20 @@ def drop_plan(one: Finding, gfx: str, matrix: Matrix) -> Finding:
     advice = f"No torch of a known index has code for {gfx}, so there is nothing to install; a torch for the CPU can stay.{known}"
     grade = wheels[0].grade if wheels else one.cure_grade
     return msgspec.structs.replace(one, advice=advice, commands=(), cure_grade=grade, cure_sources=sources)
+
+
+def _is_released(gfx: str, frameworks: Sequence[Framework], matrix: Matrix) -> bool:
+    """True if a source lists a release of one of the frameworks for the target."""
+    from rocm_doctor.plan.frameworks import FrameworkRelease
+
+    keys = [one.key for one in frameworks]
+    return any(gfx in one.gfx and one.framework in keys for one in matrix.section("frameworks", FrameworkRelease))
+
+
+def _with_torch(one: Finding, gfx: str, frameworks: Sequence[Framework], matrix: Matrix) -> Finding:
+    names = " or ".join(found.name for found in frameworks)
+    advice = f"No {names} with ROCm is listed for {gfx}. PyTorch has builds for it."
+    return msgspec.structs.replace(one, advice=advice, commands=matrix.typed([f"{PLAN} --with torch"]))
 
 
 def has_build(gfx: str, matrix: Matrix) -> bool:

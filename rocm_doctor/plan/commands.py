@@ -50,7 +50,8 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     same = machine.holds(one.build)
     torch = [] if same and machine.whole else torch_requirements(one, machine)
     add, remove = verbs(tool, python)
-    gone = [*(name for name in TORCH if here(name) and not same), *drop]
+    other_triton = [name for name in TORCH if "triton" in name and name != one.build.triton.partition("==")[0] and torch]
+    gone = [*(name for name in TORCH if here(name) and (not same or name in other_triton)), *drop]
     commands: list[Argv] = [(*remove, *gone)] if gone else []
     commands += [(*add, *torch, "--index-url", one.index.url)] if torch else []
     pin = _pin("torch", "", one.build.local or one.build.torch, one)
@@ -88,8 +89,8 @@ def replaces(stack: Stack, machine: Machine) -> list[str]:
 
 
 def interpreter(machine: Machine) -> str:
-    """The interpreter of the new environment that a plan for a declared machine creates; empty for a probed machine."""
-    if machine.probed or not machine.python:
+    """The interpreter of the new environment that a plan creates; empty where it changes the examined one."""
+    if (machine.probed and not machine.creates) or not machine.python:
         return ""
     return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
 

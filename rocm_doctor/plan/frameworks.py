@@ -134,7 +134,7 @@ def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog)
     if machine.system != "linux" and (found := next((one for one in releases if not _unfit(one, linux, known)), None)):
         yield f"on Linux: {found.name}"
     elif stack := best(machine, known):
-        yield f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade})"
+        yield f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade}): rocm-doctor plan --with torch"
 
 
 def installs(plan: FrameworkPlan, tool: Tool = "pip", python: str = "") -> list[Argv]:

@@ -13,6 +13,7 @@ from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.plan.catalog import System
 from rocm_doctor.rules.findings import choosable_gpus
+from rocm_doctor.rules.frameworks import amd_frameworks
 
 DECLARED = Reading("declared", "", "given on the command line")
 INBOX = "inbox"
@@ -39,6 +40,8 @@ class Machine(msgspec.Struct, frozen=True):
     base: Snapshot = Snapshot()
     probed: bool = False
     whole: bool = True
+    creates: bool = False
+    """True: no environment of the user's was examined, and a plan creates one."""
 
     def fields(self) -> dict[str, Any]:
         """What can be declared of it, by name."""
@@ -46,7 +49,7 @@ class Machine(msgspec.Struct, frozen=True):
 
     def installed(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or was not looked for."""
-        return _text(self.base, f"pkg.{name}")
+        return "" if self.creates else _text(self.base, f"pkg.{name}")
 
     @property
     def torch(self) -> str:
@@ -113,6 +116,7 @@ def machine_of(snapshot: Snapshot) -> Machine | None:
         _text(snapshot, "glibc"),
         snapshot,
         probed=True,
+        creates=snapshot.get("python.env").value in ("doctor", "system") and not amd_frameworks(snapshot),
     )
 
 

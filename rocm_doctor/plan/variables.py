@@ -62,7 +62,7 @@ def variables_of(findings: Iterable[Finding], machine: Machine, matrix: Matrix) 
 
 def _where_set(name: str, here: Snapshot) -> str:
     """The lines of start-up files that set a variable for the next shell, as the end of a sentence."""
-    lines = [f"{reading.artifact.replace('home/', '~/')} {reading.place}" for reading in here.get(f"startup.{name}").readings]
+    lines = [f"{reading.artifact.replace('user/', '~/')} {reading.place}" for reading in here.get(f"startup.{name}").readings]
     return f"; set in {' and '.join(lines)}" if lines else ""
 
 

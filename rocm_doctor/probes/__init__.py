@@ -24,7 +24,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.interpreter", ("py/*",)),
     ("python.torch_build", ("py/*",)),
     ("python.packages", ("py/*",)),
-    ("python.env", ("env", "home/*", "etc/*")),
+    ("python.env", ("env", "user/.*", "etc/*")),
     ("python.rocm", ("*",)),
     ("python.code", ("code/*",)),
     ("python.smoke", ("smoke/*",)),

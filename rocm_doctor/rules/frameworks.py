@@ -90,7 +90,7 @@ def own_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) 
 def without_torch(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
     """The commands; without those that name torch, where the report is not about it."""
     keeps = TORCH in wanted(snapshot)
-    return tuple(one for one in commands if keeps or "torch" not in one.text)
+    return tuple(one for one in commands if keeps or "torch" not in one.text or one.text.startswith("rocm-doctor "))
 
 
 _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")
@@ -117,11 +117,14 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     bare = not any(isinstance(one.version(snapshot).value, str) for one in FRAMEWORKS)
     names = [one.name for one in (FRAMEWORKS if bare and found == [TORCH] else found)]
     place = snapshot.get("python.prefix").value
+    where = f" in {place}" if isinstance(place, str) else ""
+    if snapshot.get("python.env").value == "doctor":
+        where = ": no environment is active, and the doctor's own has none"
     none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
     yield finding(
         matrix,
         "version.no-framework",
-        title=built or none + (f" in {place}" if isinstance(place, str) else ""),
+        title=built or none + where,
         evidence=(
             *(reading for one, _ in others for reading in readings_of(one.version(snapshot), f"{one.key}.version")[:1]),
             *readings(snapshot, *(["torch.version"] if not others else []), *(["declared"] if declared else [])),

@@ -56,8 +56,13 @@ def _wish(facts: Snapshot) -> str:
 
 
 def _plan_options(facts: Snapshot, options: str) -> Iterator[str]:
+    if not _capture_options(facts):
+        yield PLAN + " --gpu NAME" + options
+        return
     yield PLAN + options
-    if facts.get("python.env").value in _ENVIRONMENTS:
+    if facts.get("python.env").value == "doctor":
+        yield "rocm-doctor fix" + options + " --apply"
+    elif facts.get("python.env").value in _ENVIRONMENTS:
         yield from fill("rocm-doctor fix" + options + " --python {path} --apply", path=facts.get("python.prefix").value)
 
 
@@ -80,12 +85,15 @@ def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding
     return msgspec.structs.replace(one, evidence=(*one.evidence, *places), commands=commands)
 
 
+_OF_USER, _OF_SYSTEM = "sed -i '{value}s/^/# /' ~/{path}", "sudo sed -i '{value}s/^/# /' {path}"
+
+
 def _comment_out(line: Reading) -> tuple[str, ...]:
     """The command that turns a line of a start-up file into a comment."""
-    place, (home, _, name) = line.place.removeprefix("line "), line.artifact.partition("/")
-    if home == "home":
-        return (f"sed -i '{place}s/^/# /' ~/{name}",)
-    return fill("sudo sed -i '{value}s/^/# /' {path}", value=place, path=f"/{line.artifact}")
+    place, (owner, _, name) = line.place.removeprefix("line "), line.artifact.partition("/")
+    if owner == "user":
+        return tuple(text.replace("~//", "~/") for text in fill(_OF_USER, value=place, path=f"/{name}"))
+    return fill(_OF_SYSTEM, value=place, path=f"/{line.artifact}")
 
 
 def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:

@@ -3,7 +3,7 @@
     ==> env <==
     HSA_OVERRIDE_GFX_VERSION=10.3.0
     ROCR_VISIBLE_DEVICES="0"
-    ==> home/.bashrc <==
+    ==> user/.bashrc <==
     HSA_OVERRIDE_GFX_VERSION=10.3.0
 
 >>> print(probe(sample))
@@ -30,7 +30,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for item in artifacts.like("env"):
         result.record("env.", True, Reading(item.name, "", "every variable that matters"))
         _listing(result, item)
-    for item in artifacts.like("home/*", "etc/environment", "etc/profile*", "etc/*bashrc"):
+    for item in artifacts.like("user/.*", "etc/environment", "etc/profile*", "etc/*bashrc"):
         for number, line in enumerate(item.text.splitlines(), 1):
             if found := _LINE.match(line):
                 result.record(f"startup.{found[1]}", True, Reading(item.name, f"line {number}", line))

@@ -55,7 +55,8 @@ def _add_stated(result: ProbeResult, name: str, text: str) -> None:
     if "prefix" in told:
         prefix, reading = told["prefix"]
         base = told.get("base_prefix", (prefix, reading))[0]
-        result.record("python.env", environment(prefix, base != prefix), reading)
+        kind = "doctor" if "owner" in told else environment(prefix, base != prefix)
+        result.record("python.env", kind, reading)
 
 
 def environment(prefix: str, own: bool) -> str:

@@ -36,11 +36,11 @@ _SETS = regex(r"\s*(?:export\s+|set\s+-\w+\s+)?([A-Z][A-Z0-9_]*)[= ]\s*[\"']?([^
 
 
 def startup_files(root: Path, env: Mapping[str, str]) -> Iterator[Artifact]:
-    """`home/FILE` and `etc/FILE`, of each line of a start-up file that sets a variable which matters `NAME=value`. Each other line is
+    """`user/FILE` and `etc/FILE`, of each line of a start-up file that sets a variable which matters `NAME=value`. Each other line is
     left empty, so that lines keep their numbers."""
     home = env.get("HOME", "").strip("/")
     for name in _OF_USER if home else ():
-        yield from (msgspec.structs.replace(one, name=f"home/{name}") for one in _settings(root, f"{home}/{name}"))
+        yield from (msgspec.structs.replace(one, name=f"user/{name}") for one in _settings(root, f"{home}/{name}"))
     for name in (*_OF_SYSTEM, *(f"etc/profile.d/{one}" for one in names_in(root, "etc/profile.d"))):
         yield from _settings(root, name)
 

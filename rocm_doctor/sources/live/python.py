@@ -59,15 +59,15 @@ def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list
     if isinstance(examined, str):
         why: Why = "unparsed" if python and Path(python).exists() else "absent-source"
         return [Artifact("py/interpreter", "live", missing=why, note=examined)]
-    return examined_files(examined)
+    return examined_files(examined, own=python is None and not own_is_active(env))
 
 
-def examined_files(examined: Interpreter) -> list[Artifact]:
-    """Artifacts `py/...` of an interpreter that was located."""
+def examined_files(examined: Interpreter, *, own: bool = False) -> list[Artifact]:
+    """Artifacts `py/...` of an interpreter that was located. `own`: no environment is active, so that it is the doctor's."""
     folders = [Path(folder) for folder in examined.folders]
     installed = list(_list_packages(folders))
     listing = "".join(f"{package.name}=={package.version}\n" for package in installed)
-    return [_interpreter(examined), Artifact("py/packages", "live", listing), *_torch(folders, installed)]
+    return [_interpreter(examined, own), Artifact("py/packages", "live", listing), *_torch(folders, installed)]
 
 
 def interpreter_in_root(python: str | None, root: Path) -> Interpreter | str:
@@ -98,7 +98,7 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
 
 def active(env: Mapping[str, str]) -> str | None:
     """The interpreter of the environment that is active in this shell, venv before conda. None without one, or if it is our own."""
-    folder = _active_folder(env)
+    folder = active_folder(env)
     if folder is None or own_is_active(env):
         return None
     program = _program(folder)
@@ -107,11 +107,12 @@ def active(env: Mapping[str, str]) -> str | None:
 
 def own_is_active(env: Mapping[str, str]) -> bool:
     """True if the environment that is active in this shell is the doctor's own."""
-    folder = _active_folder(env)
+    folder = active_folder(env)
     return folder is not None and folder.resolve() == Path(sys.prefix).resolve()
 
 
-def _active_folder(env: Mapping[str, str]) -> Path | None:
+def active_folder(env: Mapping[str, str]) -> Path | None:
+    """The folder of the environment that is active in this shell, venv before conda; it may be gone."""
     return next((Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)), None)
 
 
@@ -212,7 +213,7 @@ def _ask_interpreter(path: Path) -> Interpreter | None:
     return None if any("\0" in path for path in (found.prefix, found.base_prefix, found.executable, *found.folders)) else found
 
 
-def _interpreter(python: Interpreter) -> Artifact:
+def _interpreter(python: Interpreter, own: bool) -> Artifact:
     facts = {
         "version": python.version,
         "prefix": python.prefix,
@@ -220,6 +221,7 @@ def _interpreter(python: Interpreter) -> Artifact:
         "executable": python.executable,
         "platform": sys.platform,
         "folders": os.pathsep.join(python.folders),
+        "owner": "the doctor" * own,
     }
     return Artifact("py/interpreter", "live", "".join(f"{key}: {value}\n" for key, value in facts.items() if value))
 
