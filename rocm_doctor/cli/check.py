@@ -26,7 +26,7 @@ from rocm_doctor.cli.common import (
     report_options,
     say_when_old,
 )
-from rocm_doctor.cli.gate import declares_targets, judge, target_options, targets
+from rocm_doctor.cli.gate import declares_targets, framework_of_repository, judge, target_options, targets
 from rocm_doctor.cli.reader import asking, dry_run_option, reader_options
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report, ReportKind
@@ -96,6 +96,7 @@ def command(
     With --gpu, check the installed environment for a GPU that need not be here, as in CI or while an image is built. Root causes come first, each with evidence, sources, and the commands that fix it.
     """
     matrix = load_matrix(matrix_path, overlays)
+    framework = framework or framework_of_repository(gpus)
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
     second = asking(reader_url, reader_model, reader_seconds, matrix)
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):

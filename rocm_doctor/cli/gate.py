@@ -82,6 +82,15 @@ def _declared_targets(folder: Path, given: Target) -> list[Target]:
     return found
 
 
+def framework_of_repository(gpus: Sequence[str]) -> str:
+    """With `--gpu declared`: the one framework that the repository here imports; empty for none, or for several."""
+    from rocm_doctor.lint.readers import imported_frameworks
+    from rocm_doctor.lint.tree import Tree
+
+    found = list(imported_frameworks(Tree(Path()))) if DECLARED in gpus else []
+    return found[0] if len(found) == 1 else ""
+
+
 def declares_targets() -> bool:
     """True if the current folder seems to declare targets."""
     files = [Path(name) for name in ("rocm-doctor.yaml", "rocm-doctor.yml", "pyproject.toml")]

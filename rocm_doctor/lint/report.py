@@ -15,6 +15,7 @@ from rocm_doctor.lint.edits import diff_lines
 from rocm_doctor.lint.facts import snapshot_of
 from rocm_doctor.lint.judge import Result
 from rocm_doctor.lint.model import FAILS, PASSES, Problem, Reason
+from rocm_doctor.lint.readers import imported_frameworks
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Snapshot, Verdict
@@ -84,7 +85,12 @@ def _why_open(found: Result) -> str:
     if found.decisive:
         first = found.decisive[0].place
         return f"{first.file}:{first.line} was not read and may change what runs"
-    return "no file here leads to code for the GPU as it is written"
+    words = "no file here leads to code for the GPU as it is written"
+    imports = imported_frameworks(found.tree)
+    if imports and "torch" not in imports:
+        plan = f"rocm-doctor plan --gpu {found.targets[0].gpu if found.targets else 'GPU'} --with {','.join(imports)}"
+        words += f"; {next(iter(imports.values())).file} imports {' and '.join(imports)}: `{plan}`"
+    return words
 
 
 def _count(number: int, noun: str) -> str:

@@ -59,8 +59,14 @@ def verdict(
 
 
 def _framework_words(snapshot: Snapshot) -> str:
-    """The installed frameworks for AMD GPUs, with their versions."""
-    return ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
+    """The installed frameworks for AMD GPUs, with their versions, and in brackets those that are there and compute on the CPU."""
+    words = ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
+    others = [
+        f"{one.words(snapshot)} is a {one.build(snapshot).upper()} build"
+        for one in wanted(snapshot)
+        if one.build(snapshot) in ("cpu", "cuda")
+    ]
+    return f"{words} ({', '.join(others)})" if words and others else words
 
 
 def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:

@@ -41,6 +41,7 @@ _BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (conda.is_environment, conda.read),
     (training.is_training, training.read),
 )
+_IMPORT = regex(r"^[ \t]*(?:import|from)[ \t]+(torch|jax|tensorflow)\b", re.MULTILINE)
 _TEXTS = regex(r"\.(?:ya?ml|json)$")
 MAX_TEXT, MAX_CONFIG = 2**18, 2**15
 """The size of a text whose first keys decide its kind, and of one that is then read: what a person writes is smaller, and data are larger."""
@@ -82,4 +83,14 @@ def reader_of(tree: Tree, path: str) -> Read | None:
     if found is not None and len(text) > MAX_CONFIG:
         tree.unread.append(Unread(Place(path, 1), Reason.SIZE))
         return None
+    return found
+
+
+def imported_frameworks(tree: Tree) -> dict[str, Place]:
+    """The frameworks that Python files import (torch, jax, tensorflow), each with the first place."""
+    found: dict[str, Place] = {}
+    for path in tree.paths:
+        text = (tree.text(path) or "") if path.endswith(".py") and not tree.late else ""
+        for one in _IMPORT.finditer(text):
+            found.setdefault(one[1], Place(path, text.count("\n", 0, one.start()) + 1, one[0].strip()))
     return found
