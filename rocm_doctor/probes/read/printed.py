@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -130,6 +130,12 @@ def whole_number(value: str) -> int | None:
     if found is None or (found.group(2) and int(found.group(2), 16) != int(found.group(1))):
         return None
     return int(found.group(1))
+
+
+def number_in(pattern: str) -> Callable[[str], int | None]:
+    """A reader of texts of this form (`191.0 W`): the number in the pattern's group, rounded; None for any other text."""
+    form = regex(pattern)
+    return lambda value: round(float(found[1])) if (found := form.fullmatch(value)) else None
 
 
 def size(value: str) -> int | None:
