@@ -1,7 +1,6 @@
-"""rocm-smi: lists, tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
+"""rocm-smi: `GPU[0] : key : value` lists, four generations of tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
 
-One GPU of a listing for each index that the output names, even with no other key. Text goes to rocm_smi_text; JSON and CSV are
-read here.
+One GPU of a listing for each index that the output names, even with no other key.
 
     ==> cmd/rocm-smi --showproductname <==
     ============================ ROCm System Management Interface ============================
@@ -19,16 +18,61 @@ gpu 0 gfx = gfx1030
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.model import Artifact, Fact, Plain, Reading
+from rocm_doctor.probes.read import printed
 from rocm_doctor.probes.read.loose_json import roots
-from rocm_doctor.probes.read.printed import Line, fields, is_elided, lines, outputs, put_release, quote
+from rocm_doctor.probes.read.printed import (
+    Line,
+    apart,
+    bdf,
+    fields,
+    hex_id,
+    is_elided,
+    lines,
+    number_in,
+    outputs,
+    put,
+    put_release,
+    quote,
+)
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.tools.rocm_smi_keys import describe
-from rocm_doctor.probes.tools.rocm_smi_text import read_text
 
 Gpus = dict[int, dict[str, Fact]]
+Pair = tuple[str, str, Reading]
+
+
+def _target(value: str) -> str | None:
+    """The target; ROCm 6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
+    decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
+    return f"gfx{decimal[1]}{int(decimal[2]):x}" if decimal else printed.target(value)
+
+
+def _board(value: str) -> str | None:
+    """A marketing name; None for two names printed over each other."""
+    return None if "Card series:" in value else printed.name(value)
+
+
+_bytes = number_in(r"([1-9]\d{6,15})")
+_count = number_in(r"(\d{1,3})")
+_watts = number_in(r"([1-9]\d{0,3}(?:\.\d{1,3})?)")
+
+KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
+    "gpu id": ("device_id", hex_id), "device id": ("device_id", hex_id), "device name": ("marketing_name", _board),
+    "card series": ("marketing_name", _board), "gfx version": ("gfx", _target), "pci bus": ("pci_bdf", bdf), "node id": ("node", _count),
+    "vbios version": ("vbios", printed.stated_value), "vram total memory (b)": ("vram_bytes", _bytes),
+    "gtt total memory (b)": ("gtt_bytes", _bytes), "vram total used memory (b)": ("vram_used_bytes", _bytes),
+    "gtt total used memory (b)": ("gtt_used_bytes", _bytes), "max graphics package power (w)": ("power_cap_watts", _watts),
+    "gpu use (%)": ("busy_percent", _count), "gpu memory allocated (vram%)": ("vram_used_percent", _count),
+    "average graphics package power (w)": ("power_watts", _watts), "current socket graphics package power (w)": ("power_watts", _watts),
+    "temperature (sensor junction) (c)": ("temperature", _watts), "(topology) numa node": ("numa_node", _count),
+}  # fmt: skip
+"""Fact and reader of each key in lower case, the same in lists, JSON and CSV. ROCm 6.0 and 6.1 renamed them."""
+_IDS = {**dict.fromkeys(("Card Model", "Card series", "Card Series", "Device Name"), "device_id"), "Card model": "subsystem_id"}
+"""The fact behind an id under another key. `Card Model` holds the device id since ROCm 6.1 and the subsystem's id before (`Card model`).
+A series without a name in pci.ids is printed as its id."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -36,87 +80,173 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocm-smi"):
         gpus: Gpus = {}
-        _read_json(result, artifact, gpus)
-        _read_csv(result, artifact, gpus)
-        read_text(result, artifact, gpus)
-        if not gpus:
-            _failures(result, artifact)
-        for gpu in gpus.values():
-            _device_of_subsystem(gpu, artifacts)
+        for read in (_read_json, _read_csv, _read_text):
+            read(result, artifact, gpus)
+        for line in lines(artifact) if not gpus else ():
+            if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
+                result.record("driver.loaded", False, quote(artifact, line))
+        for gpu in gpus.values():  # AMD gives an Instinct's board the number of its device
+            number = gpu.get("subsystem_id")
+            if number and "device_id" not in gpu and number.value in artifacts.gpu_names.accelerators:
+                gpu["device_id"] = number
         if gpus or "No AMD GPUs specified" in artifact.text:
-            result.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
+            result.listing(_is_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
     return result
 
 
-def _device_of_subsystem(gpu: dict[str, Fact], artifacts: Artifacts) -> None:
-    """Add the device id of an Instinct of which the subsystem's id alone was printed: AMD gives both the same number there."""
-    number = gpu.get("subsystem_id")
-    if number and "device_id" not in gpu and number.value in artifacts.gpu_names.accelerators:
-        gpu["device_id"] = number
-
-
-def _complete(artifact: Artifact, gpus: Gpus) -> bool:
+def _is_complete(artifact: Artifact, gpus: Gpus) -> bool:
     """True if all GPUs are listed: the indexes have no gap, nothing was left out, and the end was printed."""
     cut_short = "ROCm System Management Interface" in artifact.text and "End of ROCm SMI Log" not in artifact.text
     return sorted(gpus) == list(range(len(gpus))) and not is_elided(artifact) and not cut_short
 
 
-def _failures(result: ProbeResult, artifact: Artifact) -> None:
-    for line in lines(artifact):
-        if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
-            result.record("driver.loaded", False, quote(artifact, line))
+def _describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
+    """Record the facts of a GPU behind pairs of key and value."""
+    for key, value, reading in pairs:
+        fact, read = KEYS.get(key.strip().lower(), (None, printed.stated_value))
+        if fact is not None and not (fact == "marketing_name" and fact in gpu):
+            put(result, gpu, fact, read(value.strip()), reading)
+        if (number := hex_id(value)) is not None and (other := _IDS.get(key)) and other not in gpu:
+            put(result, gpu, other, number, reading)
 
 
-def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Add the GPUs of `{"card0": {...}, "system": {"Driver version": ...}}`; all values are strings."""
-    for root in roots(artifact.text):
-        for card, keys in root.items() if isinstance(root, dict) else ():
-            if not isinstance(keys, dict):
-                continue
-            pairs = [
-                (k, v, Reading(artifact.name, f"{card}.{k}", f'"{k}": "{v}"'[:200]))
-                for k, v in keys.items()
-                if isinstance(v, str)
-            ]
-            if re.fullmatch(r"card\d+", card):
-                describe(result, gpus.setdefault(int(card[4:]), {}), pairs)
-            elif card == "system":
-                _release(result, pairs)
-
-
-def _release(result: ProbeResult, pairs: list[tuple[str, str, Reading]]) -> None:
+def _describe_system(result: ProbeResult, pairs: Iterable[Pair]) -> None:
     for key, value, reading in pairs:
         if key == "Driver version":
             put_release(result, value, reading)
 
 
+def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
+    """`{"card0": {...}, "system": {"Driver version": ...}}`; all values are strings."""
+    for root in roots(artifact.text):
+        for card, keys in root.items() if isinstance(root, dict) else ():
+            items = keys.items() if isinstance(keys, dict) else ()
+            pairs = [(k, v, Reading(artifact.name, f"{card}.{k}", f'"{k}": "{v}"'[:200])) for k, v in items if isinstance(v, str)]
+            if isinstance(keys, dict) and re.fullmatch(r"card\d+", card):
+                _describe(result, gpus.setdefault(int(card[4:]), {}), pairs)
+            elif card == "system":
+                _describe_system(result, pairs)
+
+
 def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Add the rows of tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
+    """Tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
     for head, row, line in _rows(artifact):
-        if not line.whole:
-            continue
         pairs = [(key, value, quote(artifact, line)) for key, value in zip(head[1:], row[1:])]
         if row[0] == "cardsystem":
-            _release(result, pairs)
+            _describe_system(result, pairs)
         else:
-            describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
+            _describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
 
 
 def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
+    """Heads and cells. Older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
     head: list[str] = []
     for line in lines(artifact):
         text = line.text.strip()
         if text.startswith("device,"):
             head = fields(text)
-        elif head and re.match(r"card(?:\d{1,3}|system),", text):
-            yield *_align(head, fields(text)), line
+        elif head and line.whole and re.match(r"card(?:\d{1,3}|system),", text):
+            row, names = fields(text), [name.lower() for name in head]
+            excess = len(row) - len(head)
+            if excess > 0 and "card vendor" in names:
+                at = names.index("card vendor")
+                row = [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
+            yield (head, row, line) if len(row) == len(head) else (head[:1], row[:1], line)
 
 
-def _align(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
-    """Cells by column; older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
-    lower = [h.lower() for h in head]
-    excess = len(row) - len(head)
-    if excess > 0 and "card vendor" in lower:
-        at = lower.index("card vendor")
-        return head, [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
-    return (head, row) if excess == 0 else (head[:1], row[:1])
+_CUT = 20
+"""Length to which the table of ROCm 6.0 cuts a name."""
+_NEXT = regex(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
+_ITEM = regex(r"GPU\[(\d{1,3})\]\s*:?(.*)")
+_RELEASE = regex(r"\W*Driver version:\s+(\S+)$")
+_ROW_61 = regex(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})(?:,(?:\s|$)|\s+\d+\s+(gfx\w+)\s)")
+"""Since 6.1, with `--showhw` too: GPU, node, device id; there the target follows."""
+_ROW_60 = regex(r"\W{0,12}(\d{1,3})\s+\[([^:\]]{1,20}?)\s*:\s*0x")
+"""ROCm 6.0: `[model : revision]`; the model is the subsystem's id."""
+_ROW_DID = regex(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
+_ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
+"""Up to ROCm 5.7: the index, and in 1.6 and in `--showhw` the device id."""
+_ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
+_BUS = regex(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
+_VBIOS = regex(r"\s(\d{3}-[\w.-]{4,30})\s")
+_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:(\d{1,3})%|N/A|Unsupported)$")
+"""The last columns of a table: PwrCap, VRAM%, GPU%."""
+_NOW = (
+    (regex(r"\s(\d{1,3}\.\d)W\s"), "power_watts"),
+    (regex(r"\s([1-9]\d{0,3})M[Hh]z\s+\d{1,4}M[Hh]z\s"), "clock_mhz"),
+    (regex(r"\s(\d{1,3}\.\d) ?°?[cC]\s"), "temperature"),
+)
+"""The power, the shader clock (the first) and the temperature of such a row."""
+
+
+def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
+    """Lists, and tables, whose head says what a row is. In the layout of 6.0 a GPU's name is on the line below its row."""
+    head, unnamed = "", None
+    for line in apart(artifact, _NEXT):
+        reading = quote(artifact, line)
+        text = line.text.lstrip(" #>").rstrip(" #")
+        if item := _ITEM.search(line.text):
+            key, _, value = item[2].partition(":")
+            _describe(result, gpus.setdefault(int(item[1]), {}), [(key.strip(), value.strip(), reading)] if line.whole else ())
+        elif release := _RELEASE.match(line.text):
+            if line.whole:
+                put_release(result, release[1], reading)
+        elif text.startswith(("GPU ", "Device ")) and text.count(" ") > 2 and len(text.split()) > 3:
+            head, unnamed = " ".join(text.split()), None
+        else:
+            named, unnamed = unnamed, None
+            gpu, is_new = _row(result, gpus, head, line, reading)
+            if gpu is not None:
+                unnamed = gpu if is_new else None
+                _read_load(result, gpu, head, line, reading)
+            elif named is not None and line.whole and len(text) <= _CUT and "==" not in text:
+                number = hex_id(text)
+                put(
+                    result,
+                    named,
+                    "device_id" if number else "marketing_name",
+                    number or _board(text if len(text) < _CUT else ""),
+                    reading,
+                )
+
+
+def _row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Reading) -> tuple[dict[str, Fact] | None, bool]:
+    """The GPU of a row, and whether its name is on the next line."""
+    if found := _ROW_61.match(line.text):
+        gpu = gpus.setdefault(int(found[1]), {})
+        put(result, gpu, "node", int(found[2]), reading)
+        put(result, gpu, "device_id", hex_id(found[3]), reading)
+        _describe(result, gpu, [("GFX Version", found[4], reading)] if found[4] else ())
+        _read_bus(result, gpu, line, reading) if found[4] else None
+        return gpu, False
+    if found := _ROW_60.match(line.text):
+        gpu = gpus.setdefault(int(found[1]), {})
+        put(result, gpu, "subsystem_id", hex_id(found[2]), reading)
+        return gpu, True
+    if found := _ROW_LINK.match(line.text):
+        return gpus.setdefault(int(found[1]), {}), False
+    if head.startswith("GPU DID") and (found := _ROW_DID.match(line.text)):
+        gpu = gpus.setdefault(int(found[1]), {})
+        put(result, gpu, "device_id", hex_id(found[2]), reading)
+        _read_bus(result, gpu, line, reading)
+        return gpu, False
+    found = _ROW_OLD.match(line.text) if head.startswith("GPU") and "Perf" in head else None
+    return (gpus.setdefault(int(found[1]), {}), False) if found else (None, False)
+
+
+def _read_bus(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
+    for pattern, fact, read in ((_BUS, "pci_bdf", bdf), (_VBIOS, "vbios", printed.stated_value)):
+        if found := pattern.search(line.text):
+            put(result, gpu, fact, read(found[1]), reading)
+
+
+def _read_load(result: ProbeResult, gpu: dict[str, Fact], head: str, line: Line, reading: Reading) -> None:
+    """The power limit, the memory in use, and how busy the GPU is, of a row under `... PwrCap VRAM% GPU%`."""
+    found = _TAIL.search(line.text.rstrip(" #>")) if head.endswith("PwrCap VRAM% GPU%") and line.whole else None
+    if found:
+        put(result, gpu, "power_cap_watts", round(float(found[1])) if found[1] else None, reading)
+        put(result, gpu, "vram_used_percent", int(found[2]), reading)
+        put(result, gpu, "busy_percent", int(found[3]) if found[3] else None, reading)
+        for pattern, fact in _NOW:
+            if now := pattern.search(line.text):
+                put(result, gpu, fact, round(float(now[1])), reading)
