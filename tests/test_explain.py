@@ -7,12 +7,13 @@ import re
 import shlex
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
 from rocm_doctor.explain import explain, search
-from rocm_doctor.explain.index import fold, index
+from rocm_doctor.explain.index import index, key
 from rocm_doctor.matrix import load
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.page import MOST, Page, render
@@ -39,10 +40,14 @@ TYPED = (
     ("HIP error: invalid device function", "arch.not-in-build"), ("Torch not compiled with CUDA enabled", "version.torch-not-rocm"),
     ("Memory access fault by GPU node-1", "hw.gpu-reset-or-hang"),
     ("Memory access fault by GPU node-1 (Agent handle: 0x5581) on address 0x7f. Reason: Page not present or supervisor privilege.", "hw.gpu-reset-or-hang"),
-    ("nan", "`nan` may be one of"), ("loss is nan", "`loss is nan` may be a case of"), ("MI300", "MI300: gfx942"), ("hipErrorNoBinaryForGpu", "arch.not-in-build"), ("HIP out of memory", "memory.oom"),
+    ("nan", "`nan` may be one of"), ("loss is nan", "`loss is nan` may be one of"), ("MI300", "MI300: gfx942"), ("hipErrorNoBinaryForGpu", "arch.not-in-build"), ("HIP out of memory", "memory.oom"),
     ("torch.cuda.is_available() returns False", "version.torch-not-rocm"), ("Unable to open /dev/kfd", "access."),
     ("rocBLAS error: Cannot read TensileLibrary.dat", "arch.blas-missing"), ("No HIP GPUs are available", "access.permission"),
     ("vllm MI50", "vllm on gfx906"), ("bitsandbytes RX 7900 XTX", "bitsandbytes on gfx1100"), ("arch.not-in-build", "arch.not-in-build:"),
+    ("Steam Deck", "Steam Deck: gfx1033"), ("Ryzen 7 8700G", "Ryzen 7 8700G: gfx1103"), ("TheRock nightlies", "TheRock:"), ("QLoRA", "bitsandbytes:"),
+    ("FlashAttention", "flash attention:"), ("RX6700XT", "RX6700XT: gfx1031"), ("LM Studio", "LM Studio:"), ("A1111", "a1111:"), ("Docker", "access.container:"),
+    ("vllm 0.14 gfx1100", "vllm 0.14 on gfx1100"), ("axolotl rocm", "axolotl:"), ("torch 2.10 rocm7.1", "torch 2.10+rocm7.1:"), ("Gentoo", "Linux:"),
+    ("GTT", "memory.gtt-limit:"), ("SDXL", "comfyui:"), ("Proxmox", "platform.vm-passthrough:"), ("macOS", "macOS:"), ("eGPU", "`eGPU` may be one of"),
     ("qwen2.5-7b", "qwen2.5-7b"), ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
 )  # fmt: skip
 
@@ -111,7 +116,7 @@ def test_every_name_of_the_catalog_is_answered_on_one_screen() -> None:
 def test_a_name_finds_itself_whatever_its_dashes_and_case() -> None:
     matrix = load()
     for one in index(matrix).entries[::23]:
-        same = {entry[:2] for entry in index(matrix).by_name[fold(one.name)]}
+        same = {entry[:2] for entry in index(matrix).by_name[key(one.name)]}
         assert same <= {found.entry[:2] for found in search(one.name.upper().replace("-", "_"), matrix)}, one
 
 
@@ -167,6 +172,35 @@ def test_a_whole_page_has_every_statement_with_its_source(typed: str, words: str
     found = json.loads(run(typed, "-v", "--format", "json").stdout)
     stated = [line for section in found["sections"] for line in section["lines"] if "source" in line]
     assert all(line["words"] and line["source"] for line in stated)
+
+
+def test_a_synonym_is_no_name_of_the_catalog_and_leads_to_one() -> None:
+    """Two homes for one name would hide one of them."""
+    matrix = load()
+    bare = index(msgspec.structs.replace(matrix, raw={**matrix.raw, "synonyms": b"[]"})).by_name
+    for synonym in matrix.synonyms:
+        assert all(key(name) in bare for name in synonym.see), synonym
+    own = {key(name) for synonym in matrix.synonyms for name in synonym.names} & bare.keys()
+    assert not own
+
+
+def test_a_known_fault_names_the_releases_that_have_it() -> None:
+    assert "(torch >=" in run("gfx906").stdout or "ROCm 6.4" in run("gfx906").stdout
+    assert "[gfx906-rocblas-6.4] (ROCm 6.4 to 7.2.x, broken" in " ".join(run("gfx906").stdout.split())
+
+
+def test_the_remedy_of_one_report_is_called_one() -> None:
+    matrix = load()
+    row = next(one for one in matrix.rows if one.advice and (one.remedy_grade or one.grade) == "field")
+    other = next(one for one in matrix.rows if one.advice and (one.remedy_grade or one.grade) == "official")
+    assert "One report says: " in run(row.key).stdout
+    assert "One report says: " not in run(other.key).stdout
+
+
+def test_the_install_command_is_for_the_python_that_plan_takes() -> None:
+    import sys
+
+    assert f"python{sys.version_info.major}.{sys.version_info.minor} -m venv" in run("RX 7900 XTX").stdout
 
 
 def test_a_version_that_the_catalog_lacks_is_said_to_be_unknown() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import shorten
 
 from rocm_doctor.explain import gpus, judgements, libraries, line, releases
 from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, search, similar
@@ -23,6 +24,8 @@ _PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
 }  # fmt: skip
 _MOST = 12
 """Candidates that are shown."""
+_WIDTH = 86
+"""Characters of a candidate, which is one line."""
 
 
 def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
@@ -53,6 +56,6 @@ def _whole(page: Page) -> Page:
 
 def _candidates(text: str, how: str, found: list[Found]) -> Page:
     left = len(found) - _MOST
-    lines = [f"rocm-doctor explain {one.typed}: {one.entry.words}" for one in found[:_MOST]]
+    lines = [shorten(f"rocm-doctor explain {one.typed}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found[:_MOST]]
     rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
     return Page(f"`{text}` {how}", (section("", *lines, rest),))

@@ -18,6 +18,8 @@ _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
 _BETWEEN = regex(r"\s+(?:vs\.?|versus|or)\s+")
+_GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
+"""What a text names beside what it is about (`axolotl rocm`); with a version it is what the text is about."""
 LONGEST = 5
 """Words of the longest name that is looked for inside a text."""
 
@@ -50,8 +52,13 @@ def fold(text: str) -> str:
     return _OTHER.sub("-", text.strip().strip("`'\"").lower()).strip("-")
 
 
+def key(text: str) -> str:
+    """Under what the index holds a name: folded, without dashes (`FlashAttention` and `flash attention` are one name)."""
+    return fold(text).replace("-", "")
+
+
 class Index(NamedTuple):
-    """Entries by folded name, and all of them in the order in which they are offered."""
+    """Entries by the key of their name, and all of them in the order in which they are offered."""
 
     by_name: dict[str, list[Entry]]
     entries: tuple[Entry, ...]
@@ -66,10 +73,13 @@ def _index(matrix: Matrix) -> Index:
     by_name: dict[str, list[Entry]] = {}
     entries = tuple(_entries(matrix))
     for entry in entries:
-        same = by_name.setdefault(fold(entry.name), [])
+        same = by_name.setdefault(key(entry.name), [])
         # Two kinds of one name are one page, that of the first: the page of a library has the rows about it.
         if all(entry.kind == one.kind and entry.of != one.of for one in same):
             same.append(entry)
+    for synonym in matrix.synonyms:
+        meant = [one for name in synonym.see for one in by_name[key(name)]]
+        by_name |= {key(name): meant for name in synonym.names}
     return Index(by_name, entries)
 
 
@@ -107,8 +117,9 @@ def _libraries(matrix: Matrix) -> Iterator[Entry]:
     known: dict[str, tuple[str, str]] = {}
 
     def add(name: str, words: str = "") -> None:
-        of = fold(name.partition("[")[0])
-        known[of] = (known[of][0] if of in known else name.partition("[")[0], (known.get(of) or ("", ""))[1] or words)
+        plain = name.partition("[")[0]
+        before = known.get(key(plain), (plain, ""))
+        known[key(plain)] = (before[0], before[1] or words)
 
     for one in matrix.plain("packages") or ():
         add(one["name"], one["what"])
@@ -132,18 +143,28 @@ def _libraries(matrix: Matrix) -> Iterator[Entry]:
     for one in matrix.plain("requires_torch") or ():
         for name in one["packages"]:
             add(name, "a package that brings torch as a dependency")
-    for program in matrix.programs.values():
+    for program in (one for one in matrix.programs.values() if any("rocm" in source.lower() for source in one.sources)):
         add(program.name, f"a program of {program.package}")
-    taken = {"linux", "windows", "wsl", "rocm", "pytorch", "torch", "python", "amdgpu-driver"}
-    yield from (Entry("library", of, name, words) for of, (name, words) in known.items() if of and of not in taken)
+    taken = {key(name) for name in ("linux", "windows", "wsl", "rocm", "pytorch", "torch", "python", "amdgpu driver")}
+    yield from (Entry("library", fold(name), name, words) for at, (name, words) in known.items() if at and at not in taken)
+    for one in matrix.applications:
+        titles = dict.fromkeys((one.title, *one.names))
+        yield from (
+            Entry("library", fold(one.names[0]), name, f"{one.title}, a program on the GPU")
+            for name in titles
+            if key(name) not in known
+        )
 
 
 def search(text: str, matrix: Matrix) -> list[Found]:
     """What the text names, the most likely first: exactly this; else names with all its words; else what it mentions; else what is
     described with its words."""
-    named, told = _having(fold(text).split("-"), matrix)
-    rows = [one for one in named if one.entry.kind == "row"]
-    return _exact(text, matrix) or [one for one in named if one not in rows] or _mentioned(text, matrix) or rows or told
+    if exact := _exact(text, matrix):
+        return exact
+    having, told = _having(fold(text).split("-"), matrix)
+    rows = [one for one in having if one.entry.kind == "row"]
+    named, mentioned = [one for one in having if one not in rows], _mentioned(text, matrix)
+    return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or told
 
 
 def alternatives(text: str, matrix: Matrix) -> list[Found]:
@@ -154,10 +175,11 @@ def alternatives(text: str, matrix: Matrix) -> list[Found]:
 
 
 def _exact(text: str, matrix: Matrix) -> list[Found]:
-    known, key = index(matrix).by_name, fold(text)
-    variable = known.get(fold(text.partition("=")[0]), [])
-    if key in known or (variable and variable[0].kind == "variable"):
-        return [Found(_offered(one, matrix)) for one in known.get(key, variable)]
+    known, name = index(matrix).by_name, key(text)
+    variable = known.get(key(text.partition("=")[0]), [])
+    if name in known or (variable and variable[0].kind == "variable"):
+        several = known.get(name, variable)
+        return [Found(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
     if targets := _whole_gpu(text, matrix):
         return [
             Found(Entry("gpu", gfx, text.strip() if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])))
@@ -167,7 +189,7 @@ def _exact(text: str, matrix: Matrix) -> list[Found]:
     if not parts:
         return []
     named = (
-        known.get(fold(parts["name"] or ""), [])
+        known.get(key(parts["name"] or ""), [])
         if parts["name"]
         else [e for name in ("rocm", "torch", "python") for e in known[name]]
     )
@@ -181,7 +203,7 @@ def _exact(text: str, matrix: Matrix) -> list[Found]:
 
 def _offered(entry: Entry, matrix: Matrix) -> Entry:
     """The entry under a name that is its own: a name of several GPUs is replaced by the target."""
-    return entry._replace(name=entry.of) if len(index(matrix).by_name[fold(entry.name)]) > 1 else entry
+    return entry._replace(name=entry.of) if len(index(matrix).by_name[key(entry.name)]) > 1 else entry
 
 
 def _has(kind: str, version: str, matrix: Matrix) -> bool:
@@ -226,28 +248,35 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
     found: list[Found] = []
     place = 0
     while place < len(words):
-        size, entries = next(
-            (
-                (n, known[key])
-                for n in range(LONGEST, 0, -1)
-                if (key := "-".join(words[place : place + n])) in known and len(key) > 2
-            ),
-            (1, []),
-        )
+        spans = ((n, "".join(words[place : place + n])) for n in range(LONGEST, 0, -1))
+        named = ((n, [one for one in known.get(name, ()) if one.kind != "row"]) for n, name in spans if len(name) > 2)
+        size, entries = next(((n, several) for n, several in named if several), (1, []))
         after = words[place + size] if place + size < len(words) else ""
         release = after if after[:1].isdigit() and "." in after else ""
-        found += [Found(one, release, False) for one in entries if one.kind not in ("gpu", "row")]
+        found += [Found(one, release, False) for one in entries if one.kind != "gpu"]
         glued = _RELEASE.fullmatch(words[place])
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
             found += [Found(known[glued["name"]][0], glued["version"], False)]
         place += size
-    targets = list(dict.fromkeys(gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx))
+    found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
+    found = _with_rocm(found)
+    by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
+    targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
     libraries = [one for one in found if one.entry.kind == "library"]
     if len(targets) == 1 and libraries:
         return [one._replace(gpu=targets[0]) for one in dict.fromkeys(libraries)]
     gpus = [Found(Entry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
     others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
     return gpus + others
+
+
+def _with_rocm(found: list[Found]) -> list[Found]:
+    """One torch and one ROCm, each with its version, are a build."""
+    versions = {one.entry.kind: one.version for one in found}
+    if len(found) != 2 or not versions.get("torch") or not versions.get("rocm"):
+        return found
+    torch = next(one for one in found if one.entry.kind == "torch")
+    return [torch._replace(version=f"{versions['torch']}+rocm{versions['rocm']}")]
 
 
 def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
@@ -274,6 +303,6 @@ def similar(text: str, matrix: Matrix, most: int = 3) -> list[str]:
     words = [word for word in fold(text).split("-") if len(word) > 3]
     shared = {one.name: sum(word in f"{fold(one.name)}-{fold(one.words)}" for word in words) for one in known.entries}
     best = sorted(filter(shared.get, shared), key=lambda name: -shared[name])
-    near = [known.by_name[key][0].name for key in difflib.get_close_matches(fold(text)[:60], known.by_name, most, 0.6)]
-    far = [known.by_name[key][0].name for key in difflib.get_close_matches(fold(text)[:60], known.by_name, most, 0.0)]
+    near = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.6)]
+    far = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.0)]
     return list(dict.fromkeys((*near, *best, *far)))[:most]

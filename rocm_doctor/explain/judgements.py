@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import MANY, known, section
+from rocm_doctor.explain.parts import MANY, known, said_by, section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command
+from rocm_doctor.model import Command, Row
 from rocm_doctor.reports.page import Page
 
 _SLOT = regex(r"\{(\w+)\}")
@@ -17,7 +17,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
     one = matrix.diagnoses[found.entry.of]
     cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
     conditions = [", ".join(f"{name}: {asked}" for name, asked in cure.when.items()) for cure in cures]
-    words = [_SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
+    words = [said_by(cure.grade) + _SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
     return Page(
         f"{one.id}: {one.title}",
         (
@@ -45,7 +45,7 @@ def row(found: Found, matrix: Matrix) -> Page:
             section("", f"{one.status}, {' '.join(grades)}, layer {one.layer}, checked {one.checked}; diagnosis {one.diagnosis}"),
             section("when", *(f"{name}: {condition}" for name, condition in one.when.items()), short=MANY),
             section("cause", one.cause),
-            section("fix", one.advice or (matrix.diagnoses[one.diagnosis].advice if not one.commands else ""), *one.commands),
+            section("fix", _fix(one, matrix), *one.commands),
             section("check", *one.verify),
             section("issue", *(f"{issue.id}: {issue.state} on {issue.seen}" for issue in one.issues)),
             section("also", ", ".join(one.aliases)),
@@ -54,6 +54,13 @@ def row(found: Found, matrix: Matrix) -> Page:
             section("read", f"{one.verified.outcome} by a {one.verified.by} on {one.verified.date}" if one.verified else ""),
         ),
     )
+
+
+def _fix(row: Row, matrix: Matrix) -> str:
+    """The advice of a row, or of its diagnosis where the row has none; what rests on a report is called one."""
+    if row.advice:
+        return said_by(row.remedy_grade or row.grade) + row.advice
+    return "" if row.commands else matrix.diagnoses[row.diagnosis].advice
 
 
 def variable(found: Found, matrix: Matrix) -> Page:

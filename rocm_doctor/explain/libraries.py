@@ -21,6 +21,8 @@ def library(found: Found, matrix: Matrix) -> Page:
     of, version, gpu = found.entry.of, found.version, found.gpu
     package = next((one for one in catalog_of(matrix).packages.values() if fold(one.name) == of), None)
     program = next((one for one in matrix.programs.values() if fold(one.name) == of), None)
+    application = next((one for one in matrix.applications if of in map(fold, one.names)), None)
+    indexes = [one for one in matrix.plain("indexes") or () if of in fold(one["name"]).split("-")]
     for_cuda = [one for name in ("cuda_only", "other_systems") for one in entries(matrix, name, of)]
     facts = [one for one in matrix.facts if of in _subject(one.subject) and (not gpu or not one.gfx or gpu in one.gfx)]
     facts = [one for one in facts if not version or not one.version or may_hold(one.version, version)]
@@ -29,6 +31,7 @@ def library(found: Found, matrix: Matrix) -> Page:
     images = [one for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")]
     readers = [one for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
     what = package.what if package else f"a program of the package {program.package}" if program else ""
+    what = what or (f"{application.title}, a program that runs on the GPU" if application else "")
     what = what or ("made for CUDA" if for_cuda else "what is known of it" if facts else found.entry.words)
     name = " ".join(filter(None, (found.entry.name, version, gpu and f"on {gpu}")))
     return Page(
@@ -38,11 +41,13 @@ def library(found: Found, matrix: Matrix) -> Page:
                 "CUDA", *(f"`{one['name']}` is made for CUDA; for AMD: {one.get('way', 'nothing is known')}" for one in for_cuda)
             ),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
+            section("index", *(Stated(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
             section("", *map(of_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else (f"image {one['way']}" for one in images[:2]))),
+            section("change", *(f"{how}: {said}" for how, said in (application.how.items() if application else ())), short=4),
             known(rows),
             section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
-            source(*([one] for one in (package, program) if one), facts, rows),
+            source(*([one] for one in (package, program, application) if one), facts, rows),
             more(found.typed),
         ),
     )

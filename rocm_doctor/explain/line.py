@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_doctor.explain.parts import section
+from rocm_doctor.explain.parts import said_by, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import GUESS
 from rocm_doctor.reports.page import Page
@@ -33,7 +33,7 @@ def page(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
         f"{best.id}: {best.title}",
         (
             section("cause", best.cause),
-            section("fix", best.advice, *best.commands),
+            section("fix", best.advice and said_by(best.cure_grade or best.grade) + best.advice, *best.commands),
             section("check", *best.verify),
             section("or", *(f"{one}: {matrix.diagnoses[one].title}" for one in list(others)[:2])),
             section("sure", f"{sure} The whole log tells more: rocm-doctor check FILE"),

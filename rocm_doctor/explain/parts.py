@@ -8,7 +8,7 @@ from typing import Protocol
 from rocm_doctor.explain.index import fold
 from rocm_doctor.explain.statements import may_hold, of_row
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import NO_FAULT, Command, Row, as_of
+from rocm_doctor.model import NO_FAULT, Command, Grade, Row, as_of
 from rocm_doctor.reports.page import Line, Section
 
 _SOURCES = 2
@@ -31,6 +31,11 @@ def section(label: str, *lines: Line, short: int | None = None) -> Section:
 def known(rows: Iterable[Row]) -> Section:
     """What is known to go wrong."""
     return section("known", *map(of_row, worst_first(rows)), short=MANY)
+
+
+def said_by(grade: Grade | None) -> str:
+    """How a remedy begins that rests on what users report alone."""
+    return "One report says: " if grade in ("field", "hearsay") else ""
 
 
 def worst_first(rows: Iterable[Row]) -> list[Row]:

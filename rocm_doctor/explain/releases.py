@@ -21,7 +21,12 @@ _SYSTEMS = ("linux", "windows", "wsl")
 def torch(found: Found, matrix: Matrix) -> Page:
     """The builds for ROCm, how to install one, what is known of the release."""
     version = found.version
-    builds = [one for one in _newest(matrix.torch) if not version or is_of(one.torch, version) or is_of(one.local, version)]
+    number, _, rocm = version.partition("+rocm")
+    builds = [
+        one
+        for one in _newest(matrix.torch)
+        if not number or (is_of(one.torch, number) and (not rocm or is_of(one.rocm, rocm))) or is_of(one.local, version)
+    ]
     facts = [
         one
         for one in matrix.facts

@@ -47,6 +47,7 @@ from rocm_doctor.matrix.types import (
     Slot,
     Soname,
     Support,
+    Synonym,
     Target,
     TorchBuild,
 )
@@ -75,6 +76,7 @@ SECTIONS: dict[str, Any] = {
     "peaks": Peak,
     "field": FieldFigure,
     "complaints": Complaint,
+    "synonyms": Synonym,
     "processors": Processor,
     "extensions": Extension,
     "kernels": KernelPackage,

@@ -40,6 +40,7 @@ from rocm_doctor.matrix.types import (
     Slot,
     Soname,
     Support,
+    Synonym,
     Target,
     TorchBuild,
 )
@@ -176,6 +177,8 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     """What repairs diagnoses and rows, in the order of the files."""
     slots = _table("slots", Slot, "name")
     """The values that cures take from a report, by name."""
+    synonyms = _list("synonyms", Synonym)
+    """What people call things that `explain` has under other names."""
     applications = _list("applications", Application)
     """The programs that run on the GPU."""
 

@@ -106,6 +106,13 @@ class Complaint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any: tuple[str, ...]
 
 
+class Synonym(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What people call a thing, and the names under which `explain` has it."""
+
+    names: tuple[str, ...]
+    see: tuple[str, ...]
+
+
 class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A library with GPU code of its own beside torch. `lacks`: the diagnosis if it has none for the GPU; `several`: only runs on several
     GPUs need it; `pinned`: torch releases whose own release of it asks for exactly that torch."""

@@ -61,7 +61,7 @@ class Entry(NamedTuple):
         """How exceptions and messages name it: its key, id, gfx, version or name."""
         return next(
             str(getattr(self.value, n))
-            for n in ("key", "id", "gfx", "module", "name", "says", "version")
+            for n in ("key", "id", "gfx", "module", "name", "version", "names")
             if hasattr(self.value, n)
         )
 

@@ -56,7 +56,7 @@ def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(entries):
         field = next(
-            (f for f in ("key", "id", "product", "gfx", "module", "name", "version", "says") if f in entry.__struct_fields__), ""
+            f for f in ("key", "id", "product", "gfx", "module", "name", "version", "names") if f in entry.__struct_fields__
         )
         name = (type(entry).__name__, str(getattr(entry, field)))
         if name in seen and type(entry).__name__ != "Row":
