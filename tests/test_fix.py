@@ -109,6 +109,7 @@ def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one
     assert "constraint" in replaced.stderr + replaced.stdout
 
 
+@pytest.mark.slow
 def test_the_variables_of_the_plan_are_in_the_new_environment_and_set_when_it_is_checked(
     venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
