@@ -163,23 +163,6 @@ def test_single_lines(line: str, fact: str, value: object) -> None:
     assert facts(report, line).get(fact) == value
 
 
-def test_prints_of_a_one_liner() -> None:
-    text = (
-        '$ python -c "import torch; print(torch.__version__, torch.version.hip)"\namdgpu.ids: No such file or'
-        " directory\n2.12.0+cu130 None\n"
-    )
-    found = facts(report, text)
-    assert (found["torch.version"], found["torch.hip"], found["torch.build"]) == ("2.12.0+cu130", None, "cuda")
-    text = "$ python3 -c 'import torch; print(torch.__version__); print(torch.cuda.is_available())'\n2.8.0+rocm6.4\nFalse\n"
-    found = facts(report, text)
-    assert (found["torch.version"], found["torch.available"]) == ("2.8.0+rocm6.4", False)
-
-
-def test_output_that_does_not_fit_the_prints_is_not_read() -> None:
-    text = "$ python3 -c 'import torch; print(torch.__version__)'\nTraceback (most recent call last):\n2.8.0\n"
-    assert "torch.version" not in facts(report, text)
-
-
 def test_processor_is_no_gpu() -> None:
     assert gpus(report, "       Device:  AMD Ryzen 7 7840HS w/ Radeon 780M Graphics\n       Device: AMD Radeon 780M\n") == [
         {"marketing_name": "AMD Radeon 780M"}
@@ -223,6 +206,8 @@ def test_dump_of_amdgpu_top() -> None:
 
 def test_every_capture_says_something() -> None:
     for path in captures("env_report"):
+        if "oneliner" in path.name:  # text/session.py reads a command and what it printed
+            continue
         result = notes(report, path.read_text(errors="replace"))
         assert result.facts or result.listings, path.name
 
@@ -252,16 +237,3 @@ def test_line_numbers_behind_the_middle_of_a_long_text() -> None:
 def test_deep_nesting_is_survived() -> None:
     notes(report, '[{"a":' * 100_000)
     notes(report, '{"' * 100_000)
-
-
-@pytest.mark.parametrize(
-    ("text", "fact", "value"),
-    [
-        (">>> import torch\n>>> torch.cuda.is_available()\nFalse\n", "torch.available", False),
-        ("In [2]: torch.__version__\nOut[2]: '2.2.0.dev20231010+rocm5.7'\n", "torch.version", "2.2.0.dev20231010+rocm5.7"),
-        (">>> print(torch.version.hip)\nNone\n", "torch.hip", None),
-        (">>> torch.cuda.is_available()\n/x/amdgpu.ids: No such file or directory\nTrue\n", "torch.available", True),
-    ],
-)
-def test_what_was_typed_at_a_prompt(text: str, fact: str, value: object) -> None:
-    assert facts(report, text)[fact] == value

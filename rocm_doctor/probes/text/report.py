@@ -1,7 +1,6 @@
 """Startup banners and environment reports of common programs: `name: version` in all its spellings.
 
-Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, RCCL, and
-one-line prints of torch's versions. The GPUs that such lines name are read by report_gpus.py, JSON by report_json.py.
+Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, RCCL. The GPUs that such lines name are read by report_gpus.py, JSON by report_json.py.
 
     ==> paste/text <==
     - `transformers` version: 4.57.1
@@ -79,13 +78,6 @@ _AVAILABLE = regex(
     r"(?:cuda\.is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available|pytorch version \(GPU\?\):[^\n(]{0,60})\W{0,8}(True|False)\b",
     re.I,
 )
-_EXPRESSIONS = {
-    "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda",
-    "torch.cuda.is_available()": "torch.available",
-}  # fmt: skip
-_TYPED = regex(r"^\s*(?:>>>|In ?\[\d+\]:)\s*(?:print\()?(torch\.[\w.]+(?:\(\))?)\)?\s*;?\s*$")
-_ANSWER = regex(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
-_PRINT = regex(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -96,8 +88,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         for line in document.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
             _record_pairs(result, document, line)
         _record_available(result, document)
-        _record_prints(result, document)
-        _record_typed(result, document)
         record_gpus(result, document)
         record_json(result, document)
     _torch(result)
@@ -119,47 +109,6 @@ def _record_available(result: ProbeResult, document: Document) -> None:
         found = _AVAILABLE.search(line.text)
         if found:
             result.record("torch.available", found.group(1).lower() == "true", document.reading(line))
-
-
-def _record_prints(result: ProbeResult, document: Document) -> None:
-    """torch's versions from `python -c "...print(torch.__version__, torch.version.hip)"` and the lines it printed."""
-    for line in document.lines_with("print(torch.", most=10):
-        output = document.after(line, 12)
-        for printed in _PRINT.findall(line.text):
-            asked = [part.strip() for part in printed.split(",")]
-            answer = next(output, None)
-            while answer is not None and _is_noise(answer.text):
-                answer = next(output, None)
-            words = answer.text.split() if answer and len(asked) > 1 else [answer.text.strip()] if answer else []
-            if answer is None or len(words) != len(asked) or not all(a.startswith("torch.") for a in asked):
-                break
-            for expression, word in zip(asked, words):
-                _record_printed(result, document, answer, expression, word)
-
-
-def _record_typed(result: ProbeResult, document: Document) -> None:
-    """Facts from `>>> torch.cuda.is_available()` or `In [2]: torch.__version__` and the line that follows."""
-    for line in document.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
-        typed = _TYPED.match(line.text)
-        answer = next((a for a in document.after(line, 6) if not _is_noise(a.text)), None) if typed else None
-        found = _ANSWER.match(answer.text) if answer else None
-        if typed and answer and found:
-            _record_printed(result, document, answer, typed.group(1), found.group(1))
-
-
-def _is_noise(text: str) -> bool:
-    return not text.strip() or "warn" in text.lower() or "No such file" in text or text.strip().startswith("```")
-
-
-def _record_printed(result: ProbeResult, document: Document, line: Line, expression: str, word: str) -> None:
-    fact = _EXPRESSIONS.get(expression)
-    reading = document.reading(line, f"{expression}: {word}")
-    if fact == "torch.available" and word in ("True", "False"):
-        result.record(fact, word == "True", reading)
-    elif fact in ("torch.hip", "torch.cuda") and word == "None":
-        result.record(fact, None, reading)
-    elif fact and fact != "torch.available" and re.fullmatch(_V, word):
-        result.record(fact, word, reading)
 
 
 def _torch(result: ProbeResult) -> None:

@@ -42,17 +42,16 @@ _MOST_RUNS = 60
 _MOST_LINES = 400
 _PROMPT = regex(
     r"^[ \t>]*(?:\([\w.-]{1,40}\)[ \t]*)?"
-    r"(?:\[?[\w.<>-]{1,40}@[\w.<>-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#])[ \t]*(\S.*)?$"
+    r"(?:\[?[\w.<>-]{1,40}@[\w.<>-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#]|>>>|In ?\[\d+\]:)[ \t]*(\S.*)?$"
 )
 _BARE = regex(
     r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
     r"|(?:python|python3|py)[\d.]* -c |Get-C)[^\n]*)$"
 )
-_SYSTEM = regex(r"Linux (\d+\.\d+\.\d+[\w.+~-]*)")
+_SYSTEM = regex(r"(?:Linux )?(\d+\.\d+\.\d+[\w.+~-]*)")
 _ID = regex(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
 _NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
 _MODEL = regex(r"Model name:\s+(\S.*)$")
-_MES = regex(r"MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)")
 _ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
 _VARIABLE = regex(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
@@ -126,6 +125,16 @@ def _python(result: ProbeResult, run: Run) -> None:
             left = left[place + 1 :]
 
 
+def _typed(result: ProbeResult, run: Run) -> None:
+    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`: the first printed line that is no warning."""
+    name = run.command.removeprefix("print(").rstrip(";").removesuffix(")" * run.command.startswith("print("))
+    lines = ((text, at) for text, at in run.output if "warn" not in text.lower() and "No such file" not in text)
+    for text, reading in islice(lines, 1):
+        value = re.sub(r"^Out ?\[\d+\]:\s*", "", text).strip("'\"")
+        if name in _PRINTED and re.fullmatch(_PRINTED[name][0], value):
+            _add_printed(result, name, value, reading)
+
+
 def _shape(name: str, argument: ast.expr) -> str:
     """The pattern of what one argument of `print` leaves in the line; a group for one that is a fact."""
     if isinstance(argument, ast.Constant):
@@ -192,7 +201,7 @@ def _id(result: ProbeResult, run: Run) -> None:
 
 
 def _system(result: ProbeResult, run: Run) -> None:
-    """`uname -sr`: `Linux 6.8.0-60-generic`."""
+    """`uname -sr`: `Linux 6.8.0-60-generic`; `uname -r`: the release alone."""
     for text, reading in run.output[:3]:
         found = _SYSTEM.fullmatch(text)
         if found:
@@ -284,12 +293,6 @@ def _virtual(result: ProbeResult, run: Run) -> None:
             result.record("virtual_machine", None if text == "none" else text, reading)
 
 
-def _firmware(result: ProbeResult, run: Run) -> None:
-    for text, reading in run.output:
-        if found := _MES.search(text):
-            result.record("firmware.mes", found[1], reading)
-
-
 def _video(result: ProbeResult, run: Run) -> None:
     """GPUs from Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
     for text, reading in run.output:
@@ -301,8 +304,9 @@ def _video(result: ProbeResult, run: Run) -> None:
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
     (regex(r"\b(?:python|py)[\d.]* -c "), _python),
+    (regex(r"^(?:print\()?(?:torch|sys|platform)\.[\w.]+(?:\(\d?\))?(?:\.\w+)?\)?;?$"), _typed),
     (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _id),
-    (regex(r"\buname -sr\b"), _system),
+    (regex(r"\buname -s?r\b"), _system),
     (regex(r"\b(?:cat|ls)\b[^|]* /"), _files),
     (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
     (regex(r"^(?:python3? -m )?pip3? list$"), _packages),
@@ -310,6 +314,5 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...]
     (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
     (regex(r"\blscpu\b"), _cpu),
     (regex(r"^systemd-detect-virt --vm$"), _virtual),
-    (regex(r"\bMES\b"), _firmware),
     (regex(r"Win32_VideoController"), _video),
 )

@@ -19,7 +19,7 @@ from rocm_doctor.probes.read.scan import documents, record_rows, says
 
 _DKMS = regex(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
-_FIRMWARE = regex(r"^MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)", re.M)
+_FIRMWARE = regex(r"\bMES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)")
 _KERNEL_RELEASE = r"(\d+\.\d+\.\d+[\w.+~-]*)"
 
 SAYS = (
@@ -47,11 +47,6 @@ _PACKAGE_OF = {
     "rocm-dev": "rocm.version",
     "amdgpu-dkms": "driver.version",
 }
-_PROMPT_FILES = (
-    ("/.info/version", regex(r"\.info/version\S*\s*$"), regex(r"\s*(\d+\.\d+\.\d+)(?:-\S+)?\s*$"), "rocm.version"),
-    ("/sys/module/amdgpu/version", regex(r"amdgpu/version\s*$"), regex(r"\s*(\d+\.\d+\.\d+)\s*$"), "driver.version"),
-    ("uname -r", regex(r"uname -r\s*$"), regex(rf"\s*{_KERNEL_RELEASE}\s*$"), "kernel"),
-)
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -70,7 +65,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         record_rows(result, document, SAYS, str.strip)
         _dkms(result, document)
         _packages(result, document)
-        _read_after_prompt(result, document)
         _firmware(result, document)
         _lsmod(result, document)
     return result
@@ -102,19 +96,9 @@ def _packages(result: ProbeResult, document: Document) -> None:
                 break
 
 
-def _read_after_prompt(result: ProbeResult, document: Document) -> None:
-    """Facts from a command that prints one value on the next line."""
-    for needle, asked, answered, fact in _PROMPT_FILES:
-        for line in document.lines_with(needle, most=10):
-            following = next(document.after(line, 1), None) if asked.search(line.text) else None
-            value = answered.match(following.text) if following else None
-            if following and value:
-                result.record(fact, value.group(1), document.reading(following, f"{line.text.strip()}: {following.text.strip()}"))
-
-
 def _firmware(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("mes feature version", most=5):
-        found = _FIRMWARE.match(line.text.strip())
+        found = _FIRMWARE.search(line.text)
         if found:
             result.record("firmware.mes", found.group(1), document.reading(line))
 
