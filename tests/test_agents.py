@@ -66,11 +66,17 @@ def test_the_client_lists_tools_and_calls_one(root: Path) -> None:
     from rocm_doctor.integrations.agents.command import Roots
     from rocm_doctor.integrations.agents.server import server
 
+    (root / "axolotl.yml").write_text(
+        "base_model: Qwen/Qwen2.5-7B\nadapter: qlora\nlora_r: 16\nmicro_batch_size: 2\n", encoding="utf-8"
+    )
+
     async def talk(client: Any) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["smoke"]
         assert all(tool.description and tool.output_schema["required"] == ["text"] for tool in tools.values())
         assert "arch.not-in-build" in text(await client.call_tool("check", {"paths": ["train.log"]}))
+        own = await client.call_tool("fit", {"config": ["axolotl.yml"], "gpu": "gfx1100", "vram": "24GiB", "seq": 256})
+        assert "qlora rank 16, bfloat16, autocast bfloat16, 2 x 256 tokens" in text(own)
         assert (await client.call_tool("check", {"paths": ["../train.log"]})).is_error
         lines = ["pip install torch==2.99 --index-url https://download.pytorch.org/whl/rocm6.4", "rm -rf /", "ROCm 9.9"]
         judged = text(await client.call_tool("verify", {"lines": lines, "gpu": "gfx1100", "python": "3.12", "os": "linux"}))
@@ -168,6 +174,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         ("plan", {"gpu": "gfx1100\n--output=x"}),
         ("plan", {"gpu": "gfx1100", "python": "/bin/sh"}),
         ("fit", {"model": "../../../etc"}),
+        ("fit", {"config": ["/etc/hostname"]}),
         ("fit", {"model": "qwen2.5-7b", "batch": -1}),
         ("fit", {"model": "qwen2.5-7b", "vram": "1e400"}),
         ("check", {"text": 7}),

@@ -76,6 +76,16 @@ def test_a_plan_shows_itself() -> None:
     assert "Nothing is known to work" in shown(plan_for("gfx803", python="3.12"))
 
 
+def test_a_prediction_of_the_persons_own_configuration(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-1.5B')\nTrainingArguments(per_device_train_batch_size=4, max_length=512)\n"
+    )
+    found = fit_for(config=tmp_path / "train.py", gpu="gfx1100", fast=True, batch=2)
+    assert (found.run.job.method, found.run.job.batch, found.run.job.seq) == ("full", 2, 512)
+    with pytest.raises(ValueError, match="no training configuration in this script"):
+        fit_for("qwen2.5-7b", "gfx1100", config=Path(__file__))
+
+
 def test_a_prediction_shows_itself() -> None:
     page = shown(fit_for("qwen2.5-7b", "RX 7900 XTX", method="qlora", fast=True))
     assert "It fits" in page

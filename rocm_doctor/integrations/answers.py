@@ -63,15 +63,23 @@ def plan_for(
 
 
 def fit_for(
-    model: str | Path, gpu: str | None = None, *, vram: int | None = None, gpus: int = 1, fast: bool = False, **options: Any
+    model: str | Path = "",
+    gpu: str | None = None,
+    *,
+    config: str | Path = "",
+    vram: int | None = None,
+    gpus: int = 1,
+    fast: bool = False,
+    **options: Any,
 ) -> Answer:
     """Does a fine-tuning run fit into the GPU's memory? A notebook shows the parts of the peak.
 
-    model: a preset, a hub id of one, or a config.json. gpu: a gfx target or a product; this machine's if empty. vram: bytes.
+    model: a preset, a hub id of one, or a config.json. config: the run's configuration or script, over which the options win.
+    gpu: a gfx target or a product; this machine's if empty. vram: bytes.
     options: fields of rocm_doctor.fit.job.Job: method, rank, batch, seq, dtype, optimizer, checkpointing.
     fast: arithmetic instead of a simulation with the installed torch.
 
-    Raises ValueError for an unknown model, GPU or option.
+    Raises ValueError for an unknown model, GPU or option, or a configuration that cannot be read.
     """
     from rocm_doctor.fit import answer as answers
     from rocm_doctor.fit import card as cards
@@ -86,7 +94,8 @@ def fit_for(
         card = cards.declare_card(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
         card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declare_card("", vram, matrix)
-    run = resolve(Request({"model": str(model), **options}), card.gfx, None, matrix)
+    given = {"model": str(model), **options} if model else options
+    run = resolve(Request(given, (Path(config),) if config else ()), card.gfx, None, matrix)
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
 
 

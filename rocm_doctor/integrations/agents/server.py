@@ -142,18 +142,23 @@ class Tools:
 
     def fit(
         self,
-        model: Annotated[Word, Field(description="qwen2.5-7b, a hub id of a preset, or a config.json")],
+        model: Annotated[Word | None, Field(description="qwen2.5-7b, a hub id of a preset, or a config.json")] = None,
+        config: Annotated[
+            list[FilePath],
+            Field(max_length=3, description="The run's configuration or script; accelerate's, DeepSpeed's after it"),
+        ] = [],  # noqa: B006
         gpu: Annotated[Word, Field(description="gfx1100, a product, or auto for this machine's")] = "auto",
-        method: Literal["full", "lora", "qlora"] = "lora",
-        batch: Count = 1,
-        seq: Count = 1024,
-        rank: Count = 16,
+        method: Literal["full", "lora", "qlora"] | None = None,
+        batch: Count | None = None,
+        seq: Count | None = None,
+        rank: Count | None = None,
         gpus: Annotated[int, Field(ge=1, le=4096)] = 1,
         vram: Size | None = None,
         format: Literal["text", "json"] = "text",
     ) -> Answer:
-        """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, or what would be enough."""
-        known = self._inside(model) if (self.roots.folders[0] / model).exists() else model
+        """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, or what would be enough. Options win over
+        the configuration."""
+        known = self._inside(model) if model and (self.roots.folders[0] / model).exists() else model
         asked = {
             "model": known,
             "gpu": gpu,
@@ -164,7 +169,8 @@ class Tools:
             "gpus": gpus,
             "vram": vram,
         }
-        return self._run("fit", "--fast", f"--format={format}", *_options(asked))
+        files = [f"--config={self._inside(path)}" for path in config]
+        return self._run("fit", "--fast", f"--format={format}", *files, *_options(asked))
 
     def lint(
         self,
