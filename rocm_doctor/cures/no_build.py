@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
@@ -36,13 +34,13 @@ def plan_packages(one: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
 
 def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with neither `plan` nor what goes with it, and with the community wheels that are known, for a GPU without a build.
-    Where only JAX or TensorFlow has none, torch's plan stands there."""
+    Of JAX and TensorFlow the releases count."""
     if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands):
         return one
-    built, others = has_build(gfx, matrix), [found for found in wanted(snapshot) if found is not TORCH]
-    if built and others and TORCH not in wanted(snapshot):
-        return one if _is_released(gfx, others, matrix) else _with_torch(one, gfx, others, matrix)
-    if built:
+    asked = wanted(snapshot)
+    if asked and TORCH not in asked:
+        return _without_release(one, asked[0], snapshot, matrix)
+    if has_build(gfx, matrix):
         return one
     wheels = [fact for fact in matrix.facts if fact.subject == "community wheels" and gfx in fact.gfx]
     known = "".join(f" Neither AMD nor PyTorch builds or tests these: {fact.words}" for fact in wheels)
@@ -52,18 +50,18 @@ def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Fin
     return msgspec.structs.replace(one, advice=advice, commands=(), cure_grade=grade, cure_sources=sources)
 
 
-def _is_released(gfx: str, frameworks: Sequence[Framework], matrix: Matrix) -> bool:
-    """True if a source lists a release of one of the frameworks for the target."""
-    from rocm_doctor.plan.frameworks import FrameworkRelease
+def _without_release(one: Finding, framework: Framework, snapshot: Snapshot, matrix: Matrix) -> Finding:
+    """The finding about JAX or TensorFlow: with what would run in its place where no release is for this machine."""
+    from rocm_doctor.plan.catalog import load_catalog
+    from rocm_doctor.plan.frameworks import framework_plan
+    from rocm_doctor.plan.machine import machine_of
 
-    keys = [one.key for one in frameworks]
-    return any(gfx in one.gfx and one.framework in keys for one in matrix.section("frameworks", FrameworkRelease))
-
-
-def _with_torch(one: Finding, gfx: str, frameworks: Sequence[Framework], matrix: Matrix) -> Finding:
-    names = " or ".join(found.name for found in frameworks)
-    advice = f"No {names} with ROCm is listed for {gfx}. PyTorch has builds for it."
-    return msgspec.structs.replace(one, advice=advice, commands=matrix.typed([f"{PLAN} --with torch"]))
+    machine = machine_of(snapshot)
+    plan = framework_plan(framework.key, machine, load_catalog(matrix)) if machine else None
+    if plan is None or plan.release:
+        return one
+    advice = " ".join([plan.headline, *(f"What would run: {words}." for words, _ in plan.instead)])
+    return msgspec.structs.replace(one, advice=advice, commands=matrix.typed([command for _, command in plan.instead]))
 
 
 def has_build(gfx: str, matrix: Matrix) -> bool:

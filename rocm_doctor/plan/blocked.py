@@ -65,8 +65,9 @@ def _blame_packages(resolver: Resolver) -> dict[str, Finding]:
 
 
 def _packages_named(one: Finding, resolver: Resolver, machine: Machine) -> Sequence[str]:
-    """The installed packages beside torch that a finding names: in its row's conditions, or as its subject."""
+    """The installed packages beside torch that a finding names: in its row's conditions, as its subject, or as its diagnosis."""
     row = resolver.stack_judge.known.matrix.row(one.row) if one.row else None
     names = [name.partition(".")[2] for name in row.when if name.startswith(("pkg.", "code."))] if row else []
+    names += [one.id.removeprefix("lib.")] if one.id.startswith("lib.") else []
     names += [one.subject.partition(" ")[0]] if one.subject_kind == "package" else []
     return [name for name in names if name not in (*TORCH, *resolver.wish) and machine.installed(name)]

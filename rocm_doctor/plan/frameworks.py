@@ -52,7 +52,7 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FrameworkPlan(msgspec.Struct, frozen=True):
-    """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run. `works`: the
+    """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run, with the command that plans it. `works`: the
     examined environment has the framework and `check` calls it ready; `undecided`: it does, and `check` finds nothing and leaves something
     open. `summary`: what `check` says otherwise."""
 
@@ -60,7 +60,7 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     machine: Machine
     release: FrameworkRelease | None
     against: tuple[tuple[str, str], ...] = ()
-    instead: tuple[str, ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()
     works: bool = False
     undecided: bool = False
     summary: str = ""
@@ -123,18 +123,21 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
     return ""
 
 
-def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[str]:
-    """What would run: the same framework on another Python or on Linux, else torch on this GPU."""
+def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[tuple[str, str]]:
+    """What would run, and the command that plans it: the same framework on another Python or on Linux, else torch on this GPU."""
+    asked = f"rocm-doctor plan --gpu {machine.gfx} --with {releases[0].framework}"
     for changes in ({"python": python} for one in releases for python in one.pythons):
         other = msgspec.structs.replace(machine, **changes)
         if found := next((one for one in releases if not _unfit(one, other, known)), None):
-            yield f"with Python {other.python}: {found.name}"
+            yield f"with Python {other.python}: {found.name}", f"{asked} --python {other.python}"
             return
     linux = msgspec.structs.replace(machine, system="linux", python="", driver="")
     if machine.system != "linux" and (found := next((one for one in releases if not _unfit(one, linux, known)), None)):
-        yield f"on Linux: {found.name}"
+        yield f"on Linux: {found.name}", f"{asked} --os linux"
     elif stack := best(machine, known):
-        yield f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade}): rocm-doctor plan --with torch"
+        again = "" if machine.probed else f" --gpu {machine.gfx} --os {machine.system} --python {machine.python}"
+        words = f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade})"
+        yield words, f"rocm-doctor plan{again} --with torch"
 
 
 def installs(plan: FrameworkPlan, tool: Tool = "pip", python: str = "") -> list[Argv]:
@@ -181,7 +184,9 @@ def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
         body += ["", *(f"  {line}" for line in _lines(plan, tool))]
     for why, cited in plan.against:
         body += wrap(f"{why} ({cited})", "  because ", "          ")
-    body += ["", "What would run:", *(line for one in plan.instead for line in wrap(one, "  ", "      "))] if plan.instead else []
+    body += ["", "What would run:"] if plan.instead else []
+    for words, command in plan.instead:
+        body += [*wrap(words, "  ", "      "), f"    {command}"]
     return "\n".join(body) + "\n"
 
 

@@ -104,9 +104,15 @@ def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> Stac
 
 
 def installed_release(package: Package, machine: Machine) -> Release | None:
-    """The installed release of a package; None without one. One that the catalog does not know takes what the newest one before it takes."""
+    """The installed release of a package; None without one. One that the catalog does not know takes what the newest one before it takes;
+    one before all of them has no code for AMD GPUs where they have some."""
     mine = machine.installed(package.name)
-    older = next((one for one in package.releases if mine and sort_key(one.version) <= sort_key(mine)), None)
+    if not mine or not package.releases:
+        return None
+    older = next((one for one in package.releases if sort_key(one.version) <= sort_key(mine)), None)
+    oldest = package.releases[-1]
+    if older is None and oldest.code:
+        older = msgspec.structs.replace(oldest, code=dict.fromkeys(oldest.code, ()), code_windows={}, exact=True)
     return msgspec.structs.replace(older, version=mine) if older else None
 
 

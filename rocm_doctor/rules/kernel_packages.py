@@ -11,6 +11,8 @@ from rocm_doctor.matrix.types import KernelPackage
 from rocm_doctor.model import Command, Fact, Finding, Row, Snapshot
 from rocm_doctor.rules.conditions import holds
 
+_RELEASE = "$(lsb_release -rs)"
+
 
 def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
@@ -20,8 +22,10 @@ def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: M
         return made
     packages = matrix.section("kernels", KernelPackage)
     here = next((one for one in packages if os.startswith(one.os)), None)
-    stuck = [one for one in made.commands if here and _installs(one, here)]
-    if here is None or not stuck or not _has_fault(affected, here):
+    if here is None:  # no package of that name is known to be there
+        return msgspec.structs.replace(made, commands=tuple(one for one in made.commands if _RELEASE not in one.text))
+    stuck = [one for one in made.commands if _installs(one, here)]
+    if not stuck or not _has_fault(affected, here):
         return made
     advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
     after = next((one for one in packages if one.os == here.successor and not _has_fault(affected, one)), None)
@@ -38,7 +42,7 @@ def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: M
 
 
 def _installs(command: Command, one: KernelPackage) -> bool:
-    return one.name in command.text.replace("$(lsb_release -rs)", one.release).split()
+    return one.name in command.text.replace(_RELEASE, one.release).split()
 
 
 def _has_fault(affected: str, one: KernelPackage) -> bool:
