@@ -16,7 +16,7 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.smoke import endings, watch
+from rocm_doctor.smoke import device_queue, watch
 from rocm_doctor.smoke.runner import choose_stages, run_smoke
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import all_needs
@@ -186,7 +186,7 @@ def test_children_go_when_the_doctor_is_killed() -> None:
     code = (
         "import os, signal\nfrom rocm_doctor.smoke.runner import run_smoke\n"
         "def tell(line):\n    if 'counting' in line: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from rocm_doctor.smoke import endings\nendings.PATIENCE = 0.3\n"
+        "from rocm_doctor.smoke import device_queue\ndevice_queue.PATIENCE = 0.3\n"
         f"run_smoke(gpu=0, stages=['bf16'], prelude={PRELUDE!r}, on_progress=tell)"
     )
     env = {**os.environ, "FAULT": "bf16 hang", "SMOKE_TEST": OURS}
@@ -196,7 +196,7 @@ def test_children_go_when_the_doctor_is_killed() -> None:
 
 
 def test_progress_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endings, "PATIENCE", 0.2)
+    monkeypatch.setattr(device_queue, "PATIENCE", 0.2)
     told: list[str] = []
     smoke("bf16 hang", stages=["bf16"], limit=0.8, on_progress=told.append)
     assert any("waiting for: counting sheep" in line for line in told), told

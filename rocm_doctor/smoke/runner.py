@@ -26,7 +26,6 @@ import msgspec
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import device_queue, watch
-from rocm_doctor.smoke.endings import START_LIMIT
 from rocm_doctor.smoke.state import DeviceQueue, Settings
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, Stage
@@ -87,7 +86,7 @@ def run_smoke(
 def find_frameworks(python: str, environment: dict[str, str]) -> tuple[str, ...]:
     """The frameworks that the interpreter can find, without importing one; torch if it finds none, whose stages then say so."""
     code = f"from importlib.util import find_spec; print(*(name for name in {tuple(FRAMEWORKS)} if find_spec(name)))"
-    done = process.run([python, "-c", code], limit=START_LIMIT, env={**os.environ, **environment})
+    done = process.run([python, "-c", code], limit=device_queue.START_LIMIT, env={**os.environ, **environment})
     return tuple(name for name in done.stdout.split() if name in FRAMEWORKS) or ("torch",)
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 KMSG = "/dev/kmsg"
 KMSG_RECORD = 8192
@@ -57,30 +54,24 @@ class KernelLog:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """System memory of a process in bytes; None if /proc does not have it."""
+    """System memory of a process in bytes; None if it has ended."""
+    import psutil
+
     try:
-        found = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(errors="replace"), re.M)
-    except OSError:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
         return None
-    return int(found[1]) * 1024 if found else None
-
-
-def find_marked(token: str) -> list[int]:
-    """Processes with this smoke test's mark in their environment, in whatever session."""
-    needle, found = f"{MARK}={token}".encode(), []
-    for folder in Path("/proc").glob("[1-9]*"):
-        with contextlib.suppress(OSError):
-            if int(folder.name) != os.getpid() and needle in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
 
 
 def end_marked(token: str) -> list[str]:
-    """The remaining processes of a smoke test, killed, as "pid name"."""
+    """Kill the remaining processes with this smoke test's mark in their environment, in whatever session; each as "pid name"."""
+    import psutil
+
     ended = []
-    for pid in find_marked(token):
-        with contextlib.suppress(OSError):
-            name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-            os.kill(pid, signal.SIGKILL)
-            ended.append(f"{pid} {name}")
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and process.environ().get(MARK) == token:
+                name = process.name()
+                process.kill()
+                ended.append(f"{process.pid} {name}")
     return ended

@@ -92,20 +92,12 @@ def signals_held() -> Iterator[None]:
 
 
 def find_escaped(pid: int) -> list[int]:
-    """Descendants of a process that left its group (`setsid`), as far as /proc shows them."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[1-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
-            children.setdefault(parent, []).append(int(folder.name))
-    found = [pid]
-    for one in found:
-        found += children.get(one, ())
-    return [one for one in found if _group_of(one) not in (None, pid)]
+    """Descendants of a process that left its group (`setsid`)."""
+    import psutil
 
-
-def _group_of(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return None
+    found = []
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(OSError):
+                found += [child.pid] if os.getpgid(child.pid) != pid else []
+    return found
