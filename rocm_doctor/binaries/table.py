@@ -1,18 +1,16 @@
-"""An audit as text of at most `width` columns: library × gfx target, and missing code for given GPUs."""
+"""An audit as text of at most `width` columns: the targets of each library, or what given GPUs lack."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from rocm_doctor.binaries.inspect import target_order
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.binaries.types import Audit, Holding
 
 # Kinds that must have a GPU's code for it to run; the others tune, name a family, or repeat a library.
 DECISIVE = ("fatbin", "split", "tensile", "code-object")
 _FOLDERS = ("tensile", "miopen-db", "aotriton")
-_HAS, _SOME, _NOT, _UNKNOWN = "x", "/", ".", "?"
 
 
 def decides(holding: Holding, audit: Audit) -> bool:
@@ -32,45 +30,22 @@ def lines(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -
     if not audit.holdings:
         yield f"no GPU code in {audit.files} files of {audit.place}"
         return
-    yield from _verdicts(audit, gpus, override, width) if gpus else _matrix(audit, width)
+    yield from _verdicts(audit, gpus, override, width) if gpus else _targets(audit, width)
     summary = ["", *(_summary(audit, gpu, override) for gpu in gpus)] if gpus else []
     for text in (*_footnotes(audit), *summary):
         yield from textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
 
 
-def _matrix(audit: Audit, width: int) -> Iterator[str]:
-    """One row for each place, one column for each target; as many columns side by side as fit."""
-    columns = sorted({t for h in audit.holdings for t in h.targets}, key=target_order)
+def _targets(audit: Audit, width: int) -> Iterator[str]:
+    """The targets of each place; in brackets those that only some of its bundles have, and `?` where not all could be read."""
     labels = [_label(h, audit, width // 2) for h in audit.holdings]
-    left = max(map(len, labels))
-    for shown in _blocks(columns, width - left):
-        heads = [c.removeprefix("gfx") for c in shown]
-        yield (" " * left + "".join(" " + h for h in heads)).rstrip()
-        for holding, label in zip(audit.holdings, labels):
-            marks = [_mark(holding, c).center(len(h)) for c, h in zip(shown, heads)]
-            yield (label.ljust(left) + "".join(" " + m for m in marks)).rstrip()
-        yield ""
-    yield f"columns: gfx targets; {_HAS} in all bundles, {_SOME} in some of them, {_NOT} missing, {_UNKNOWN} not readable"
-
-
-def _blocks(columns: Sequence[str], room: int) -> list[list[str]]:
-    """The columns in lines of at most `room` characters; one empty line without columns."""
-    blocks: list[list[str]] = [[]]
-    left = room
-    for column in columns:
-        needs = len(column.removeprefix("gfx")) + 1
-        if needs > left and blocks[-1]:
-            blocks.append([])
-            left = room
-        blocks[-1].append(column)
-        left -= needs
-    return blocks
-
-
-def _mark(holding: Holding, target: str) -> str:
-    if target in holding.targets:
-        return _SOME if target in holding.partial else _HAS
-    return _UNKNOWN if holding.problem else _NOT
+    left = " " * (max(map(len, labels)) + 1)
+    for holding, label in zip(audit.holdings, labels):
+        words = [f"({target})" if target in holding.partial else target for target in holding.targets]
+        text = " ".join(words + ["?"] * bool(holding.problem)) or "no target"
+        yield from textwrap.wrap(text, width, initial_indent=label.ljust(len(left)), subsequent_indent=left, break_on_hyphens=False)
+    if any(holding.partial for holding in audit.holdings):
+        yield "(gfx...): only some of the bundles have it"
 
 
 def _verdicts(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -> Iterator[str]:
