@@ -19,7 +19,7 @@ def plant_sensors():
     sensors.sensors_of = lambda context: sensors.Sensors(lambda: dict(fake), dict(limits))
     for module in ("timing", "idle"):
         __import__(f"rocm_doctor_workers.bench.{module}", fromlist=["x"]).sensors_of = sensors.sensors_of
-    usual = products.plain
+    usual = products.plain_products
 
     def slower(context, dtype):
         make = usual(context, dtype)
@@ -30,7 +30,7 @@ def plant_sensors():
 
         return made
 
-    products.plain = slower
+    products.plain_products = slower
 
 
 def plant_shapes():

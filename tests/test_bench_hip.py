@@ -77,7 +77,7 @@ def test_other_programs_on_the_gpu_are_found_and_we_are_not(tmp_path: Path, monk
     )
     monkeypatch.setattr(hip, "KFD", kfd)
     monkeypatch.setattr("rocm_doctor.workers.smoke.hip.pci_address", lambda torch, index: "0000:03:00.0")
-    assert hip.others(None, 0) == [{"pid": 4711, "bytes": 12884901888}]
+    assert hip.other_programs(None, 0) == [{"pid": 4711, "bytes": 12884901888}]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from rocm_doctor.binaries.targets import (
     covers,
     entry_target,
     flags_target,
-    overridden,
+    override_target,
     parse_target,
 )
 
@@ -108,7 +108,7 @@ def test_the_override_changes_what_the_loader_sees(code: str, card: str, overrid
     ],
 )
 def test_override_values(value: str, processor: str | None) -> None:
-    assert overridden(value) == processor
+    assert override_target(value) == processor
 
 
 def test_two_objects_that_split_a_feature_serve_a_card_that_does_not_state_it() -> None:

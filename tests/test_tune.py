@@ -210,7 +210,7 @@ def test_the_worker_ends_when_its_parent_is_gone(tmp_path: Path, monkeypatch: py
     asks.touch()
     parents = iter((10, 10, 1))
     monkeypatch.setattr("os.getppid", lambda: next(parents))
-    assert list(main.asked(asks)) == []
+    assert list(main.read_jobs(asks)) == []
 
 
 @pytest.mark.torch
@@ -293,7 +293,7 @@ def test_the_chunked_loss_is_the_loss(dtype: str, frozen: bool, autocast: bool) 
     found = []
     functions: list[Any] = [lambda h, w: torch.nn.functional.cross_entropy((h @ w.t()).float(), labels.flatten())]
     job = {"fused_loss": True, "device": "cpu", "dtype": dtype, "autocast": "bfloat16" if autocast else None}
-    for function in (loss.fused(labels, job), *functions):
+    for function in (loss.fused_loss(labels, job), *functions):
         h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_(not frozen)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             value = function(h, w)
@@ -319,7 +319,7 @@ def test_compile_takes_what_the_step_calls_and_is_forgotten_after_the_run(fused:
         **msgspec.structs.asdict(Job(TINY, method="full", seq=8, optimizer="adamw", fused_loss=fused)),
         "id": 1, "compile": True, "steps": 1, "device": "cpu",
     }  # fmt: skip
-    found = main.attempted(job)
+    found = main.attempt(job)
     assert found.get("tokens_s"), found
     assert taken == ["LlamaModel" if fused else "LlamaForCausalLM", "reset"]
 

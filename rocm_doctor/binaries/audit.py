@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.binaries import bitsandbytes, inspect
 from rocm_doctor.binaries.kernels import is_kernel_file, kernel_holdings
 from rocm_doctor.binaries.kpack import Contents
-from rocm_doctor.binaries.listing import list_folder, relevant, walk
+from rocm_doctor.binaries.listing import list_folder, relevant_files, walk
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
@@ -49,7 +49,7 @@ def audit_environment(
     roots: dict[str, Path] = {}
     folders = [sites] if isinstance(sites, Path) else list(sites)
     for site in folders:
-        for path in walk(site) if everything else relevant(site):
+        for path in walk(site) if everything else relevant_files(site):
             roots.setdefault(path, site)
     for root in rocm:
         for folder in ROCM_FOLDERS:

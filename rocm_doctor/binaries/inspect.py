@@ -13,7 +13,7 @@ from rocm_doctor.binaries.container import Layout, Missing, Span
 from rocm_doctor.binaries.types import Holding
 from rocm_doctor.binaries.view import Overread, View, file_view
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.bounded.files import opened
+from rocm_doctor.bounded.files import open_file
 from rocm_doctor.model import Why
 
 EXTRA = "pip install pyelftools pefile backports.zstd"
@@ -23,7 +23,7 @@ Found = tuple[Holding, "kpack.Contents | None"]
 def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
     """The file's GPU code (None: it has none) and the number of bytes read. `shown` is the path to report."""
     try:
-        with opened(path) as handle:
+        with open_file(path) as handle:
             view = file_view(handle, path)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:

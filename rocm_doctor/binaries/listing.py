@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rocm_doctor.bounded.files import encodable
+from rocm_doctor.bounded.files import is_utf8
 
 MAX_FILES = 200_000
 
@@ -51,7 +51,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def relevant(site: Path) -> Iterator[str]:
+def relevant_files(site: Path) -> Iterator[str]:
     """The names in the folders of `RELEVANT`, as `walk` gives them."""
     top = list_folder(site)
     for name, is_folder in top:
@@ -81,7 +81,7 @@ def list_folder(folder: Path) -> list[tuple[str, bool]]:
     """
     try:
         with os.scandir(folder) as entries:
-            return [(e.name, e.is_dir()) for e in entries if encodable(e.name) and not _is_companion(e)]
+            return [(e.name, e.is_dir()) for e in entries if is_utf8(e.name) and not _is_companion(e)]
     except OSError:
         return []
 

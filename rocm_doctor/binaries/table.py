@@ -19,7 +19,7 @@ def decides(holding: Holding, audit: Audit) -> bool:
     return holding.kind in DECISIVE and not other_bnb
 
 
-def runs(holding: Holding, gpu: str, override: str | None) -> bool | None:
+def can_run(holding: Holding, gpu: str, override: str | None) -> bool | None:
     """True if the GPU can load this code; None if unknown, or if the file could not be read completely."""
     answer = covers(holding.targets, gpu, override)
     return answer if answer or not holding.problem else None
@@ -43,7 +43,9 @@ def _targets(audit: Audit, width: int) -> Iterator[str]:
     for holding, label in zip(audit.holdings, labels):
         words = [f"({target})" if target in holding.partial else target for target in holding.targets]
         text = " ".join(words + ["?"] * bool(holding.problem)) or "no target"
-        yield from textwrap.wrap(text, width, initial_indent=label.ljust(len(left)), subsequent_indent=left, break_on_hyphens=False)
+        yield from textwrap.wrap(
+            text, width, initial_indent=label.ljust(len(left)), subsequent_indent=left, break_on_hyphens=False
+        )
     if any(holding.partial for holding in audit.holdings):
         yield "(gfx...): only some of the bundles have it"
 
@@ -53,7 +55,7 @@ def _verdicts(audit: Audit, gpus: Sequence[str], override: str | None, width: in
     left = max(map(len, labels))
     yield " " * left + "".join(f"  {gpu:<7}" for gpu in gpus)
     for holding, label in zip(audit.holdings, labels):
-        words = (_word(runs(holding, gpu, override), decides(holding, audit)) for gpu in gpus)
+        words = (_word(can_run(holding, gpu, override), decides(holding, audit)) for gpu in gpus)
         yield (label.ljust(left) + "".join(f"  {w:<7}" for w in words)).rstrip()
 
 
@@ -83,16 +85,19 @@ def _footnotes(audit: Audit) -> Iterable[str]:
 
 def holes(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
     """Places that must have code for the GPU and have none."""
-    return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is False]
+    return [h for h in audit.holdings if decides(h, audit) and can_run(h, gpu, override) is False]
 
 
-def unknown(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
+def unknown_places(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
     """Places that must have code for the GPU where that is unknown."""
-    return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is None]
+    return [h for h in audit.holdings if decides(h, audit) and can_run(h, gpu, override) is None]
 
 
 def _summary(audit: Audit, gpu: str, override: str | None) -> str:
-    missing, unsure = _library_names(holes(audit, gpu, override), audit), _library_names(unknown(audit, gpu, override), audit)
+    missing, unsure = (
+        _library_names(holes(audit, gpu, override), audit),
+        _library_names(unknown_places(audit, gpu, override), audit),
+    )
     card = f"{gpu} under HSA_OVERRIDE_GFX_VERSION={override}" if override else gpu
     parts = [f"no code in {', '.join(missing)}" if missing else "", f"unknown for {', '.join(unsure)}" if unsure else ""]
     return f"{card}: " + ("; ".join(p for p in parts if p) or "code in every library that has GPU code")

@@ -76,7 +76,7 @@ def flags_target(e_flags: int, abi_version: int) -> str | None:
     return str(Target(processor, tuple(features)))
 
 
-def overridden(value: str) -> str | None:
+def override_target(value: str) -> str | None:
     """The processor that HSA_OVERRIDE_GFX_VERSION names: `10.3.0` is gfx1030, `9.0.10` is gfx90a. None if it is not x.y.z."""
     found = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,3})\.(\d{1,3})\s*", value, re.ASCII)
     if not found:
@@ -111,7 +111,7 @@ def _seen_by_loader(device: str, override: str | None) -> Target | None:
     card = parse_target(device)
     if card is None or not override:
         return card
-    processor = overridden(override)
+    processor = override_target(override)
     return None if processor is None else Target(processor, card.features)
 
 

@@ -13,8 +13,8 @@ from rocm_doctor.binaries.names import library_of
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.view import Overread, Slice, View
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.bounded.archives import damage, opened_member, zip_of
-from rocm_doctor.bounded.files import opened
+from rocm_doctor.bounded.archives import damage, open_member, zip_of
+from rocm_doctor.bounded.files import open_file
 
 TAIL = 4 << 20
 STEP = 1 << 20
@@ -28,7 +28,7 @@ SMALL = 1 << 30
 
 def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
     """GPU code in a wheel; members are inflated as they are read. Raises OSError, or Unreadable if it is not a zip."""
-    with opened(wheel) as file, zip_of(file) as archive:
+    with open_file(wheel) as file, zip_of(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
         folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
 
@@ -80,7 +80,7 @@ class Inflated:
         self._passes += 1
         if self._passes > MAX_PASSES:
             raise Overread(f"inflated more than {MAX_PASSES} times")
-        self._stream, self._kept, self._at = opened_member(self._archive, self._info), b"", 0
+        self._stream, self._kept, self._at = open_member(self._archive, self._info), b"", 0
 
     def _advance(self, keep: int) -> bool:
         """Inflate the next piece and keep at most `keep` bytes before it. False at the end."""

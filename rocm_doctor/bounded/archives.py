@@ -147,10 +147,10 @@ def zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[b
     """A member, open for reading. Raises Unreadable, also while it is read, for damage and for what cannot be inflated in
     steps."""
     with damage():
-        yield opened_member(archive, info)
+        yield open_member(archive, info)
 
 
-def opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     """The same for a caller that closes it, and reads it within `damage`."""
     if info.compress_type not in (0, 8):
         raise Unreadable(f"{printable(info.filename)}: compressed by method {info.compress_type}; only deflate is read")

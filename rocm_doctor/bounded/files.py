@@ -14,7 +14,7 @@ LIMIT = 32 * MIB
 """Bytes of a file that is parsed whole: ten times the report of a machine with 64 GPUs."""
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_file(path: Path) -> IO[bytes]:
     """The file, open for reading. Raises OSError, or Unreadable for what is no ordinary file."""
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -29,7 +29,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def read(path: Path, limit: int = LIMIT) -> bytes:
     """All bytes of the file. Raises OSError, or Unreadable when there are more than `limit`."""
-    with opened(path) as file:
+    with open_file(path) as file:
         data = b"" if os.fstat(file.fileno()).st_size > limit else file.read(limit + 1)
         size = os.fstat(file.fileno()).st_size if not data else len(data)
     if size > limit:
@@ -39,11 +39,11 @@ def read(path: Path, limit: int = LIMIT) -> bytes:
 
 def head(path: Path, limit: int) -> bytes:
     """The first bytes of the file. Raises OSError, or Unreadable for what is no ordinary file."""
-    with opened(path) as file:
+    with open_file(path) as file:
         return file.read(limit)
 
 
-def encodable(name: str) -> bool:
+def is_utf8(name: str) -> bool:
     """Whether a file's name is UTF-8. Python replaces other bytes by halves of surrogate pairs."""
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 

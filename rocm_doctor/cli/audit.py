@@ -14,7 +14,7 @@ import msgspec
 
 from rocm_doctor.binaries import audit as audits
 from rocm_doctor.binaries import table
-from rocm_doctor.binaries.targets import overridden, parse_target
+from rocm_doctor.binaries.targets import override_target, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
@@ -100,7 +100,7 @@ def _check(gpus: tuple[str, ...], override: str | None) -> None:
     for gpu in gpus:
         if parse_target(gpu) is None:
             raise InputError(f"--gpu {gpu}: invalid gfx target: write gfx1100 or gfx90a:xnack-")
-    if override and overridden(override) is None:
+    if override and override_target(override) is None:
         raise InputError(f"--override {override}: invalid value: write major.minor.step in decimal, such as 10.3.0")
 
 
@@ -149,7 +149,7 @@ class _Progress:
 
 def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict[str, object]:
     """The audit, and for each GPU whether it can load the code of each place (null: unknown)."""
-    cards = {gpu: {h.path: table.runs(h, gpu, override) for h in result.holdings} for gpu in gpus}
+    cards = {gpu: {h.path: table.can_run(h, gpu, override) for h in result.holdings} for gpu in gpus}
     missing = {gpu: [h.path for h in table.holes(result, gpu, override)] for gpu in gpus}
     return {"audit": result, "override": override, "gpus": cards, "missing": missing, "frameworks": _frameworks(result)}
 
@@ -157,4 +157,4 @@ def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict
 def _exit_code(result: Audit, gpus: tuple[str, ...], override: str | None, strict: bool) -> int:
     if any(table.holes(result, gpu, override) for gpu in gpus) or (strict and _missing_framework(result, gpus)):
         return 1
-    return 3 if strict and any(table.unknown(result, gpu, override) for gpu in gpus) else 0
+    return 3 if strict and any(table.unknown_places(result, gpu, override) for gpu in gpus) else 0

@@ -113,12 +113,12 @@ def command(
 
 def check_stages(names: tuple[str, ...], framework: str) -> None:
     """Raises InputError for a stage that no framework has, or not the one asked for."""
-    from rocm_doctor.smoke.runner import matching
+    from rocm_doctor.smoke.runner import stages_named
 
     has = set(BY_NAME) if framework == "auto" else {stage.name for stage in FRAMEWORKS[framework]}
     for name in names:
         try:
-            found = matching(name)
+            found = stages_named(name)
         except KeyError:
             raise InputError(f"unknown stage {name}; `rocm-doctor smoke --stage list` shows them") from None
         if not has.intersection(found):

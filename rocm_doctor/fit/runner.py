@@ -122,7 +122,7 @@ def _follow(argv: list[str], limit: float, tell: Tell) -> tuple[process.ChildRes
                 tell(f"{doing} ({told - child.started:.0f} s)")
     finally:
         process.stop(child)
-    return process.done(child), _doing(bytes(child.out[read:])) or doing
+    return process.result_of(child), _doing(bytes(child.out[read:])) or doing
 
 
 def _doing(text: bytes) -> str:

@@ -18,7 +18,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.archives import Gunzipped
-from rocm_doctor.bounded.files import opened
+from rocm_doctor.bounded.files import open_file
 from rocm_doctor.fleet.nodeset import is_host_name
 from rocm_doctor.model import Unknown, Value
 from rocm_doctor.reports.json import LIMIT, SCHEMA_VERSION
@@ -62,7 +62,7 @@ def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Document | Re
 
 def _of_file(path: Path, name: str) -> Iterator[Document | Refused]:
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             yield from _of_stream(file, name)
     except Unreadable as exc:
         yield Refused(name, str(exc))

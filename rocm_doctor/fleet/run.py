@@ -60,7 +60,7 @@ class Running:
 
     def unanswered(self) -> Iterator[tuple[str, str, bool]]:
         """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
-        done = process.done(self.child)
+        done = process.result_of(self.child)
         errors = self._errors(done.stderr)
         for host, said in self.owes.items():
             own = errors.get(host, "" if errors.keys() & set(self.launch.nodes) else errors.get("", ""))

@@ -126,7 +126,7 @@ class Tree:
                 if count > MAX_FILES or self.late:
                     self._lost(path.rstrip("/") or ".", Reason.TIME)
                     return
-                if not files.encodable(entry.name):
+                if not files.is_utf8(entry.name):
                     self._lost(path.rstrip("/") or ".", Reason.DENIED)
                 elif not entry.is_dir(follow_symlinks=False):
                     pending.append(path + entry.name)

@@ -19,7 +19,7 @@ from rocm_doctor.plan.environment import Environment, EnvironmentProblem
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.plan.variables import Variable, lines
-from rocm_doctor.workers.process import MIB, ChildSpec, done, pump, start, stop
+from rocm_doctor.workers.process import MIB, ChildSpec, pump, result_of, start, stop
 
 UNFINISHED = "rocm-doctor-unfinished"
 LIMIT = 3600.0
@@ -149,6 +149,6 @@ def _run(command: Argv, say: Say) -> None:
                 say("  " + bytes(child.out[-2000:]).decode("utf-8", "replace").strip().rpartition("\n")[2][:100])
     finally:
         stop(child)
-    result = done(child)
+    result = result_of(child)
     if result.returncode != 0:
         raise EnvironmentProblem(f"{shlex.join(command)} failed: {(result.stderr or result.stdout).strip()[-2000:]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.binaries.targets import covers, override_target
 from rocm_doctor.commands import fill
 from rocm_doctor.facts.derive import HIP, masks
 from rocm_doctor.matrix import Matrix
@@ -57,7 +57,7 @@ def sibling_override(chip: Target | None, targets: Fact, matrix: Matrix) -> Over
     if chip is None:
         return None
     for one in chip.overrides:
-        target = matrix.gfx.get(overridden(one.value) or "")
+        target = matrix.gfx.get(override_target(one.value) or "")
         same_isa = target is not None and target.generic == chip.generic and holds_code(targets, target.gfx)
         if same_isa and one.verdict in ("sibling", "faulty"):
             return one

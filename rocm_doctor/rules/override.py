@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.binaries.targets import overridden
+from rocm_doctor.binaries.targets import override_target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
@@ -30,7 +30,7 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if snapshot.get("platform").value == "windows":
         yield _pointless(matrix, fact, (), THE_MACHINE, "HIP on Windows ignores it", (_READER,))
         return
-    target = overridden(fact.value)
+    target = override_target(fact.value)
     if target is None:
         yield finding(
             matrix,
@@ -103,7 +103,7 @@ def same_isa(one: Target | None, other: Target | None) -> bool:
 
 def names_sibling(value: str, gfx: str, matrix: Matrix) -> bool:
     """True if an override names a target whose code the chip runs in practice."""
-    return same_isa(matrix.gfx.get(gfx), matrix.gfx.get(overridden(value) or ""))
+    return same_isa(matrix.gfx.get(gfx), matrix.gfx.get(override_target(value) or ""))
 
 
 def _is_newer(other: Target | None, one: Target | None) -> bool:

@@ -18,7 +18,7 @@ from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, not_judged
 from rocm_doctor.rules.findings import loaded_target, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, wanted
-from rocm_doctor.smoke.summary import alone, ran
+from rocm_doctor.smoke.summary import describe, without_machine
 
 
 class Missing(NamedTuple):
@@ -47,7 +47,7 @@ def verdict(
     if serious:
         return "undetermined", f"{_nothing(snapshot, findings, pasted)}; it may not be the GPU stack", proven
     if lacking:
-        unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
+        unknown = "" if without_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
     if snapshot.get("declared").value is True:
         return (
@@ -71,7 +71,7 @@ def _framework_words(snapshot: Snapshot) -> str:
 
 def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
     """The sentence for a machine without findings but notes on which too little was read."""
-    tested = ran(snapshot)
+    tested = describe(snapshot)
     if tested:
         return tested
     figures = summary(snapshot, next((one.title for one in notes if one.id.startswith("speed.")), ""))

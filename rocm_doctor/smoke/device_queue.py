@@ -198,7 +198,7 @@ def _settle(queue: DeviceQueue) -> None:
     """All children of the group have ended: record deaths, drop what is done, and leave the rest for the next group."""
     for worker in queue.workers:
         _follow(queue, worker)
-    fallen = [worker for worker in queue.workers if broken(worker)]
+    fallen = [worker for worker in queue.workers if is_broken(worker)]
     # In a group the first exit ends the others: we ended them while they waited for it.
     for worker in [w for w in fallen if w.verdict or w.child.state == "finished"] or fallen:
         record_crash(queue, worker)
@@ -265,16 +265,16 @@ def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
     )
 
 
-def broken(worker: Worker) -> bool:
+def is_broken(worker: Worker) -> bool:
     """True if the child did not finish. After an exception on the GPU it may crash at exit, which does not count."""
-    done = process.done(worker.child)
+    done = process.result_of(worker.child)
     well = worker.exit_message == "leave" or (worker.exit_message == "bye" and done.returncode == 0)
     return bool(worker.verdict) or done.state != "finished" or not well
 
 
 def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     """Record an abnormal exit of a child: last stage started, signal or exit code, end of stderr."""
-    done = process.done(worker.child)
+    done = process.result_of(worker.child)
     stage = worker.stage or (
         "exit" if worker.exit_message else next((s.name for s in queue.batch if s.name not in worker.ended), "exit")
     )

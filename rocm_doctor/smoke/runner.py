@@ -108,13 +108,13 @@ def choose_stages(level: int, names: Sequence[str], framework: str = "torch") ->
     if it has none of the named ones. Raises KeyError for a name that no framework has.
     """
     table = FRAMEWORKS[framework]
-    wanted = {full for name in names for full in matching(name)} or {stage.name for stage in table if stage.level <= level}
+    wanted = {full for name in names for full in stages_named(name)} or {stage.name for stage in table if stage.level <= level}
     if not any(stage.name in wanted for stage in table):
         return []
     return [stage for stage in table if stage.name in wanted | {"import", "device"}]
 
 
-def matching(name: str) -> list[str]:
+def stages_named(name: str) -> list[str]:
     """The stage of that name, or the stages of that family: `attention` is all whose name begins so. Raises KeyError if there is none."""
     name = name.replace("_", "-")
     found = [name] if name in BY_NAME else [full for full in BY_NAME if full.startswith(name + "-")]

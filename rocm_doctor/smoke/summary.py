@@ -29,7 +29,7 @@ def stages_by_status(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tup
     return {status: found[status] for status in _ORDER if status in found}
 
 
-def ran(snapshot: Snapshot) -> str:
+def describe(snapshot: Snapshot) -> str:
     """What ran, as `13 stages passed on the CPU, 2 skipped; torch 2.13.0+cpu; no GPU was tested`; empty if nothing."""
     some = [prefix for prefix in stage_prefixes(snapshot) if stages_by_status(snapshot, prefix)]
     parts = [part for prefix in some for part in (_count_stages(snapshot, prefix), _version(snapshot, prefix)) if part]
@@ -52,7 +52,7 @@ def _version(snapshot: Snapshot, prefix: str) -> str:
     return f"{framework} {version}" if isinstance(version, str) else ""
 
 
-def alone(snapshot: Snapshot) -> bool:
+def without_machine(snapshot: Snapshot) -> bool:
     """True if only a benchmark, or a smoke test without an AMD GPU, was read: neither says what the machine lacks."""
     elsewhere = snapshot.get("smoke.kind").value in ("cpu", "cuda") or isinstance(snapshot.get("speed.kind").value, str)
     return elsewhere and not snapshot.errors and all(name.startswith(("smoke.", "rate.", "speed.")) for name in snapshot.facts)

@@ -73,7 +73,7 @@ class Worker:
         self.child = process.start(process.ChildSpec(argv, limit=float("inf"), keep="tail", cap=1 << 16))
         line = self._next(0, START_LIMIT)
         if line is None:
-            words = [w for w in process.done(self.child).stderr.splitlines() if w.strip()]
+            words = [w for w in process.result_of(self.child).stderr.splitlines() if w.strip()]
             self.stop()
             raise WorkerError(words[-1] if words else "the worker did not start")
         return msgspec.convert({**line["hello"], "start_seconds": time.monotonic() - began}, Hello)
@@ -111,7 +111,7 @@ class Worker:
         assert self.child is not None
         over = self.child.ended is None
         process.stop(self.child, "timeout" if over else "finished")
-        result, self.child = process.done(self.child), None
+        result, self.child = process.result_of(self.child), None
         code = result.returncode
         way = "took too long" if over else f"died: {signal.Signals(-code).name}" if code and code < 0 else f"ended with {code}"
         last = next((line.strip() for line in reversed(result.stderr.splitlines()) if line.strip()), "")

@@ -109,7 +109,7 @@ def run_many(asks: Sequence[ChildSpec]) -> list[ChildResult]:
     finally:
         for child in children:
             stop(child)
-    return [done(child) for child in children]
+    return [result_of(child) for child in children]
 
 
 def start(ask: ChildSpec) -> Child:
@@ -184,7 +184,7 @@ def stop(child: Child, state: State = "finished") -> None:
     _close(child)
 
 
-def done(child: Child) -> ChildResult:
+def result_of(child: Child) -> ChildResult:
     """The result of a child that has ended."""
     code = child.proc.returncode if child.proc else child.returncode
     return ChildResult(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from rocm_doctor.bounded import archives
-from rocm_doctor.bounded.files import MIB, opened
+from rocm_doctor.bounded.files import MIB, open_file
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.sources.paste.clean import decode
 
@@ -149,12 +149,12 @@ def _read_folder(path: Path) -> Iterator[Named]:
     for folder, _, names in os.walk(path, followlinks=False):
         for file in (Path(folder) / name for name in names):
             if file.is_file() and not file.is_symlink():
-                with opened(file) as handle:
+                with open_file(file) as handle:
                     yield archives.safe_name(file.relative_to(path).as_posix()), _ends(handle)
 
 
 def _read_file(path: Path) -> Iterator[Named]:
-    with opened(path) as file:
+    with open_file(path) as file:
         head = file.read(512)
         file.seek(0)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import names_in
-from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, done, kernel_wait, pump, start, stop
+from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, kernel_wait, pump, result_of, start, stop
 
 LIMIT = 5.0
 QUIET = 2.5
@@ -108,7 +108,7 @@ def finish_tools(asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Run
         refused.append(INTERRUPTED)
     finally:
         end([*helpers, *started])
-    return [*(as_artifact(one.command, one.path, done(one.child)) for one in started), *refused]
+    return [*(as_artifact(one.command, one.path, result_of(one.child)) for one in started), *refused]
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
@@ -127,7 +127,7 @@ def _finish(
             started.append(_start(command, path, env))
     wait(started)
     for one in tuple(started):
-        if one.command in RETRIES and _asks_question(done(one.child)):
+        if one.command in RETRIES and _asks_question(result_of(one.child)):
             started.append(_start(RETRIES[one.command], one.path, env))
     wait(started)
 

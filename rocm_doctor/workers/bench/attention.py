@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..smoke.on_torch import TorchContext
-from .timing import rate, ratio, tried
+from .timing import rate, ratio, try_figure
 
 HEADS, LENGTH, WIDTH = 16, 4096, 64
 CPU_HEADS, CPU_LENGTH = 2, 256
@@ -22,12 +22,12 @@ def attention(context: TorchContext) -> dict[str, Any]:
     figures: list[dict[str, Any]] = []
     missing: dict[str, str] = {}
     q, k, v = operands(context)
-    figures += tried(missing, "attention-forward", partial(forward, context, "attention-forward", q, k, v))
-    figures += tried(missing, "attention-backward", partial(backward, context, "attention-backward", q, k, v))
+    figures += try_figure(missing, "attention-forward", partial(forward, context, "attention-forward", q, k, v))
+    figures += try_figure(missing, "attention-backward", partial(backward, context, "attention-backward", q, k, v))
     for path in ("math", "flash", "efficient") if context.on_gpu else ("math",):
         name = f"attention-{path}-forward"
-        figures += tried(missing, name, partial(forward, context, name, q, k, v, path))
-    facts = {"speed.attention": chosen(context, q, k, v), "speed.attention-gain": gain(figures)}
+        figures += try_figure(missing, name, partial(forward, context, name, q, k, v, path))
+    facts = {"speed.attention": usual_path(context, q, k, v), "speed.attention-gain": gain(figures)}
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v}, "missing": missing}
 
 
@@ -50,7 +50,7 @@ def call(context: TorchContext, q: Any, k: Any, v: Any) -> Any:
     return context.torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-def by(context: TorchContext, path: str) -> Any:
+def only_path(context: TorchContext, path: str) -> Any:
     """The context in which torch takes one path; nothing for the usual choice."""
     if not path:
         return contextlib.nullcontext()
@@ -63,10 +63,10 @@ def forward(context: TorchContext, name: str, q: Any, k: Any, v: Any, path: str 
     torch = context.torch
 
     def action() -> None:
-        with torch.no_grad(), by(context, path):
+        with torch.no_grad(), only_path(context, path):
             call(context, q, k, v)
 
-    return rate(context, name, "TFLOP/s", action, work(q.shape), about(context, q, path))
+    return rate(context, name, "TFLOP/s", action, work(q.shape), describe(context, q, path))
 
 
 def backward(context: TorchContext, name: str, q: Any, k: Any, v: Any) -> dict[str, Any]:
@@ -74,15 +74,15 @@ def backward(context: TorchContext, name: str, q: Any, k: Any, v: Any) -> dict[s
     out = call(context, q, k, v)
     grad = context.torch.randn_like(out)
     action = partial(context.torch.autograd.grad, out, (q, k, v), grad, retain_graph=True)
-    return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), about(context, q, ""))
+    return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), describe(context, q, ""))
 
 
-def about(context: TorchContext, q: Any, path: str) -> dict[str, Any]:
+def describe(context: TorchContext, q: Any, path: str) -> dict[str, Any]:
     """What was measured, for the detail of a figure."""
     return {"shape": list(q.shape), "dtype": "bfloat16", "causal": True, "path": path or "as torch chooses"}
 
 
-def chosen(context: TorchContext, q: Any, k: Any, v: Any) -> str:
+def usual_path(context: TorchContext, q: Any, k: Any, v: Any) -> str:
     """The path that torch takes by itself; empty where it does not say."""
     choice = getattr(context.torch, "_fused_sdp_choice", None)
     if choice is None:

@@ -39,10 +39,10 @@ def reading(folder: Path) -> dict[str, Any]:
     """Clocks, power and the hottest temperature now."""
     monitor = hwmon(folder)
     found = {
-        "clock_mhz": scaled(monitor, "freq1_input", 1e6),
-        "memory_clock_mhz": scaled(monitor, "freq2_input", 1e6),
-        "power_watts": scaled(monitor, "power1_average", 1e6) or scaled(monitor, "power1_input", 1e6),
-        "temperature_c": hottest(monitor),
+        "clock_mhz": read_scaled(monitor, "freq1_input", 1e6),
+        "memory_clock_mhz": read_scaled(monitor, "freq2_input", 1e6),
+        "power_watts": read_scaled(monitor, "power1_average", 1e6) or read_scaled(monitor, "power1_input", 1e6),
+        "temperature_c": hottest_sensor(monitor),
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -53,10 +53,10 @@ def limits(folder: Path) -> dict[str, Any]:
     widths = [number(smoke_hip.read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
     speeds = [smoke_hip.read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
     found = {
-        "clock_max_mhz": highest(smoke_hip.read(folder, "pp_dpm_sclk")),
-        "memory_clock_max_mhz": highest(smoke_hip.read(folder, "pp_dpm_mclk")),
-        "power_cap_watts": scaled(monitor, "power1_cap", 1e6),
-        "power_default_watts": scaled(monitor, "power1_cap_default", 1e6),
+        "clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_sclk")),
+        "memory_clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_mclk")),
+        "power_cap_watts": read_scaled(monitor, "power1_cap", 1e6),
+        "power_default_watts": read_scaled(monitor, "power1_cap_default", 1e6),
         "link_width": number(smoke_hip.read(folder, "current_link_width")),
         "link_speed": link_words(smoke_hip.read(folder, "current_link_speed")),
         "link_max_width": min((w for w in widths if w), default=None),
@@ -72,7 +72,7 @@ def hwmon(folder: Path) -> Path:
     return min(folder.glob("hwmon/hwmon*"), default=folder / "hwmon")
 
 
-def scaled(folder: Path, name: str, unit: float) -> float | None:
+def read_scaled(folder: Path, name: str, unit: float) -> float | None:
     """The number in a file, divided by its unit."""
     found = number(smoke_hip.read(folder, name))
     return None if found is None else found / unit
@@ -83,13 +83,13 @@ def number(text: str) -> int | None:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
 
 
-def hottest(monitor: Path) -> float | None:
+def hottest_sensor(monitor: Path) -> float | None:
     """The highest of edge, junction and memory temperature."""
-    found = [scaled(monitor, each.name, 1000.0) for each in monitor.glob("temp*_input")]
+    found = [read_scaled(monitor, each.name, 1000.0) for each in monitor.glob("temp*_input")]
     return max((one for one in found if one is not None), default=None)
 
 
-def highest(levels: str) -> float | None:
+def highest_clock(levels: str) -> float | None:
     """The highest clock of a pp_dpm file (`1: 2100Mhz *`)."""
     found = re.findall(r"(\d+)mhz", levels)
     return max(map(float, found), default=None)
@@ -106,7 +106,7 @@ def link_words(speed: str) -> str:
     return f"{transfers(speed):.1f} GT/s PCIe" if transfers(speed) else ""
 
 
-def others(torch: Any, index: int) -> list[dict[str, Any]]:
+def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
     """Programs of others that hold memory of the GPU: pid and bytes. Our own process and its parents are left out."""
     node = node_of(str(smoke_hip.pci_address(torch, index)))
     found = []

@@ -52,7 +52,7 @@ def cpus(listed: str) -> set[int]:
 def programs(context: TorchContext) -> list[dict[str, Any]]:
     """Other programs that hold memory of the GPU, with their names."""
     if smoke_hip.is_hip(context.torch):
-        found = hip.others(context.torch, context.device.index)
+        found = hip.other_programs(context.torch, context.device.index)
     else:
         found = nvml_programs(context.torch, context.device.index)
     return [dict(one, name=name_of(one["pid"])) for one in found]

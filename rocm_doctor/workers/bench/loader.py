@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from ..smoke.on_torch import TorchContext
-from .timing import QUICK, figure, significant
+from .timing import QUICK, figure, round_to_five
 
 ROWS, LENGTH, BATCH = 2048, 1024, 8
 CPU_ROWS = 128
@@ -24,7 +24,7 @@ def loader(context: TorchContext) -> dict[str, Any]:
     best = max(values, key=lambda workers: values[workers])
     detail = {"workers": best, "batch": BATCH, "length": LENGTH, "by_workers": {str(n): round(v) for n, v in values.items()}}
     used = context.keep("consumption", lambda: None)
-    facts = {"speed.loader-share": significant(values[best] / used)} if used else {}
+    facts = {"speed.loader-share": round_to_five(values[best] / used)} if used else {}
     return {"figures": [figure("loader", "tokens/s", found[best], detail, {})], "facts": facts}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..smoke.compare import Skip
 from ..smoke.on_torch import TorchContext
-from .timing import rate, ratio, tried
+from .timing import rate, ratio, try_figure
 
 LARGEST = 1 << 30
 """Bytes of one array: several times the largest cache of a GPU (256 MiB)."""
@@ -52,13 +52,15 @@ def copies(context: TorchContext) -> dict[str, Any]:
     back = partial(here.copy_, there, non_blocking=True)
     for way, action in (("host-to-device", to), ("device-to-host", back)):
         name = f"{way}-pinned"
-        figures += tried(missing, name, partial(rate, context, name, "GB/s", action, COPY / 1e9, about))
+        figures += try_figure(missing, name, partial(rate, context, name, "GB/s", action, COPY / 1e9, about))
     # Each call takes the next piece of the host's memory, so that no cache holds it.
     pieces = cycle(torch.zeros(PIECES * PIECE, dtype=torch.uint8).split(PIECE))
     part = there[:PIECE]
     about = {"bytes": PIECE, "pinned": False}
     name = "host-to-device-pageable"
-    figures += tried(missing, name, partial(rate, context, name, "GB/s", lambda: part.copy_(next(pieces)), PIECE / 1e9, about))
+    figures += try_figure(
+        missing, name, partial(rate, context, name, "GB/s", lambda: part.copy_(next(pieces)), PIECE / 1e9, about)
+    )
     gain = ratio(figures, "host-to-device-pinned", name)
     return {"figures": figures, "facts": {} if gain is None else {"speed.pinned-gain": gain}, "missing": missing}
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..smoke import hip as smoke_hip
 from ..smoke.on_torch import TorchContext
 from . import hip
-from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, tried
+from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, try_figure
 
 SQUARES = {QUICK: (4096, 8192), WHOLE: (2048, 4096, 8192)}
 """Sides of the square products on a GPU."""
@@ -36,19 +36,19 @@ def matmul(context: TorchContext) -> dict[str, Any]:
         if make is None:
             missing[f"matmul-{name}"] = "this chip has no such products"
             continue
-        figures += tried(missing, f"matmul-{name}", partial(best, context, name, make))
+        figures += try_figure(missing, f"matmul-{name}", partial(best_square, context, name, make))
     side = next((one["detail"]["shape"][0] for one in figures if one["name"] == "matmul-bf16"), 0)
     if side:
-        figures += tried(missing, "matmul-bf16-sustained", partial(sustained, context, side))
-    figures += tried(missing, "matmul-bf16-training", partial(training, context, "matmul-bf16-training"))
+        figures += try_figure(missing, "matmul-bf16-sustained", partial(measure_sustained, context, side))
+    figures += try_figure(missing, "matmul-bf16-training", partial(measure_training_shape, context, "matmul-bf16-training"))
     facts: dict[str, Any] = {
         "speed.bf16-gain": ratio(figures, "matmul-bf16", "matmul-fp32"),
         "speed.tf32-gain": ratio(figures, "matmul-tf32", "matmul-fp32"),
         "speed.shape-gain": ratio(figures, "matmul-bf16", "matmul-bf16-training"),
     }
-    facts.update(libraries(context, figures, missing))
+    facts.update(compare_libraries(context, figures, missing))
     if context.on_gpu and smoke_hip.is_hip(context.torch) and context.level == WHOLE:
-        facts.update(tunable(context, missing))
+        facts.update(tunable_gain(context, missing))
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
 
 
@@ -56,19 +56,19 @@ def kinds(context: TorchContext) -> dict[str, Make | None]:
     """How to make a product of each type; None for a type that the chip does not have."""
     torch = context.torch
     found: dict[str, Make | None] = {
-        "fp32": plain(context, torch.float32),
-        "fp16": plain(context, torch.float16) if context.on_gpu else None,
-        "bf16": plain(context, torch.bfloat16),
+        "fp32": plain_products(context, torch.float32),
+        "fp16": plain_products(context, torch.float16) if context.on_gpu else None,
+        "bf16": plain_products(context, torch.bfloat16),
     }
     if not context.on_gpu:
         return found
     short = hip.fp8(torch, context.device.index)
     found["tf32"] = tf32(context) if hip.has_tf32(torch, context.device.index) else None
-    found["fp8"] = None if short is None else scaled(context, short)
+    found["fp8"] = None if short is None else fp8_products(context, short)
     return found
 
 
-def plain(context: TorchContext, dtype: Any) -> Make:
+def plain_products(context: TorchContext, dtype: Any) -> Make:
     """Products of one type, with the second operand transposed as a linear layer has it."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -85,7 +85,7 @@ def tf32(context: TorchContext) -> Make:
     """Products of fp32 that may use tf32 (xf32 on AMD)."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
-        action, detail = plain(context, context.torch.float32)(m, k, n)
+        action, detail = plain_products(context, context.torch.float32)(m, k, n)
 
         def shorter() -> None:
             with short_precision(context.torch):
@@ -107,7 +107,7 @@ def short_precision(torch: Any) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def scaled(context: TorchContext, dtype: Any) -> Make:
+def fp8_products(context: TorchContext, dtype: Any) -> Make:
     """fp8 products with one scale for each operand, as training in fp8 does."""
 
     def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
@@ -120,7 +120,7 @@ def scaled(context: TorchContext, dtype: Any) -> Make:
     return make
 
 
-def best(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
+def best_square(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     """The figure of the fastest square shape; the others' are in its detail."""
     found: list[tuple[float, int]] = []
     for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
@@ -138,17 +138,17 @@ def best(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     return chosen
 
 
-def sustained(context: TorchContext, side: int) -> dict[str, Any]:
+def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
     """The best bf16 product without rests: what a training run gets."""
-    action, _ = plain(context, context.torch.bfloat16)(side, side, side)
+    action, _ = plain_products(context, context.torch.bfloat16)(side, side, side)
     about = {"shape": [side] * 3, "library": library(context)}
     return rate(context, "matmul-bf16-sustained", "TFLOP/s", action, 2.0 * side**3 / 1e12, about)
 
 
-def training(context: TorchContext, name: str) -> dict[str, Any]:
+def measure_training_shape(context: TorchContext, name: str) -> dict[str, Any]:
     """The bf16 product of a training step."""
     shape = TRAINING if context.on_gpu else CPU_TRAINING
-    action, detail = plain(context, context.torch.bfloat16)(*shape)
+    action, detail = plain_products(context, context.torch.bfloat16)(*shape)
     return product(context, name, action, shape, detail, BURSTS[context.level])
 
 
@@ -170,7 +170,7 @@ def library(context: TorchContext) -> str:
     return hip.library_names(torch).get(word, word)
 
 
-def libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
+def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
     """speed.blas and speed.blas-gain: the preferred library, and how much faster the fastest one is at the training shape."""
     torch = context.torch
     usual = [one for one in figures if one["name"] == "matmul-bf16-training"]
@@ -181,7 +181,7 @@ def libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dic
     try:
         for word in ("cublas", "cublaslt"):
             prefer(word)
-            found = tried(missing, f"matmul-{word}", partial(training, context, f"matmul-{word}"))
+            found = try_figure(missing, f"matmul-{word}", partial(measure_training_shape, context, f"matmul-{word}"))
             if found:
                 values[hip.library_names(torch)[word]] = found[0]["value"]
     finally:
@@ -193,15 +193,15 @@ def libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dic
     return {"speed.blas": library(context), "speed.blas-fastest": fastest, "speed.blas-gain": round(gain, 4)}
 
 
-def tunable(context: TorchContext, missing: dict[str, str]) -> dict[str, Any]:
+def tunable_gain(context: TorchContext, missing: dict[str, str]) -> dict[str, Any]:
     """speed.tunable-gain: the training shape after TunableOp chose a solution, against before."""
     switch = context.torch.cuda.tunable
-    before = tried(missing, "matmul-untuned", partial(training, context, "matmul-untuned"))
+    before = try_figure(missing, "matmul-untuned", partial(measure_training_shape, context, "matmul-untuned"))
     switch.enable(True)
     switch.set_max_tuning_duration(200)
     switch.write_file_on_exit(False)
     try:
-        after = tried(missing, "matmul-tuned", partial(training, context, "matmul-tuned"))
+        after = try_figure(missing, "matmul-tuned", partial(measure_training_shape, context, "matmul-tuned"))
     finally:
         switch.enable(False)
     return {"speed.tunable-gain": round(after[0]["value"] / before[0]["value"], 4)} if before and after else {}

@@ -67,7 +67,7 @@ def nvml(torch: Any, index: int) -> Sensors:
         "link_speed": lambda: generation(binding.nvmlDeviceGetCurrPcieLinkGeneration(handle)),
         "link_max_speed": lambda: generation(binding.nvmlDeviceGetMaxPcieLinkGeneration(handle)),
     }
-    return Sensors(lambda: answered(calls), answered(limits))
+    return Sensors(lambda: call_all(calls), call_all(limits))
 
 
 def generation(number: int) -> str:
@@ -81,7 +81,7 @@ def reasons(bits: int) -> list[str]:
     return sorted({word for bit, word in NVML_REASONS.items() if bits & bit})
 
 
-def answered(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+def call_all(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
     """What the calls return, without those that the driver refuses."""
     found: dict[str, Any] = {}
     for name, call in calls.items():

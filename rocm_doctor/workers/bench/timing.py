@@ -40,7 +40,7 @@ def rate(
     repeat = repeats(context, action)
     warm = warm_up(context, action, repeat)
     with Watch(sensors_of(context)) as watch:
-        seconds = sampled(context, action, repeat)
+        seconds = take_samples(context, action, repeat)
     samples = [work / one for one in seconds]
     return figure(name, unit, samples, dict(detail, repeat=repeat, warm_up=warm), watch.conditions())
 
@@ -72,10 +72,10 @@ def figure(name: str, unit: str, samples: list[float], detail: dict[str, Any], c
     return {
         "name": name,
         "unit": unit,
-        "value": significant(statistics.median(samples)),
-        "spread": significant(spread(samples)),
-        "drift": significant(drift(samples)),
-        "samples": [significant(one) for one in samples],
+        "value": round_to_five(statistics.median(samples)),
+        "spread": round_to_five(spread(samples)),
+        "drift": round_to_five(drift(samples)),
+        "samples": [round_to_five(one) for one in samples],
         "detail": detail,
         "conditions": conditions,
     }
@@ -95,7 +95,7 @@ def spread(samples: list[float]) -> float:
     return (high - low) / 2 / middle
 
 
-def significant(value: float) -> float:
+def round_to_five(value: float) -> float:
     """The value with five significant digits."""
     return float(format(value, ".5g"))
 
@@ -119,7 +119,7 @@ def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> in
     return len(last)
 
 
-def sampled(context: TorchContext, action: Callable[[], Any], repeat: int) -> list[float]:
+def take_samples(context: TorchContext, action: Callable[[], Any], repeat: int) -> list[float]:
     """Seconds of one call, once for each sample."""
     found: list[float] = []
     until = time.perf_counter() + BUDGET_SECONDS[context.level]
@@ -128,7 +128,7 @@ def sampled(context: TorchContext, action: Callable[[], Any], repeat: int) -> li
     return found
 
 
-def tried(missing: dict[str, str], name: str, make: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
+def try_figure(missing: dict[str, str], name: str, make: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
     """The figure in a list, or an empty one and the reason in `missing`: a type or a path that this chip or torch does not have."""
     try:
         return [make()]
@@ -140,4 +140,4 @@ def tried(missing: dict[str, str], name: str, make: Callable[[], dict[str, Any]]
 def ratio(figures: list[dict[str, Any]], one: str, other: str) -> float | None:
     """The value of one figure divided by that of another; None without both."""
     values = {each["name"]: each["value"] for each in figures}
-    return significant(values[one] / values[other]) if one in values and values.get(other) else None
+    return round_to_five(values[one] / values[other]) if one in values and values.get(other) else None

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ..smoke.on_torch import TorchContext
-from .timing import rate, tried
+from .timing import rate, try_figure
 
 SIZES = {"layers": 4, "hidden": 2048, "heads": 16, "inner": 5632, "vocabulary": 32000, "length": 1024, "batch": 4}
 CPU_SIZES = {"layers": 1, "hidden": 64, "heads": 2, "inner": 128, "vocabulary": 256, "length": 64, "batch": 2}
@@ -21,7 +21,7 @@ LIGHT = 4 << 30
 def train(context: TorchContext) -> dict[str, Any]:
     """`train-lora` in tokens/s, in bfloat16."""
     missing: dict[str, str] = {}
-    figures = tried(missing, "train-lora", partial(steps, context))
+    figures = try_figure(missing, "train-lora", partial(steps, context))
     for one in figures:
         context.keep("consumption", partial(one.get, "value"))
     return {"figures": figures, "missing": missing}

@@ -57,7 +57,7 @@ def backward_scratch(query: Any, key: Any, hip: bool) -> list[int]:
     return sizes
 
 
-def pick(card: dict[str, bool], query: Any, key: Any, value: Any, mask: Any) -> str:
+def choose_kernel(card: dict[str, bool], query: Any, key: Any, value: Any, mask: Any) -> str:
     """The kernel that ATen's chooser takes (native/transformers/cuda/sdp_utils.cpp) among those that `card` has for these
     inputs."""
     grouped = query.shape[1] != key.shape[1]
@@ -91,7 +91,7 @@ def patched_attention(tracker: Any, card: dict[str, bool], chosen: dict[str, int
         scale: Any = None,
         enable_gqa: bool = False,
     ) -> Any:
-        kernel = pick(card, query, key, value, attn_mask)
+        kernel = choose_kernel(card, query, key, value, attn_mask)
         chosen[kernel] = chosen.get(kernel, 0) + 1
         if kernel != "math":
             return fused_attention(tracker, card["hip"])(query, key, value, attn_mask)

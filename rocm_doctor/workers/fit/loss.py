@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 
-def fused(ids: Any, job: dict[str, Any]) -> Callable[[Any, Any], Any] | None:
+def fused_loss(ids: Any, job: dict[str, Any]) -> Callable[[Any, Any], Any] | None:
     """The loss of these tokens, of hidden states and the head's weight; None where the job has the plain loss. Liger-Kernel's on a GPU where
     it is installed, else the one below."""
     if not job["fused_loss"]:

@@ -75,8 +75,8 @@ class QuantLinear(nn.Module):
         super().__init__()
         self.in_features, self.out_features, self.bits, self.dtype = layer.in_features, layer.out_features, bits, dtype
         count, device = layer.weight.numel(), layer.weight.device
-        self.weight = packed(torch.empty(count * bits // 8, dtype=torch.uint8, device=device))
-        self.scales = nn.ParameterList([packed(s) for s in scales(layer, bits, double, device)])
+        self.weight = pack(torch.empty(count * bits // 8, dtype=torch.uint8, device=device))
+        self.scales = nn.ParameterList([pack(s) for s in scales(layer, bits, double, device)])
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach(), requires_grad=False)
 
     def forward(self, x: Any) -> Any:
@@ -85,7 +85,7 @@ class QuantLinear(nn.Module):
         return (out if self.bias is None else out + self.bias.to(out.dtype)).to(x.dtype)
 
 
-def packed(tensor: Any) -> Any:
+def pack(tensor: Any) -> Any:
     """A parameter that must keep its dtype."""
     parameter: Any = nn.Parameter(tensor, requires_grad=False)
     parameter.packed = True

@@ -23,7 +23,7 @@ def simulate(job: dict[str, Any]) -> dict[str, Any]:
     job = dict(job, device="meta")
     model = build.model_for(job, "meta")
     tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
-    own(tracker, model)
+    label_setup(tracker, model)
     setup = len(tracker.events)
     chosen: dict[str, int] = {}
     attention = kernels.patched_attention(tracker, job["card"], chosen)
@@ -56,7 +56,7 @@ def stand_ins(place: Any, **functions: Any) -> Iterator[None]:
             setattr(place, name, function)
 
 
-def own(tracker: Tracker, model: Any) -> None:
+def label_setup(tracker: Tracker, model: Any) -> None:
     """What is there before the first step, in the order in which a model is loaded and adapters are added."""
     full = all(p.requires_grad for p in model.parameters())
     tracker.relabel([p for p in model.parameters() if full or not p.requires_grad], "weights")

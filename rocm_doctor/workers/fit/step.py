@@ -12,7 +12,7 @@ from . import loss
 
 def loss_of(model: Any, ids: Any, job: dict[str, Any]) -> Any:
     """The loss of one batch."""
-    fused = loss.fused(ids, job)
+    fused = loss.fused_loss(ids, job)
     with casting(job):
         if fused is None:
             return model(input_ids=ids, labels=ids).loss

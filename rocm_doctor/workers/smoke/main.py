@@ -35,14 +35,14 @@ CONTEXTS = {
 """Module and class of the context for each framework."""
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """The value as JSON can hold it: NaN and infinity as words, everything unknown as its text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [as_json(item) for item in value]
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
 
 
@@ -51,7 +51,7 @@ def emitter(path: str) -> Callable[..., None]:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def emit(**event: Any) -> None:
-        os.write(descriptor, (json.dumps(plain(event)) + "\n").encode())
+        os.write(descriptor, (json.dumps(as_json(event)) + "\n").encode())
 
     return emit
 
@@ -108,7 +108,7 @@ def parent(module: str) -> str:
     return str(__package__).rpartition(".")[0] if module.startswith("..") else str(__package__)
 
 
-def unfit(context: Context, end: dict[str, Any]) -> bool:
+def must_leave(context: Context, end: dict[str, Any]) -> bool:
     """True if no further stage may run in this process: after an exception on a GPU its context may be dead for good."""
     return context.on_gpu and "traceback" in end
 
@@ -123,7 +123,7 @@ def work(context: Context, stages: Sequence[str], functions: dict[str, Callable[
         end = run_stage(context, name, functions)
         if end["status"] != "passed":
             barred.append(name)
-        if unfit(context, end):
+        if must_leave(context, end):
             context.emit(event="leave", why="an exception on the GPU may have spoilt this process")
             return
         context.tidy()

@@ -99,7 +99,7 @@ def fine_tune(context: TorchContext, base: Any, library: Any, words: Any, checkp
         (getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable)()  # the older name
     model.train()
     losses = steps(context, model, context.put(words))
-    sound(torch, model, base, losses, name)
+    check_training(torch, model, base, losses, name)
     return model, losses
 
 
@@ -129,7 +129,7 @@ def check_gradients(torch: Any, trained: list[Any]) -> None:
         raise Wrong("zeros", "the gradients of all adapters are zero")
 
 
-def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
+def check_training(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
     """Raise Wrong unless the losses fall."""
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):

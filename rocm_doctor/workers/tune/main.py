@@ -33,12 +33,12 @@ def main(argv: list[str]) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
     asks, results = Path(argv[0]), Path(argv[1])
-    emit(results, {"hello": about(int(argv[2]), argv[3:])})
-    for job in asked(asks):
-        emit(results, {"id": job["id"], **attempted(job)})
+    emit(results, {"hello": describe_gpu(int(argv[2]), argv[3:])})
+    for job in read_jobs(asks):
+        emit(results, {"id": job["id"], **attempt(job)})
 
 
-def asked(path: Path) -> Iterator[dict[str, Any]]:
+def read_jobs(path: Path) -> Iterator[dict[str, Any]]:
     """The jobs of the file as they come, until one says stop or the parent is gone."""
     parent = os.getppid()
     with path.open(encoding="utf-8") as file:
@@ -62,7 +62,7 @@ def emit(path: Path, line: dict[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def about(limit: int, packages: list[str]) -> dict[str, Any]:
+def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
     """The GPU and the packages. With a limit, this process may take that many bytes of the GPU's memory and no more."""
     import torch
 
@@ -83,13 +83,13 @@ def about(limit: int, packages: list[str]) -> dict[str, Any]:
     return found
 
 
-def attempted(job: dict[str, Any]) -> dict[str, Any]:
+def attempt(job: dict[str, Any]) -> dict[str, Any]:
     """The measurement, or why there is none. Whatever the job took is given back."""
     import torch
 
     began = time.time()
     try:
-        result = measured(job)
+        result = measure_run(job)
     except Exception as error:
         full = "out of memory" in str(error).lower()
         result = {"error": "out of memory" if full else (type(error).__name__ + ": " + str(error))[:500]}
@@ -101,7 +101,7 @@ def attempted(job: dict[str, Any]) -> dict[str, Any]:
     return dict(result, wall_s=round(time.time() - began, 3))
 
 
-def measured(job: dict[str, Any]) -> dict[str, Any]:
+def measure_run(job: dict[str, Any]) -> dict[str, Any]:
     """Tokens per second over whole optimizer steps, the memory they took, and joules per token where the power can be read."""
     import torch
 
@@ -113,7 +113,7 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     measure.fill(model)
     optimizer = build.optimizer_for(model, job)
     if job["compile"]:
-        compiled(model, job).compile()
+        module_to_compile(model, job).compile()
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
@@ -134,7 +134,7 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def compiled(model: Any, job: dict[str, Any]) -> Any:
+def module_to_compile(model: Any, job: dict[str, Any]) -> Any:
     """The module that torch.compile takes: the model, or what `loss_of` calls of it beside a fused loss."""
     core = model.get_base_model() if hasattr(model, "get_base_model") else model
     return core.model if job["fused_loss"] else model
@@ -153,15 +153,15 @@ def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
         ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
         loss_of(model, ids, job).backward()
         if ran < job["grad_accum"]:
-            finished(job)
+            wait_for_gpu(job)
             last = time.perf_counter() - start
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    finished(job)
+    wait_for_gpu(job)
     return float(time.perf_counter() - began + last * (job["grad_accum"] - ran))
 
 
-def finished(job: dict[str, Any]) -> None:
+def wait_for_gpu(job: dict[str, Any]) -> None:
     """Wait for the GPU."""
     import torch
 
