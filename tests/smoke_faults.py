@@ -71,7 +71,7 @@ def flood(bench: Any) -> None:
 
 
 def hang(bench: Any) -> None:
-    bench.doing("counting sheep")
+    bench.report("counting sheep")
     time.sleep(600)
 
 

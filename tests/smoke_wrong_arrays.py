@@ -1,8 +1,9 @@
 """A prelude for the smoke worker that makes JAX or TensorFlow calculate wrongly, between the framework and any comparison.
 
-`WRONG` in the environment: one `stage where which kind` a line. `where` is `copied` (a copy on the device), `get` (what comes from
-the device), or `compiled` (a compiled function: `which` 0 is its result, 1 and more its gradients); `which` of `get` is the number format. The first such value of the stage is damaged: `zeros`, `nan`, `scale` (by a tenth), `spike` (one element),
-`flip` (one byte). `spin` as `where` is a kernel that never ends.
+`WRONG` in the environment: one `stage where which kind` a line. `where` is `copy_on_device`, `get` (what comes from the device; `which`
+is the number format), or `compile` (a compiled function; `which` 0 is its result, 1 and more its gradients). The first such value of the
+stage is damaged: `zeros`, `nan`, `scale` (by a tenth), `spike` (one element), `flip` (one byte). `spin` as `where` is a kernel that never
+ends.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def plant(where: str, which: str, kind: str) -> None:
     def get(value: Any) -> Any:
         return once(value) if str(value.dtype) == which or getattr(value.dtype, "name", "") == which else right(value)
 
-    def compiled(function: Any) -> Any:
+    def compile_function(function: Any) -> Any:
         call = right(function)
 
         def both(operands: Any, pull: Any) -> Any:
@@ -56,12 +57,12 @@ def plant(where: str, which: str, kind: str) -> None:
 
         return both
 
-    setattr(bench, where, {"copied": lambda value: once(right(value)), "get": get, "compiled": compiled}[where])
+    setattr(bench, where, {"copy_on_device": lambda value: once(right(value)), "get": get, "compile": compile_function}[where])
 
 
 def spin(bench: Any) -> None:
     jax = bench.load()
-    bench.doing("a kernel that never ends")
+    bench.report("a kernel that never ends")
     jax.lax.while_loop(lambda x: x >= 0, lambda x: (x + 1) % 7, jax.numpy.zeros((), "int32")).block_until_ready()
 
 

@@ -25,7 +25,7 @@ class Context:
             self.kept[name] = make()
         return self.kept[name]
 
-    def doing(self, what: str) -> None: ...
+    def report(self, what: str) -> None: ...
 
     def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
         action()

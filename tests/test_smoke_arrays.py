@@ -58,19 +58,19 @@ def test_every_stage_passes_on_the_cpu(framework: str) -> None:
 
 # Stage, where the value is damaged, which, how -> the reason it must fail for, and a word of the message.
 WRONG = {
-    "copy copied - zeros": ("zeros", "on-device copy of 1 bytes"),
-    "copy copied - flip": ("mismatch", "on-device copy of 1 bytes"),
+    "copy copy_on_device - zeros": ("zeros", "on-device copy of 1 bytes"),
+    "copy copy_on_device - flip": ("mismatch", "on-device copy of 1 bytes"),
     "matmul get float32 scale": ("mismatch", "float32 product 256"),
     "matmul get float32 spike": ("mismatch", "1 of 65536 values"),
     "matmul get float32 zeros": ("zeros", "float32 product 256"),
     "fp16 get float16 flip": ("mismatch", "conversion from float32 to float16"),
     "bf16 get bfloat16 flip": ("mismatch", "conversion from float32 to bfloat16"),
-    "attention-math compiled 0 scale": ("mismatch", "result of math attention"),
-    "attention-math compiled 2 nan": ("nan", "gradient of k"),
-    "backward compiled 1 scale": ("mismatch", "linear, gradient of input"),
-    "backward compiled 1 zeros": ("zeros", "linear, gradient of input"),
-    "lora compiled 2 zeros": ("mismatch", "loss curve in float32"),
-    "lora compiled 0 nan": ("nan", "loss curve in float32"),
+    "attention-math compile 0 scale": ("mismatch", "result of math attention"),
+    "attention-math compile 2 nan": ("nan", "gradient of k"),
+    "backward compile 1 scale": ("mismatch", "linear, gradient of input"),
+    "backward compile 1 zeros": ("zeros", "linear, gradient of input"),
+    "lora compile 2 zeros": ("mismatch", "loss curve in float32"),
+    "lora compile 0 nan": ("nan", "loss curve in float32"),
 }
 
 

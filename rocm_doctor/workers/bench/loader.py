@@ -45,7 +45,7 @@ def collate(rows: list[Any]) -> Any:
 
 def samples_of(context: TorchContext, rows: Any, workers: int) -> list[float]:
     """Tokens per second of eight batches each, from request to arrival, over some epochs."""
-    context.doing(f"DataLoader with {workers} workers")
+    context.report(f"DataLoader with {workers} workers")
     found: list[float] = []
     until = time.perf_counter() + SECONDS[context.level]
     options = {"collate_fn": collate, "pin_memory": context.on_gpu, "timeout": 30 if workers else 0}

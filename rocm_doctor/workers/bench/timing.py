@@ -36,7 +36,7 @@ def rate(
     context: TorchContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any]
 ) -> dict[str, Any]:
     """A figure: `work` (in the unit times seconds) of one call of `action`, divided by its seconds."""
-    context.doing(name)
+    context.report(name)
     repeat = repeats(context, action)
     warm = warm_up(context, action, repeat)
     with Watch(sensors_of(context)) as watch:
@@ -52,7 +52,7 @@ def burst(
 
     Published figures are of this kind: ten to a hundred products in a row.
     """
-    context.doing(name)
+    context.report(name)
     action()
     repeat = max(1, min(REPEATS, round(BURST_SECONDS / max(context.clock(action), 1e-7))))
     watch, seconds = Watch(sensors_of(context)), []

@@ -42,7 +42,7 @@ def run_backend(context: Context, backend: str, dtypes: tuple[str, ...]) -> dict
     for dtype in dtypes:
         for case in CASES:
             try:
-                with context.precise():
+                with context.full_precision():
                     error = run_case(context, backend, dtype, *case)
             except NoKernel as skip:
                 refused.append(f"{dtype}, length {case[2]}: {skip}")
@@ -56,11 +56,11 @@ def run_backend(context: Context, backend: str, dtypes: tuple[str, ...]) -> dict
 def run_case(context: Context, backend: str, dtype: str, batch: int, heads: int, length: int, width: int, causal: bool) -> float:
     """The worst error of the result and the gradients for one shape."""
     what = f"{backend} attention in {dtype}, length {length}, width {width}{', causal' if causal else ''}"
-    context.doing(what + " (kernels may be compiled)")
+    context.report(what + " (kernels may be compiled)")
     q, k, v, pull = (context.random(batch, heads, length, width, dtype=dtype) for _ in range(4))
     here = [context.put(x) for x in (q, k, v)]
     result, gradients = context.gradients(lambda q, k, v: context.attend(backend, q, k, v, causal), here, context.put(pull))
-    want, wanted = context.exact(lambda q, k, v: written_out(context.ops, q, k, v, causal), (q, k, v), pull)
+    want, wanted = context.exact_gradients(lambda q, k, v: written_out(context.ops, q, k, v, causal), (q, k, v), pull)
     errors = []
     for part, got, right in zip(PARTS, [result, *gradients], [want, *wanted]):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS

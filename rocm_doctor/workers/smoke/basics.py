@@ -17,7 +17,7 @@ def import_framework(context: Context) -> dict[str, Any]:
     """Import the framework. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
     if importlib.util.find_spec(context.package) is None:
         raise Skip("not-installed", f"{context.package} is not installed in this interpreter")
-    context.doing(f"reading {context.package}'s libraries from disk")
+    context.report(f"reading {context.package}'s libraries from disk")
     began = time.perf_counter()
     context.load()
     return dict(context.about(), import_seconds=round(time.perf_counter() - began, 3))
@@ -26,7 +26,7 @@ def import_framework(context: Context) -> dict[str, Any]:
 def device(context: Context) -> dict[str, Any]:
     """Start the runtime and read the properties. Reasons: not-available (with the runtime's words), no-such-index, pci-mismatch."""
     context.load()
-    context.doing("first contact with the device")
+    context.report("first contact with the device")
     return context.describe()
 
 
@@ -38,10 +38,10 @@ def copy(context: Context) -> None:
     for size in SIZES:
         source = context.random_bytes(size)
         for name, trip in context.round_trips().items():
-            context.doing(f"{name} copy of {size} bytes")
+            context.report(f"{name} copy of {size} bytes")
             context.same_bits(f"{name} copy of {size} bytes", trip(source), source)
     source = context.random_bytes(1021 * 509).reshape(1021, 509)
-    context.doing("non-contiguous copies")
+    context.report("non-contiguous copies")
     context.same_bits("copy of a transposed array", context.put(source.T), source.T)
     context.same_bits("transposition on the device", context.ops.swap(context.put(source)), source.T)
     context.same_bits("copy of every third column", context.put(source)[:, ::3], source[:, ::3])
@@ -52,7 +52,7 @@ def copy(context: Context) -> None:
 def loader(context: Any) -> None:
     """Batches from a worker of torch's DataLoader, which hands them over in shared memory (/dev/shm)."""
     torch = context.torch
-    context.doing("batches from a DataLoader worker process")
+    context.report("batches from a DataLoader worker process")
     rows = context.random_bytes(64 * 1024).view(64, 1024)
     data = torch.utils.data.TensorDataset(rows)
     seen = 0

@@ -72,13 +72,13 @@ class Context:
         """Free the memory of a stage."""
         gc.collect()
 
-    def precise(self) -> Any:
+    def full_precision(self) -> Any:
         """A block in which products of float32 round nothing to a shorter format."""
         raise NotImplementedError
 
     # Values of system memory.
 
-    def seeded(self, seed: int) -> Any:
+    def new_generator(self, seed: int) -> Any:
         """A generator of random numbers."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class Context:
         """A value of system memory rounded to `dtype`."""
         raise NotImplementedError
 
-    def wide(self, value: Any) -> Any:
+    def widen(self, value: Any) -> Any:
         """A value of system memory in float64."""
         return self.cast(value, "float64")
 
@@ -119,7 +119,7 @@ class Context:
         """Ways of a value to the device and back, by name."""
         raise NotImplementedError
 
-    def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         """`gradients` of one function, compiled once: called with operands and pull."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class Context:
         """Attention by a backend (math, efficient, flash). Raises Skip where there is none to choose, NoKernel for operands it refuses."""
         raise NotImplementedError
 
-    def exactly(self) -> Any:
+    def in_float64(self) -> Any:
         """A block in which the framework computes in float64 on the CPU."""
         raise NotImplementedError
 
@@ -135,18 +135,18 @@ class Context:
 
     def gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
         """The function's result on the device and the gradients of its operands, for the gradient `pull` of the result (None: 1)."""
-        return self.compiled(function)(operands, pull)
+        return self.compile(function)(operands, pull)
 
-    def exact(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
+    def exact_gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
         """What `gradients` returns, in float64 on the CPU, of and as values of system memory."""
-        with self.exactly():
-            wide = [self.wide(operand) for operand in operands]
-            result, gradients = self.gradients(function, wide, None if pull is None else self.wide(pull))
+        with self.in_float64():
+            wide = [self.widen(operand) for operand in operands]
+            result, gradients = self.gradients(function, wide, None if pull is None else self.widen(pull))
             return self.get(result), [self.get(gradient) for gradient in gradients]
 
     def check(self, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
         """Compare a value of the device with its float64 reference; the relative error. Raises Wrong."""
-        return judge(self.is_finite, name, self.wide(self.get(got)), self.wide(self.get(want)), allowed, size)
+        return judge(self.is_finite, name, self.widen(self.get(got)), self.widen(self.get(want)), allowed, size)
 
     def is_finite(self, value: Any) -> Any:
         """For each number of a value of system memory, whether it is finite."""
@@ -158,17 +158,17 @@ class Context:
 
     def product_size(self, left: Any, right: Any) -> float:
         """The norm of left @ right if its terms do not happen to cancel: errors of a product are relative to it."""
-        return norm(self.wide(left)) * norm(self.wide(right)) / math.sqrt(left.shape[-1])
+        return norm(self.widen(left)) * norm(self.widen(right)) / math.sqrt(left.shape[-1])
 
     @property
     def generator(self) -> Any:
         """One source of random numbers for each stage, so that a stage run alone sees what it sees among the others."""
         if self._seeded_for != self.stage:
-            self._generator = self.seeded(zlib.crc32(self.stage.encode()))
+            self._generator = self.new_generator(zlib.crc32(self.stage.encode()))
             self._seeded_for = self.stage
         return self._generator
 
-    def doing(self, what: str) -> None:
+    def report(self, what: str) -> None:
         """Say what is being waited for, should it take long."""
         self.emit(event="doing", stage=self.stage, text=what)
 

@@ -34,9 +34,9 @@ class Layer(NamedTuple):
 def backward(context: Context) -> dict[str, Any]:
     """The worst error of the result and the gradients, for each layer by name."""
     worst = {}
-    with context.precise():
+    with context.full_precision():
         for name, layer in layers(context).items():
-            context.doing(name + (": the first convolution may compile kernels for minutes" if "conv" in name else ""))
+            context.report(name + (": the first convolution may compile kernels for minutes" if "conv" in name else ""))
             worst[name] = compare_layer(context, name, layer)
     return {"worst_error": worst}
 
@@ -64,11 +64,11 @@ def layers(context: Context) -> dict[str, Layer]:
 def compare_layer(context: Context, name: str, layer: Layer) -> float:
     """The worst error of the result and the gradients of one layer."""
     values = list(layer.operands.values())
-    with context.exactly():
-        shape = layer.apply(*map(context.wide, values)).shape
+    with context.in_float64():
+        shape = layer.apply(*map(context.widen, values)).shape
     pull = context.random(*shape)
     result, gradients = context.gradients(layer.apply, [context.put(value) for value in values], context.put(pull))
-    want, wanted = context.exact(layer.apply, values, pull)
+    want, wanted = context.exact_gradients(layer.apply, values, pull)
     allowed = tolerance(EPS["float32"], layer.length, layer.steps)
     pairs = [(f"gradient of {part}", got, right) for part, got, right in zip(layer.operands, gradients, wanted)]
     return max(context.check(f"{name}, {part}", got, right, allowed) for part, got, right in [*pairs, ("result", result, want)])

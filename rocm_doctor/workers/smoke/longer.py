@@ -30,12 +30,12 @@ def memory(context: TorchContext) -> dict[str, Any]:
     chunks = []
     for flip in (0, -1):
         for n in range(number):
-            context.doing(f"writing {n + 1} of {number} blocks of {size >> 20} MiB")
+            context.report(f"writing {n + 1} of {number} blocks of {size >> 20} MiB")
             if not flip:
                 chunks.append(torch.empty_like(ruler))
             torch.bitwise_xor(ruler, salt(n) ^ flip, out=chunks[n])
         for n, chunk in enumerate(chunks):
-            context.doing(f"reading {n + 1} of {number} blocks of {size >> 20} MiB")
+            context.report(f"reading {n + 1} of {number} blocks of {size >> 20} MiB")
             bad = int((torch.bitwise_xor(chunk, salt(n) ^ flip) != ruler).sum())
             if bad:
                 raise Wrong(
@@ -79,7 +79,7 @@ def kernels(context: TorchContext) -> dict[str, Any]:
     torch = context.torch
     first_calls: dict[str, float] = {}
     for name, action in first_kernels(context):
-        context.doing(f"first {name} of a fresh process (kernels may be compiled)")
+        context.report(f"first {name} of a fresh process (kernels may be compiled)")
         first_calls[name] = round(context.clock(action), 3)
     total = sum(first_calls.values())
     note = Path(context.args.results).parent / f"kernels-{context.device.type}-{context.args.gpu}"

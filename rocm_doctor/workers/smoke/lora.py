@@ -28,12 +28,12 @@ def lora(context: Context) -> dict[str, Any]:
         parts["b" + n] = context.random(WIDTH, RANK) * 0
     x = context.random(ROWS, WIDTH)
     teacher = dict(parts, b1=context.random(WIDTH, RANK) / 8, b2=context.random(WIDTH, RANK) / 8)
-    with context.exactly():
-        wide = {name: context.wide(part) for name, part in teacher.items()}
-        y = context.cast(context.get(answer(context.ops, wide, context.wide(x), "float64")), "float32")
+    with context.in_float64():
+        wide = {name: context.widen(part) for name, part in teacher.items()}
+        y = context.cast(context.get(answer(context.ops, wide, context.widen(x), "float64")), "float32")
     curves = {}
     for dtype in ("float32", *context.halves, "float64"):
-        context.doing(f"{STEPS} LoRA steps in {dtype}")
+        context.report(f"{STEPS} LoRA steps in {dtype}")
         curves[dtype] = train(context, parts, [x, y], dtype)
     want, ends = curves.pop("float64"), {}
     for dtype, got in curves.items():
@@ -74,11 +74,11 @@ def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) 
     zero, and the frozen weights must stay what they were.
     """
     exact = dtype == "float64"
-    move = context.wide if exact else context.put
-    with context.exactly() if exact else context.precise():
+    move = context.widen if exact else context.put
+    with context.in_float64() if exact else context.full_precision():
         frozen = {name: move(part) for name, part in parts.items() if name not in ADAPTERS}
         adapters, data = [move(parts[name]) for name in ADAPTERS], [move(x) for x in data]
-        step = context.compiled(loss_of(context.ops, frozen, dtype))
+        step = context.compile(loss_of(context.ops, frozen, dtype))
         losses: list[float] = []
         gradients: list[Any] = []
         for _ in range(STEPS):

@@ -21,11 +21,11 @@ class ArrayContext(Context):
     np: Any = None
     lib: Any = None
 
-    def copied(self, value: Any) -> Any:
+    def copy_on_device(self, value: Any) -> Any:
         """A copy made on the device."""
         raise NotImplementedError
 
-    def seeded(self, seed: int) -> Any:
+    def new_generator(self, seed: int) -> Any:
         return self.np.random.default_rng(seed)
 
     def random(self, *shape: int, dtype: Any = "float32") -> Any:
@@ -44,7 +44,7 @@ class ArrayContext(Context):
             return value.astype(kind)
 
     def round_trips(self) -> dict[str, Callable[[Any], Any]]:
-        return {"pageable": self.put, "on-device": lambda source: self.copied(self.put(source))}
+        return {"pageable": self.put, "on-device": lambda source: self.copy_on_device(self.put(source))}
 
     def attend(self, backend: str, q: Any, k: Any, v: Any, causal: bool) -> Any:
         if backend != "math":

@@ -81,13 +81,13 @@ class JaxContext(ArrayContext):
             "masks": hip.masks(),
         }
 
-    def precise(self) -> Any:
+    def full_precision(self) -> Any:
         return self.lib.default_matmul_precision("highest")
 
     def put(self, value: Any) -> Any:
         return self.lib.numpy.array(value, copy=True)
 
-    def copied(self, value: Any) -> Any:
+    def copy_on_device(self, value: Any) -> Any:
         return self.lib.numpy.copy(value)
 
     def get(self, value: Any) -> Any:
@@ -100,7 +100,7 @@ class JaxContext(ArrayContext):
         if self.device is not None:
             self.wait(self.lib.numpy.zeros(()) + 1)
 
-    def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:
             result, back = self.lib.vjp(function, *operands)
             return result, list(back(self.lib.numpy.ones_like(result) if pull is None else pull))
@@ -109,7 +109,7 @@ class JaxContext(ArrayContext):
         return made
 
     @contextlib.contextmanager
-    def exactly(self) -> Iterator[None]:
+    def in_float64(self) -> Iterator[None]:
         jax = self.lib
         double = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
         with double(True), jax.default_device(jax.devices("cpu")[0]):

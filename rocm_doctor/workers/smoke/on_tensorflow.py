@@ -78,7 +78,7 @@ class TensorflowContext(ArrayContext):
             "masks": hip.masks(),
         }
 
-    def precise(self) -> Any:
+    def full_precision(self) -> Any:
         choice = self.lib.config.experimental
         return temporary_setting(choice.tensor_float_32_execution_enabled, choice.enable_tensor_float_32_execution, False)
 
@@ -86,7 +86,7 @@ class TensorflowContext(ArrayContext):
         with self.lib.device(self.device):
             return self.lib.identity(self.lib.convert_to_tensor(value))
 
-    def copied(self, value: Any) -> Any:
+    def copy_on_device(self, value: Any) -> Any:
         with self.lib.device(self.device):
             return self.lib.identity(value)
 
@@ -100,7 +100,7 @@ class TensorflowContext(ArrayContext):
         if self.device:
             self.lib.test.experimental.sync_devices()
 
-    def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         tf, device = self.lib, self.device
 
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:
@@ -113,7 +113,7 @@ class TensorflowContext(ArrayContext):
         made: Callable[..., tuple[Any, list[Any]]] = tf.function(both, autograph=False)
         return lambda operands, pull: made([tf.convert_to_tensor(one) for one in operands], pull)
 
-    def exactly(self) -> Any:
+    def in_float64(self) -> Any:
         return temporary_setting(lambda: self.device, lambda device: setattr(self, "device", device), "/CPU:0")
 
 

@@ -94,14 +94,14 @@ class TorchContext(Context):
         if self.on_gpu:
             self.torch.cuda.empty_cache()
 
-    def precise(self) -> Any:
+    def full_precision(self) -> Any:
         torch = self.torch
         torch.backends.cudnn.allow_tf32 = False
         if not hasattr(torch, "set_float32_matmul_precision"):
             return contextlib.nullcontext()
         return temporary_setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest")
 
-    def seeded(self, seed: int) -> Any:
+    def new_generator(self, seed: int) -> Any:
         return self.torch.Generator().manual_seed(seed)
 
     def random(self, *shape: int, dtype: Any = "float32") -> Any:
@@ -144,7 +144,7 @@ class TorchContext(Context):
         trips: dict[str, Callable[[Any], Any]] = {"pageable": pageable, "on-device": on_device}
         return dict(trips, pinned=pinned) if self.on_gpu else trips
 
-    def compiled(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:
             leaves = [operand.detach().clone().requires_grad_(True) for operand in operands]
             result = function(*leaves)
@@ -168,7 +168,7 @@ class TorchContext(Context):
                     raise NoKernel("; ".join([str(error)] + [str(w.message) for w in heard])) from None
                 raise
 
-    def exactly(self) -> Any:
+    def in_float64(self) -> Any:
         return contextlib.nullcontext()
 
     def is_finite(self, value: Any) -> Any:

@@ -24,7 +24,7 @@ attention.py), the gated MLP (4) and two sums; twice that, since angles of the r
 def peft(context: TorchContext) -> dict[str, Any]:
     """Logits against float64, training with and without gradient checkpointing, save and reload. Reasons: see the functions."""
     library, peft_library = package("transformers"), package("peft")
-    with context.precise():
+    with context.full_precision():
         base = small_llama(context, library)
         words = context.torch.randint(0, WORDS, (4, LENGTH), generator=context.generator)
         worst = same_logits(context, base, words)
@@ -60,7 +60,7 @@ def part(library: Any, name: str) -> Any:
 
 def small_llama(context: TorchContext, library: Any) -> Any:
     """A Llama model with small layers and random weights."""
-    context.doing("building a small Llama from its configuration")
+    context.report("building a small Llama from its configuration")
     shape = {
         "hidden_size": WIDTH,
         "intermediate_size": 2 * WIDTH,
@@ -76,7 +76,7 @@ def small_llama(context: TorchContext, library: Any) -> Any:
 def same_logits(context: TorchContext, base: Any, words: Any) -> float:
     """Compare the logits with those of the CPU."""
     torch = context.torch
-    context.doing("logits of the small Llama")
+    context.report("logits of the small Llama")
     with torch.no_grad():
         want = copy.deepcopy(base).double()(input_ids=words).logits
         got = copy.deepcopy(base).to(context.device)(input_ids=context.put(words)).logits
@@ -88,7 +88,7 @@ def same_logits(context: TorchContext, base: Any, words: Any) -> float:
 def fine_tune(context: TorchContext, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
     """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
     torch = context.torch
-    context.doing(f"{STEPS} training steps through peft, {name}")
+    context.report(f"{STEPS} training steps through peft, {name}")
     torch.manual_seed(21)
     adapters = part(library, "LoraConfig")(
         r=8, lora_alpha=16, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"], task_type="CAUSAL_LM"
@@ -148,7 +148,7 @@ def reload(context: TorchContext, model: Any, base: Any, library: Any, words: An
     reload-mismatch.
     """
     torch = context.torch
-    context.doing("saving and reloading the adapter")
+    context.report("saving and reloading the adapter")
     model.eval()
     here = context.put(words)
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder, torch.no_grad():

@@ -22,7 +22,7 @@ and the result is one more.
 
 def matmul(context: Context) -> dict[str, Any]:
     """fp32 products. Allowed: one rounding of the result and sums in fp32."""
-    with context.precise():
+    with context.full_precision():
         return products(context, "float32", 1)
 
 
@@ -42,16 +42,16 @@ def products(context: Context, dtype: str, steps: float) -> dict[str, Any]:
     for rows, length, columns in SHAPES:
         left, right = context.random(rows, length, dtype=dtype), context.random(length, columns, dtype=dtype)
         name = f"{dtype} product {rows} x {length} x {columns}"
-        context.doing(name + " (the first kernel may be compiled)")
-        got, want = context.put(left) @ context.put(right), context.wide(left) @ context.wide(right)
+        context.report(name + " (the first kernel may be compiled)")
+        got, want = context.put(left) @ context.put(right), context.widen(left) @ context.widen(right)
         worst = max(
             worst, context.check(name, got, want, tolerance(EPS[dtype], length, steps), context.product_size(left, right))
         )
     edge = LARGE if context.on_gpu else SMALL
-    context.doing(f"{dtype} product {edge} x {edge} x {edge}, timed")
+    context.report(f"{dtype} product {edge} x {edge} x {edge}, timed")
     left, right = context.random(edge, edge, dtype=dtype), context.random(edge, edge, dtype=dtype)
     here, there = context.put(left), context.put(right)
-    want = context.wide(left[:: edge // 8]) @ context.wide(right)
+    want = context.widen(left[:: edge // 8]) @ context.widen(right)
     context.check(f"large {dtype} product", (here @ there)[:: edge // 8], want, tolerance(EPS[dtype], edge, steps))
     first = context.clock(lambda: context.wait(here @ there))
     seconds = context.clock(lambda: context.wait(here @ there), max(1, min(10, int(0.3 / max(first, 1e-6)))))
@@ -73,10 +73,10 @@ def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
         context.same_bits(f"conversion from {dtype} to float32", ops.cast(here, "float32"), context.cast(halves, "float32"))
     found = products(context, dtype, SPLIT_STEPS)
     values = abs(context.random(257, 4099, dtype=dtype))
-    context.doing(f"{dtype} reductions")
-    wide, allowed = context.wide(values), tolerance(eps, values.shape[1], context.sum_steps)
+    context.report(f"{dtype} reductions")
+    wide, allowed = context.widen(values), tolerance(eps, values.shape[1], context.sum_steps)
     context.check(f"{dtype} sum", ops.sum(context.put(values)), wide.sum(axis=1), allowed)
-    with context.exactly():
+    with context.in_float64():
         want = context.get(ops.softmax(wide))
     # Softmax rounds its input differences, the exponential and the quotient in fp32, and the result once.
     context.check(f"{dtype} softmax", ops.softmax(context.put(values)), want, allowed)
@@ -117,8 +117,8 @@ def compare_layouts(context: Any) -> dict[str, float]:
     """Worst error of products in every layout, by format."""
     worst: dict[str, float] = {}
     for dtype, steps in (("float32", 1), *((half, SPLIT_STEPS) for half in context.halves)):
-        context.doing(f"{dtype} products in every layout")
-        with context.precise():
+        context.report(f"{dtype} products in every layout")
+        with context.full_precision():
             for name, got, want, length in layouts(context, dtype):
                 error = context.check(f"{dtype} product, {name}", got, want, tolerance(EPS[dtype], length, steps))
                 worst[dtype] = max(error, worst.get(dtype, 0.0))

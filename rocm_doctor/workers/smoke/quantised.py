@@ -35,7 +35,7 @@ def bitsandbytes(context: TorchContext) -> dict[str, Any]:
 def four_bits(context: TorchContext, library: Any, dtype: Any) -> float:
     """A 4-bit layer, compared with its dequantised weight."""
     torch, short = context.torch, str(dtype)[6:]
-    context.doing(f"4-bit layer in {short}")
+    context.report(f"4-bit layer in {short}")
     weight = context.random(OUTPUTS, INPUTS, dtype=dtype)
     layer = library.nn.Linear4bit(INPUTS, OUTPUTS, bias=False, compute_dtype=dtype, quant_type="nf4")
     layer.weight = library.nn.Params4bit(weight.clone(), requires_grad=False, quant_type="nf4")

@@ -35,7 +35,7 @@ def peer(context: TorchContext) -> dict[str, Any]:
             if one != other:
                 access[f"{one}-{other}"] = bool(torch.cuda.can_device_access_peer(one, other))
                 for length in LENGTHS:
-                    context.doing(f"copy of {length} words from GPU {one} to GPU {other}")
+                    context.report(f"copy of {length} words from GPU {one} to GPU {other}")
                     source = torch.randint(1, 1 << 30, (length,), generator=context.generator)
                     got = torch.zeros_like(source, device=f"cuda:{other}").copy_(source.to(f"cuda:{one}"))
                     context.same_bits(f"copy of {length} words from GPU {one} to GPU {other}", got, source)
@@ -53,7 +53,7 @@ def allreduce(context: TorchContext) -> dict[str, Any]:
 
     def body(distributed: Any) -> None:
         for length in LENGTHS:
-            context.doing(f"all-reduce of {length} words with {context.world} ranks")
+            context.report(f"all-reduce of {length} words with {context.world} ranks")
             values = torch.arange(length, dtype=torch.float32) % 4096 + context.rank
             got = values.to(context.device)
             distributed.all_reduce(got)
@@ -71,7 +71,7 @@ def in_group(context: TorchContext, backend: str, body: Callable[[Any], None]) -
         raise Skip("not-built", f"this torch was built without {backend}")
     if context.world < 2:
         raise Skip("needs-gpus", "one GPU has nothing to agree with")
-    context.doing(f"{context.world} ranks meeting over {backend}")
+    context.report(f"{context.world} ranks meeting over {backend}")
     store = distributed.PrefixStore(context.stage, context.keep("store", lambda: meeting_point(context)))
     distributed.init_process_group(backend, store=store, rank=context.rank, world_size=context.world, timeout=PATIENCE)
     try:
@@ -115,8 +115,8 @@ def ddp(context: TorchContext) -> dict[str, Any]:
     def body(distributed: Any) -> None:
         model = copy.deepcopy(small_network(torch)).to(context.device)
         model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[context.device.index] if context.on_gpu else None)
-        context.doing(f"{STEPS} training steps on {context.world} ranks")
-        with context.precise():
+        context.report(f"{STEPS} training steps on {context.world} ranks")
+        with context.full_precision():
             train(context, model, [context.put(batch[context.rank :: context.world].contiguous()) for batch in rows])
         allowed = tolerance(torch.finfo(torch.float32).eps, WIDTH, TRAINING_STEPS)
         for got, (name, want) in zip(model.parameters(), alone.named_parameters()):

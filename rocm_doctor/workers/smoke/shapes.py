@@ -48,7 +48,7 @@ def lora_shapes(context: TorchContext) -> dict[str, Any]:
 
 def one_rank(context: TorchContext, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
     """All products of one rank; how many."""
-    context.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
+    context.report(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
     width, tested = WIDTH if context.level == 1 else WIDE, 0
     x, a = context.random(max(LENGTHS), width, dtype=dtype), context.random(rank, width, dtype=dtype)
     h, b = context.random(max(LENGTHS), rank, dtype=dtype), context.random(width, rank, dtype=dtype)
