@@ -420,3 +420,15 @@ def test_a_long_node_set_is_cut_for_people_and_whole_for_scripts(tmp_path: Path)
         one["nodes"] for one in plain(judge(tmp_path, lines, "--format", "json"))["deviations"] if one["fact"] == "kernel"
     )
     assert every not in text
+
+
+def test_a_report_without_a_host_is_judged_under_the_name_of_its_file(tmp_path: Path) -> None:
+    for name in ("node01.json", "node02.json", "not a host.json"):
+        (tmp_path / name).write_bytes(msgspec.json.encode({**report(1), "host": ""}))
+    found = plain(CliRunner().invoke(command, ["judge", str(tmp_path), "--format", "json"]))
+    assert found["nodes"] == 2
+    assert [where for where, _ in found["refused"]] == ["not a host.json:1"]
+
+
+def test_silent_nodes_are_no_success(tmp_path: Path) -> None:
+    assert judge(tmp_path, [report(n) for n in range(1, 4)], "--nodes", "n[1-12]").exit_code == 3

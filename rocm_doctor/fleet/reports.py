@@ -195,8 +195,16 @@ def decode(document: Document) -> Line | Refused:
             jsons.decode(document.body, Line)
         except Unreadable as exc:
             why = f"not a report: {exc}" if line.host or line.schema_version else str(exc)
+    if not line.host and is_host_name(name := _file_name(document.where)):
+        line.host = name
     why = _refusal(line, why)
     return Refused(document.where, why, line.host if is_host_name(line.host) else "") if why else line
+
+
+def _file_name(where: str) -> str:
+    """The name of a file that holds one report without a host (`node07.json`), as people name it by its node; empty for other files."""
+    file = Path(where.rpartition(":")[0])
+    return file.stem if file.suffix == ".json" else ""
 
 
 def _refusal(line: Line, why: str) -> str:

@@ -102,6 +102,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     ]:
         it = "it " if said.of_code else ""
         yield from wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
+    yield from wrap(_runs(stack, plan.machine.gfx), "  runs    ", "          ")
     for note in {note.title: note for note in stack.notes}.values():
         yield from wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
@@ -113,7 +114,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
         yield from wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
     yield from (line for said in replaces(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
-    if plan.newer:
+    if plan.newer and verbose:
         yield from wrap(f"{plan.newer.build.key}: {plan.newer.why} ({plan.newer.source})", "  newer   ", "          ")
     yield from _elsewhere(plan)
     yield ""
@@ -184,6 +185,14 @@ def reasons_against(plan: Plan) -> list[tuple[str, str, int]]:
     judged = {one.why for one in found if one.finding}
     often = Counter(one.why for one in found).most_common()
     return [(why, sources[why], count) for why, count in sorted(often, key=lambda one: one[0] not in judged)]
+
+
+def _runs(stack: Stack, gfx: str) -> str:
+    """Who is known to have run the stack on this target, and since when it is there."""
+    since = f"published {stack.candidate.build.released}; " if stack.candidate.build.released else ""
+    return since + (
+        f"a run on {gfx} is reported" if stack.candidate.known_good else f"no report of a run of it on {gfx} was read"
+    )
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
