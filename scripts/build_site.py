@@ -23,8 +23,9 @@ from typing import Any
 import msgspec
 from website import claims, diagnoses, docs, gpus, home, libraries, matrix, plans, releases, sources, variables
 from website.links import broken
-from website.text import Page, written
+from website.text import Page, slug, written
 
+from rocm_doctor.explain.index import index, key
 from rocm_doctor.matrix import Matrix, load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,11 +39,19 @@ UNUSED = ("assets/javascripts/lunr/min", "assets/javascripts/lunr/tinyseg.js", "
 """What the theme ships for search in other languages."""
 
 
+HOMES = {"diagnosis": "diagnosis", "gpu": "gpu", "library": "library", "variable": "variable"}
+"""Folder of the pages of a kind of thing that `explain` knows."""
+
+
 def pages(known: Matrix) -> Iterator[Page]:
-    """Every page that is written from the matrix."""
+    """Every page that is written from the matrix; the search finds it by all names that `explain` takes for it."""
     yield home.page(known)
+    names: dict[str, list[str]] = {}
+    for name in (name for synonym in known.synonyms for name in synonym.names):
+        for one in index(known).by_name.get(key(name), ()):
+            names.setdefault(f"{HOMES.get(one.kind)}/{slug(one.of)}", []).append(name)
     for room in (gpus, diagnoses, variables, libraries, releases, matrix):
-        yield from room.pages(known)
+        yield from (page._replace(found_by=(*page.found_by, *names.get(page.path, ()))) for page in room.pages(known))
     named = ((source, one.home, one.entry) for one in claims.everything(known) for source in one.sources)
     yield sources.page((*named, *plans.cited(known)))
 

@@ -303,3 +303,8 @@ def test_cells_carry_the_names_of_their_columns() -> None:
         '<tbody><tr><th scope="row">x</th><td>torch</td></tr></tbody></table>'
     )
     assert '<td data-name="Linux">torch</td>' in build_site.labelled(text)
+
+
+def test_search_finds_a_page_by_what_people_call_it(pages: dict[str, Page]) -> None:
+    for path, word in (("diagnosis/memory.gtt-limit", "GTT"), ("library/bitsandbytes", "QLoRA"), ("variable/hsa_xnack", "xnack")):
+        assert word in pages[path].found_by

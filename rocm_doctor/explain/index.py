@@ -78,8 +78,8 @@ def _index(matrix: Matrix) -> Index:
         if all(entry.kind == one.kind and entry.of != one.of for one in same):
             same.append(entry)
     for synonym in matrix.synonyms:
-        meant = [one for name in synonym.see for one in by_name[key(name)]]
-        by_name |= {key(name): meant for name in synonym.names}
+        meant = [one for name in synonym.see for one in by_name.get(key(name), ())]
+        by_name |= {key(name): meant for name in synonym.names if meant}
     return Index(by_name, entries)
 
 
