@@ -58,8 +58,6 @@ def torch_env(root: Path, hip: str = HIP_63) -> Path:
             "torch/lib/rocblas/library/TensileLibrary_Type_HH_fallback_gfx906.hsaco": "",
             "torch/lib/aotriton.images/amd-gfx90a/flash/x.aks2": "",
             "torch/lib/aotriton.images/amd-gfx110x/flash/x.aks2": "",
-            "torch/share/miopen/db/gfx906_60.HIP.fdb.txt": "",
-            "torch/share/miopen/db/gfx90878.db.txt": "",
             "bitsandbytes-0.50.2.dist-info/METADATA": "Name: bitsandbytes",
             **{
                 f"bitsandbytes/libbitsandbytes_{v}.so": library(gpu_bundle("gfx1100", "gfx1201"), needed=(hip_of(v),))
@@ -93,7 +91,6 @@ def test_environment(tmp_path: Path, everything: bool) -> None:
     assert found["code.torch"] == ("gfx906", "gfx1100")
     assert found["code.rocblas"] == ("gfx1030", "gfx1100")
     assert found["code.aotriton"] == ("gfx90a", "gfx110x")
-    assert found["code.miopen-db"] == ("gfx906", "gfx908")
     assert found["code.flash-attn"] == ("gfx90a",)
     assert found["soname.flash-attn"] == ("libamdhip64.so.7",)
     assert found["code.bitsandbytes"] == ("gfx1100", "gfx1201")
@@ -344,24 +341,6 @@ def sparse_library(path: Path, bundles: int, size: int) -> None:
 )
 def test_rocblas_files(names: list[str], expected: tuple[str, ...]) -> None:
     assert [(h.library, h.targets) for h in kernel_holdings(names)] == [("rocblas", expected)]
-
-
-@pytest.mark.parametrize(
-    ("stem", "target"),
-    [
-        ("gfx906_60.HIP.fdb.txt", "gfx906"),
-        ("gfx90878.HIP.fdb.txt", "gfx908"),
-        ("gfx90a68.db.txt", "gfx90a"),
-        ("gfx942130.HIP.fdb.txt", "gfx942"),
-        ("gfx1030_36.db", "gfx1030"),
-        ("gfx110136.fdb.txt", "gfx1101"),
-        ("gfx115128.fdb.txt", "gfx1151"),
-        ("gfx120020.fdb.txt", "gfx1200"),
-        ("gfx1030.kdb", "gfx1030"),
-    ],
-)
-def test_miopen_files(stem: str, target: str) -> None:
-    assert [h.targets for h in kernel_holdings([f"torch/share/miopen/db/{stem}"])] == [(target,)]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Origin
 
 # Kernel files of a ROCm outside of Python, loaded by a torch without its own rocBLAS.
-ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")
+ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library")
 
 _HIP = regex(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
 _DIST = regex(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")

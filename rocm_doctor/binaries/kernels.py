@@ -1,7 +1,7 @@
 """Kernel files beside the libraries, whose names contain their targets. None of them is opened.
 
-Facts: PyTorch's wheel build scripts (torch/lib/rocblas/library and its neighbours), MIOpen's database naming (target, then the
-number of compute units), AOTriton's image folders (one for a family of chips), TheRock's device packages.
+Facts: PyTorch's wheel build scripts (torch/lib/rocblas/library and its neighbours), AOTriton's image folders (one for a family of chips),
+TheRock's device packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from rocm_doctor.bounded.patterns import regex
 _TENSILE = regex(r"(.*?(?:^|/)(rocblas|hipblaslt)/library|torch/lib/library)/(?:.*/)?([^/]+)")
 _NAMED = regex(r"[_-](gfx[0-9a-f]{3,5})(?:[-:]?(xnack[+-]))?(?=[._-])")
 _LAZY = regex(r"TensileLibrary_lazy_(gfx[0-9a-f]{3,5})\.")
-_MIOPEN = regex(r"(.*?(?:^|/)miopen/db)/(gfx[^./]+)\.")
 _AOTRITON = regex(r"(.*?(?:^|/)aotriton\.images)/amd-(gfx[0-9a-fx]+)/")
 _DEVICE = regex(r"((amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
 
@@ -38,8 +37,6 @@ def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
         if found := _TENSILE.match(path):
             place = (found.group(2) or "rocblas", found.group(1))
             _note_tensile(found.group(3), tensile.setdefault(place, set()), lazy.setdefault(place, set()))
-        elif found := _MIOPEN.match(path):
-            others.setdefault(("miopen", found.group(1), "miopen-db"), set()).update(_miopen_target(found.group(2)))
         elif found := _AOTRITON.match(path):
             others.setdefault(("aotriton", found.group(1), "aotriton"), set()).add(found.group(2))
         elif found := _DEVICE.match(path):
@@ -53,7 +50,6 @@ def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
 def _note(kind: str) -> str:
     return {
         "tensile": "kernel index files: the targets that can do a matrix multiplication",
-        "miopen-db": "tuned convolutions; a missing target tunes at first use",
         "aotriton": "one folder for a family: it proves no single member",
         "device-wheel": "from the package's name",
     }[kind]
@@ -65,13 +61,6 @@ def _note_tensile(name: str, targets: set[str], lazy: set[str]) -> None:
         lazy.add(index.group(1))
     if found := _NAMED.search(name):
         targets.add(found.group(1) + (f":{found.group(2)}" if found.group(2) else ""))
-
-
-def _miopen_target(stem: str) -> set[str]:
-    """`gfx906_60` and `gfx90878` (target, then compute units in hex) name gfx906 and gfx908."""
-    first = stem.split("_")[0].split("-")[0]
-    fits = [p for p in PROCESSORS if first == p or (first.startswith(p) and re.fullmatch(r"[0-9a-f]{2,3}", first[len(p) :]))]
-    return {max(fits, key=len)} if fits else set()
 
 
 def _device_target(name: str) -> str:

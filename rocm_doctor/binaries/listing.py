@@ -14,9 +14,9 @@ MAX_FILES = 200_000
 # The folders of site-packages that training depends on, which `check` reads. A full audit walks everything.
 RELEVANT = (
     "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library",
-    "torch/lib/hipblaslt/library", "torch/lib/aotriton.images", "torch/share/miopen/db",
+    "torch/lib/hipblaslt/library", "torch/lib/aotriton.images",
     "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
-    "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library", "_rocm_sdk_libraries*/share/miopen/db",
+    "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library",
     "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops", "aiter/jit",
     "jax_plugins/*", "jax_rocm*_plugin", "tensorflow", "sgl_kernel", "llama_cpp/lib",
 )  # fmt: skip

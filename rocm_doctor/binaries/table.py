@@ -10,7 +10,7 @@ from rocm_doctor.binaries.types import Audit, Holding
 
 # Kinds that must have a GPU's code for it to run; the others tune, name a family, or repeat a library.
 DECISIVE = ("fatbin", "split", "tensile", "code-object")
-_FOLDERS = ("tensile", "miopen-db", "aotriton")
+_FOLDERS = ("tensile", "aotriton")
 
 
 def decides(holding: Holding, audit: Audit) -> bool:

@@ -10,7 +10,7 @@ from rocm_doctor.model import Why
 
 ARTIFACT = "code/audit.json"
 
-Kind = Literal["fatbin", "split", "kpack", "code-object", "tensile", "miopen-db", "aotriton", "device-wheel"]
+Kind = Literal["fatbin", "split", "kpack", "code-object", "tensile", "aotriton", "device-wheel"]
 PlaceKind = Literal["environment", "folder", "wheel", "file"]
 
 

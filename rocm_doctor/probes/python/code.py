@@ -24,7 +24,7 @@ from rocm_doctor.model import Reading, Unknown, Value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 # A library can hold its kernels in several kinds of container; the first kind present decides what it can run.
-_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel", "miopen-db")
+_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel")
 _PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
 
 
@@ -41,8 +41,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         return result
     libraries: dict[str, list[Holding]] = {}
     for holding in audit.holdings:
-        name = "miopen-db" if holding.kind == "miopen-db" else holding.library
-        libraries.setdefault(name, []).append(holding)
+        libraries.setdefault(holding.library, []).append(holding)
     for name, holdings in libraries.items():
         _say(result, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
     if "bitsandbytes" in libraries and not _chosen(audit):
