@@ -93,7 +93,7 @@ def across(
     device: str = "auto",
     prelude: str | None = None,
 ) -> Across | None:
-    """What the ranks found; None on a node that has not rank 0, whose result is printed there."""
+    """What the ranks found. None on a node without rank 0: the result is printed on rank 0's node."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
         result = Path(folder) / "result.json"
         command = argv(ranks, nodes, rendezvous, result, python or sys.executable, limit, device, prelude)
@@ -109,7 +109,7 @@ def across(
 
 
 def _wait_for_end(command: Sequence[str], result: Path, limit: float) -> process.ChildResult:
-    """The end of torchrun, which is not waited for long once the result is there."""
+    """Wait for torchrun to end; once the result is written, for ENDING seconds only."""
     child = process.start(process.ChildSpec(command, limit=limit, keep="tail"))
     until = float("inf")
     try:

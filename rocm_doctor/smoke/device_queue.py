@@ -37,7 +37,7 @@ TAIL_LINES = 40
 
 
 class _Event(msgspec.Struct):
-    """What every line of a worker's results must be. The tested code runs in the same process and can write to the same file."""
+    """Schema of a line of a worker's results. The tested code runs in the same process and could write anything to that file."""
 
     event: str
     stage: str = ""
@@ -108,7 +108,7 @@ def _position(status: str) -> str:
 
 
 def _start(queue: DeviceQueue) -> None:
-    """A group for the next stages: all that one process can run in a row, or one stage that needs its own process."""
+    """Start children for the next stages: all that one process can run in a row, or one stage that needs its own process."""
     fresh = queue.pending[0].group == "fresh"
     queue.batch = queue.pending[:1] if fresh else [s for s in queue.pending if s.group != "fresh"]
     queue.groups += 1
@@ -294,7 +294,7 @@ def record_crash(queue: DeviceQueue, worker: Worker) -> None:
 
 
 def _how(done: process.ChildResult) -> Record:
-    """How a child that we did not end died: by a signal, with an exit code, or without output."""
+    """Status and reason of a child that died by itself: a signal, an exit code, or no result."""
     if done.state in ("not-found", "denied"):
         return {"status": "died", "reason": f"interpreter-{done.state}", "message": done.stderr}
     code = done.returncode or 0

@@ -124,7 +124,7 @@ def stages_named(name: str) -> list[str]:
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
-    """Run the first GPU's queue, which counts the GPUs, then the others beside it, then the stages of all together."""
+    """Run the queues: that of the first GPU, which counts the GPUs, those of the others beside it, then the stages of all together."""
     began, note = time.monotonic(), ""
     alone, together = [s for s in plan if s.group != "all"], [s for s in plan if s.group == "all"]
     try:

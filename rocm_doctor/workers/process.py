@@ -60,7 +60,8 @@ class ChildSpec(Struct, frozen=True):
 
 
 class ChildResult(Struct, frozen=True):
-    """What came of it. `returncode` is None unless the child ended by itself (negative: the signal that ended it)."""
+    """Output and state of a child that has ended. `returncode` is None unless it ended by itself; a negative one is minus the signal's
+    number."""
 
     stdout: str
     stderr: str
@@ -147,7 +148,7 @@ def start(ask: ChildSpec) -> Child:
 
 
 def pump(children: Sequence[Child], timeout: float) -> list[Child]:
-    """Wait up to `timeout` seconds for output or an exit, take it in, end what is over a limit; those still running."""
+    """Wait up to `timeout` seconds, read what the children print and end those over a limit. Returns the children still running."""
     alive = [child for child in children if child.ended is None]
     if not alive:
         return []
@@ -165,7 +166,7 @@ def pump(children: Sequence[Child], timeout: float) -> list[Child]:
 
 
 def stop(child: Child, state: State = "finished") -> None:
-    """End the child and its whole process group: SIGTERM, SIGKILL, and away from it if it does not die. Idempotent."""
+    """End the child and its process group with SIGTERM, then SIGKILL. If it does not die, it is left behind. Idempotent."""
     if child.ended is not None or child.proc is None:
         return
     child.state = state
@@ -238,7 +239,7 @@ def _wait(children: Sequence[Child], timeout: float) -> None:
 
 
 def _read(child: Child) -> None:
-    """Take in what the pipes hold; a little more than the cap at most, so that a flood cannot hold us here."""
+    """Read what the pipes hold, at most a little more than the cap: a flood of output must not keep the loop here."""
     assert child.proc is not None
     if not HAS_GROUPS:
         return

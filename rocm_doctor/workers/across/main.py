@@ -93,7 +93,7 @@ class Job:
         self.store.set(f"told/{name}", json.dumps(value))
 
     def told(self, name: str) -> Any:
-        """What rank 0 says is next. It may wait for a lost rank before it says so. A rank that hangs after that ends itself."""
+        """Wait for the next order of rank 0, which may first wait for a lost rank. This process ends itself if no order comes."""
         faulthandler.dump_traceback_later(5 * self.limit + 90, exit=True)
         self.store.wait([f"told/{name}"], datetime.timedelta(seconds=4 * self.limit + 60))
         return json.loads(self.store.get(f"told/{name}"))
@@ -164,7 +164,7 @@ def step(job: Job, name: str, words: int, ranks: Sequence[int], group: Any = Non
 
 
 def follow(job: Job) -> None:
-    """Do what rank 0 says until it says that this is all."""
+    """Run the steps that rank 0 orders, until it orders none."""
     while True:
         job.rounds += 1
         order = job.told(str(job.rounds))
@@ -220,7 +220,7 @@ def lead(job: Job, people: list[dict[str, Any]], result: dict[str, Any]) -> None
 def find_culprits(
     job: Job, name: str, symptom: str, units: list[list[int]], whole: Shown, result: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """The culprits of a step, down to single ranks where a node is one."""
+    """The culprits of a step. A node that is one is searched for the rank to blame."""
 
     def measure(groups: list[list[int]]) -> list[Shown]:
         result["rounds"] += 1

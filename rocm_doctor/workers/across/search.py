@@ -37,7 +37,7 @@ class Search:
         self.symptom = symptom
 
     def confirmed(self, units: Sequence[Unit], whole: Shown) -> list[list[Unit]]:
-        """The culprits that show the symptom again next to sound units: a busy machine is slow now here, now there."""
+        """The culprits that show the symptom a second time next to sound units. On a busy machine any rank may be slow once."""
         found = self.culprits(units, whole)
         blamed = {id(unit) for culprit in found for unit in culprit}
         sound = [unit for unit in units if id(unit) not in blamed]
@@ -69,7 +69,7 @@ class Search:
         return self._between(first, second, usual) if worse else []
 
     def _of_two(self, one: Unit, other: Unit, good: Sequence[Unit]) -> list[list[Unit]]:
-        """Each with a sound unit; if neither shows the symptom so, it is between the two."""
+        """Measure each of two units with a sound one. If neither shows the symptom, the culprit is the pair."""
         if not good:
             shown = self._compared([one], [other])
         elif len(good) == 1:

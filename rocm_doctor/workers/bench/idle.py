@@ -71,7 +71,7 @@ def nvml_programs(torch: Any, index: int) -> list[dict[str, Any]]:
 
 
 def name_of(pid: int) -> str:
-    """A process's name; a container's own numbers differ from the driver's, and then it has none here."""
+    """The process's name. The driver's number of a process may not exist in this container: then there is no name."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:

@@ -121,7 +121,7 @@ def fp8_products(context: TorchContext, dtype: Any) -> Make:
 
 
 def best_square(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
-    """The figure of the fastest square shape; the others' are in its detail."""
+    """The figure of the fastest square shape. Its `detail.tried` has the rates of all shapes."""
     found: list[tuple[float, int]] = []
     for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
         action, detail = make(side, side, side)
@@ -171,7 +171,7 @@ def library(context: TorchContext) -> str:
 
 
 def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
-    """speed.blas and speed.blas-gain: the preferred library, and how much faster the fastest one is at the training shape."""
+    """The facts speed.blas (the preferred library), speed.blas-fastest, and speed.blas-gain (the fastest over the preferred one)."""
     torch = context.torch
     usual = [one for one in figures if one["name"] == "matmul-bf16-training"]
     if not context.on_gpu or not smoke_hip.can_choose_blas(torch) or not usual:
@@ -194,7 +194,7 @@ def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], miss
 
 
 def tunable_gain(context: TorchContext, missing: dict[str, str]) -> dict[str, Any]:
-    """speed.tunable-gain: the training shape after TunableOp chose a solution, against before."""
+    """The fact speed.tunable-gain: the rate at the training shape with TunableOp, divided by the rate without it."""
     switch = context.torch.cuda.tunable
     before = try_figure(missing, "matmul-untuned", partial(measure_training_shape, context, "matmul-untuned"))
     switch.enable(True)

@@ -82,7 +82,7 @@ def figure(name: str, unit: str, samples: list[float], detail: dict[str, Any], c
 
 
 def drift(samples: list[float]) -> float:
-    """How far the medians of the first and the second half of the run are apart: what the figure differs by without a cause."""
+    """The relative difference between the medians of the first and the second half of the samples."""
     half = len(samples) // 2
     return abs(statistics.median(samples[:half]) / statistics.median(samples[half:]) - 1) if half else 0.0
 

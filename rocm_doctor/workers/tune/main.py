@@ -84,7 +84,7 @@ def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
 
 
 def attempt(job: dict[str, Any]) -> dict[str, Any]:
-    """The measurement, or why there is none. Whatever the job took is given back."""
+    """The measurement, or `error` with the reason. Frees the memory that the job took."""
     import torch
 
     began = time.time()
@@ -135,7 +135,7 @@ def measure_run(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def module_to_compile(model: Any, job: dict[str, Any]) -> Any:
-    """The module that torch.compile takes: the model, or what `loss_of` calls of it beside a fused loss."""
+    """The module to give to torch.compile: the model, or its inner module where a fused loss replaces the head."""
     core = model.get_base_model() if hasattr(model, "get_base_model") else model
     return core.model if job["fused_loss"] else model
 
