@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import many_nodes
 import pytest
+from called import called
 from fleet_nodes import nodes, sick, well
 from loopback_sshd import aliases, why_not
 
@@ -123,23 +125,30 @@ def test_hosts_that_hang_hold_up_no_other(config: Path, tmp_path: Path) -> None:
         """#!/bin/sh\necho '{"kind":"bench","schema_version":1,"figures":[{"name":"x","value":1}],"host":"me"}'\n"""
     )
     doctor.chmod(0o755)
-    names = ",".join([*(f"a{n}" for n in range(1, 31)), *(f"silent{n}" for n in range(10))])
-    words = (
-        "--engine",
-        "ssh",
-        "--nodes",
-        names,
-        f"--engine-arg=-o-F {config}",
-        "--limit",
-        "20",
-        "--fanout",
-        "16",
-        "--doctor",
-        str(doctor),
-    )
+    names = ",".join([*(f"a{n}" for n in range(1, 181)), *(f"silent{n}" for n in range(20))])
+    words = ("--engine", "ssh", "--nodes", names, f"--engine-arg=-o-F {config}", "--limit", "20", "--doctor", str(doctor))
     found = run(Path("/"), *words, code=3)
-    assert sum("error" not in line for line in found.values()) == 30
-    assert {found[f"silent{n}"]["error"] for n in range(10)} == {"Connection timed out during banner exchange"}
+    assert sum("error" not in line for line in found.values()) == 180
+    assert {found[f"silent{n}"]["error"] for n in range(20)} == {"Connection timed out during banner exchange"}
+
+
+def test_a_thousand_nodes_are_asked_asked_again_and_judged(tmp_path: Path) -> None:
+    machine = many_nodes._machine()
+    for n in range(1000):
+        (tmp_path / f"n{n}").write_text(json.dumps({**many_nodes.report(n, 1000, machine), "host": f"n{n}"}) + "\n")
+    doctor = tmp_path / "doctor"
+    doctor.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/up ] || case $4 in *00|*50) echo 'no route' >&2; exit 5 ;; esac\nexec cat {tmp_path}/$4\n"
+    )
+    doctor.chmod(0o755)
+    night = tmp_path / "night.jsonl"
+    words = ("--doctor", str(doctor), "--nodes", "n[0-999]", "-o", str(night), "--resume", "--", "check")
+    for code, came in ((3, 981), (0, 1000)):
+        assert called("fleet", "run", *words).returncode == code
+        assert night.read_text().count('"verdict"') == came
+        (tmp_path / "up").touch()
+    judged = called("fleet", "judge", str(night))
+    assert (judged.returncode, judged.stdout.splitlines()[-1]) == (1, "1000 nodes: 25 with problems, 975 ready")
 
 
 def test_open_mpi_by_addresses_and_names(root: Path) -> None:

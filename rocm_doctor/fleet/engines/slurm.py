@@ -65,7 +65,8 @@ def _why_not(state: State | None, reserved: bool) -> str:
     if base in RESERVED and not reserved:
         return f"{state.name}: --engine-arg=--reservation=NAME runs there"
     usable = base in (*USABLE, *RESERVED) and not set(state.name) & set(UNREACHABLE)
-    return "" if usable else f"{state.name}: {state.reason}"
+    silent = "not responding" if "*" in state.name and state.reason == "none" else state.reason
+    return "" if usable else f"{state.name}: {silent}"
 
 
 def _base(state: State) -> str:
