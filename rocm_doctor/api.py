@@ -163,9 +163,9 @@ def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Col
 
 def target_of(name: str, gpu: str, matrix: Matrix) -> str:
     """The target of a GPU that a parameter names. Raises ValueError for none or several."""
-    from rocm_doctor.facts.enrich import target_named
+    from rocm_doctor.facts.enrich import find_target
 
-    found = target_named(gpu, matrix)
+    found = find_target(gpu, matrix)
     if not isinstance(found, str):
         raise ValueError(
             f"{name}={gpu!r}: " + (f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}")

@@ -21,7 +21,7 @@ from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts import run
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
-from rocm_doctor.facts.machines import Capture, apart
+from rocm_doctor.facts.machines import Capture, group_captures
 from rocm_doctor.facts.origin import Files, name_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import (
@@ -76,7 +76,7 @@ def machines(captures: Sequence[Named], matrix: Matrix) -> list[Named]:
     if len(captures) < 2:
         return list(captures)
     seen = [Capture(name, read_facts(artifacts, matrix), _whole(artifacts)) for name, artifacts in captures]
-    groups = apart(seen)
+    groups = group_captures(seen)
     return [(", ".join(captures[n][0] for n in group), [a for n in group for a in captures[n][1]]) for group in groups]
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli.fit import command
-from rocm_doctor.facts.enrich import target_named
+from rocm_doctor.facts.enrich import find_target
 from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
 from rocm_doctor.fit.quantised import needs, wheels
@@ -34,11 +34,11 @@ def fit(*arguments: str) -> Result:
     ],
 )  # fmt: skip
 def test_a_target_by_any_of_its_names(text: str, found: str | tuple[str, ...]) -> None:
-    assert target_named(text, MATRIX) == found
+    assert find_target(text, MATRIX) == found
 
 
 def test_a_name_of_several_targets_gives_them_all() -> None:
-    found = target_named("RDNA3", MATRIX)
+    found = find_target("RDNA3", MATRIX)
     assert isinstance(found, tuple)
     assert {"gfx1100", "gfx1101", "gfx1102"} <= set(found)
 

@@ -166,12 +166,12 @@ def interpreter(python: str | None) -> str | None:
 
 def _active() -> str | None:
     """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
-    from rocm_doctor.sources.live.python import active, active_folder
+    from rocm_doctor.sources.live.python import active_folder, active_interpreter
 
     folder = active_folder(os.environ)
     if folder and not folder.is_dir():
         _say_once(f"{folder}, the active environment, is not there; examining the doctor's own")
-    found = None if Path(sys.argv[0]).name == "__main__.py" else active(os.environ)
+    found = None if Path(sys.argv[0]).name == "__main__.py" else active_interpreter(os.environ)
     if found:
         _say_once(f"examining {found}, of the active environment; --python examines another")
     return found
@@ -186,9 +186,9 @@ def this_system(release: Path = Path("/proc/sys/kernel/osrelease")) -> Literal["
 
 def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
     """The gfx target that a user names directly or by product; InputError for none or several. `where` goes into its message."""
-    from rocm_doctor.facts.enrich import target_named
+    from rocm_doctor.facts.enrich import find_target
 
-    found = target_named(text, matrix)
+    found = find_target(text, matrix)
     if isinstance(found, str):
         return found
     help_ = f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}"

@@ -18,10 +18,17 @@ def derive(snapshot: Snapshot) -> dict[str, Fact]:
     """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded, kfd.openable or dxg.exists, and those of JAX and TensorFlow."""
     others = framework_facts(snapshot)
     whole = msgspec.structs.replace(snapshot, facts={**others, **snapshot.facts})
-    return {**_expandable(whole), **_other_rocm(whole), **_release(whole), **_loaded_rocm(whole), **_way(whole), **others}
+    return {
+        **_expandable_segments(whole),
+        **_other_rocm(whole),
+        **_release(whole),
+        **_loaded_rocm(whole),
+        **_device_access(whole),
+        **others,
+    }
 
 
-def _way(snapshot: Snapshot) -> dict[str, Fact]:
+def _device_access(snapshot: Snapshot) -> dict[str, Fact]:
     """kfd.openable or dxg.exists, where not tested but proven: a GPU that the HSA runtime listed, a framework that sees one, or a
     device node that one of the user's groups may open."""
     name = "dxg.exists" if snapshot.get("wsl").value is True else "kfd.openable"
@@ -92,7 +99,7 @@ def _other_rocm(snapshot: Snapshot) -> dict[str, Fact]:
     return {"torch.other_rocm": Fact(differ, ours.readings[:1] + systems.readings[:1])}
 
 
-def _expandable(snapshot: Snapshot) -> dict[str, Fact]:
+def _expandable_segments(snapshot: Snapshot) -> dict[str, Fact]:
     """torch.expandable_segments, from the first allocator variable that is set: True, False or absent."""
     facts = [snapshot.get(name) for name in _ALLOCATOR]
     chosen = next((f for f in facts if isinstance(f.value, str)), None)
@@ -107,7 +114,7 @@ ROCR = "ROCR_VISIBLE_DEVICES"
 HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
-def masks(snapshot: Snapshot) -> list[str]:
+def visibility_variables(snapshot: Snapshot) -> list[str]:
     """The visibility variables in the order in which they apply: ROCR's, then the first of HIP's two."""
     given = [n for n in (ROCR, *HIP) if isinstance(snapshot.get(f"env.{n}").value, str)]
     return [n for n in given if n == ROCR] + [n for n in given if n in HIP][:1]
@@ -122,7 +129,7 @@ def mark_visible(snapshot: Snapshot) -> tuple[Gpu, ...]:
         return snapshot.gpus
     left = list(range(len(snapshot.gpus)))
     readings: list[Reading] = []
-    for name in masks(snapshot):
+    for name in visibility_variables(snapshot):
         fact = snapshot.get(f"env.{name}")
         chosen = indices(str(fact.value))
         if chosen is None:

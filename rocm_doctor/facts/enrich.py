@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rocm_doctor.facts.derive import derive, mark_visible
-from rocm_doctor.facts.run import with_run
+from rocm_doctor.facts.run import add_run_facts
 from rocm_doctor.facts.speed import add_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with the catalog's facts about its GPUs."""
     gpus = tuple(Gpu(_enrich_gpu(gpu.facts, matrix)) for gpu in mark_visible(snapshot))
-    whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
+    whole = msgspec.structs.replace(
+        snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_inbox_driver(snapshot)}
+    )
     whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derive(whole), **whole.facts})
-    return add_speed(with_run(whole))
+    return add_speed(add_run_facts(whole))
 
 
-def _builtin(snapshot: Snapshot) -> dict[str, Fact]:
+def _inbox_driver(snapshot: Snapshot) -> dict[str, Fact]:
     """No driver version with the kernel's own amdgpu: the tools that print one print the kernel's release."""
     printed = snapshot.get("driver.version")
     own = isinstance(printed.value, str) and printed.value == snapshot.get("kernel").value
@@ -52,14 +54,18 @@ def _enrich_gpu(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     by_id = _targets_of_id(facts.get("device_id"), matrix)
     stated = facts.get("gfx")
     if stated is None or not isinstance(stated.value, str):
-        out["gfx"] = _from_names(facts, by_id, matrix) or stated or Fact(Unknown("not-asked"))
-    elif by_id and stated.value not in by_id and not _from_kernel(stated):
+        out["gfx"] = _target_of_names(facts, by_id, matrix) or stated or Fact(Unknown("not-asked"))
+    elif by_id and stated.value not in by_id and not _is_from_kernel(stated):
         out["gfx_reported"] = stated
-        out["gfx"] = _chosen(by_id, facts["device_id"])
+        out["gfx"] = _choose_target(by_id, facts["device_id"])
     if "gfx_reported" in out and out["gfx_reported"].value == out["gfx"].value:
         del out["gfx_reported"]
     target = matrix.gfx.get(str(out["gfx"].value))
-    return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out), **_product(target, facts)} if target else out
+    return (
+        {**out, **_missing_facts(_facts_of_target(target, out["gfx"].readings), out), **_product(target, facts)}
+        if target
+        else out
+    )
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
@@ -69,16 +75,16 @@ def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
     return {"product": Fact(known, number.readings)} if known and number else {}
 
 
-def _unsaid(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
+def _missing_facts(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
     """The catalog's facts about a GPU that were not read."""
     return {k: f for k, f in known.items() if k not in said or said[k].value is None or not said[k].known}
 
 
-def _from_kernel(fact: Fact) -> bool:
+def _is_from_kernel(fact: Fact) -> bool:
     return any(r.artifact.startswith("sys/class/kfd") for r in fact.readings)
 
 
-def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
+def _facts_of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
     """Facts that all GPUs of a target share; a kind that is both (dGPU/APU) is left open."""
     shared: dict[str, Value] = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
     facts = {name: Fact(value, readings) for name, value in shared.items()}
@@ -90,10 +96,10 @@ def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]
 def _targets_of_id(fact: Fact | None, matrix: Matrix) -> tuple[str, ...]:
     if fact is None or not isinstance(fact.value, int):
         return ()
-    return _by_pci(matrix).get(f"{fact.value:04x}", ())
+    return _targets_by_pci(matrix).get(f"{fact.value:04x}", ())
 
 
-def _by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
+def _targets_by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for target in matrix.gfx.values():
         for pci in target.pci:
@@ -101,22 +107,22 @@ def _by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     return table
 
 
-def _from_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
+def _target_of_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
     """A target from the PCI id, else from the marketing name; ambiguous if several fit."""
     if by_id:
-        return _chosen(by_id, facts["device_id"])
+        return _choose_target(by_id, facts["device_id"])
     name = facts.get("marketing_name")
     found = gpu_names(matrix).of_name(name.value) if name and isinstance(name.value, str) else ()
-    return _chosen(found, name) if found and name else None
+    return _choose_target(found, name) if found and name else None
 
 
-def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
+def _choose_target(targets: tuple[str, ...], source: Fact) -> Fact:
     if len(targets) == 1:
         return Fact(targets[0], source.readings)
     return Fact(Unknown("ambiguous", "run rocminfo to tell them apart", targets), source.readings)
 
 
-def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
+def find_target(text: str, matrix: Matrix) -> str | tuple[str, ...]:
     """The target that a user names: as gfx target (features behind a colon are ignored) or by a product name.
 
     Several candidates, or none, come as a tuple.

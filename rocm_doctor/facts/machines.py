@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rocm_doctor.facts.match_gpus import another_machine, same, value
+from rocm_doctor.facts.match_gpus import are_of_two_machines, have_same, value
 from rocm_doctor.model import Gpu, Snapshot
 
 
@@ -21,7 +21,7 @@ class Capture(NamedTuple):
     whole: bool
 
 
-def apart(captures: Sequence[Capture]) -> list[list[int]]:
+def group_captures(captures: Sequence[Capture]) -> list[list[int]]:
     """Indices of the captures of each machine, in the order of the first."""
     groups: list[list[int]] = []
     for n in sorted(range(len(captures)), key=lambda n: not captures[n].whole):
@@ -39,11 +39,11 @@ def apart(captures: Sequence[Capture]) -> list[list[int]]:
 
 def _one_machine(captures: Sequence[Capture], group: Sequence[int], n: int) -> bool | None:
     """True or False if a fact shows whether a capture is of the group's machine, else None."""
-    answers = [_alike(captures[m].snapshot, captures[n].snapshot) for m in group]
+    answers = [_are_one_machine(captures[m].snapshot, captures[n].snapshot) for m in group]
     return False if False in answers else True if True in answers else None
 
 
-def _alike(one: Snapshot, other: Snapshot) -> bool | None:
+def _are_one_machine(one: Snapshot, other: Snapshot) -> bool | None:
     for name in ("host.id", "host.hostname"):
         ids = [one.get(name).value, other.get(name).value]
         if all(isinstance(id_, str) for id_ in ids):
@@ -51,11 +51,11 @@ def _alike(one: Snapshot, other: Snapshot) -> bool | None:
     serials = [{s for gpu in snapshot.gpus if (s := _serial(gpu))} for snapshot in (one, other)]
     if all(serials):
         return bool(serials[0] & serials[1])
-    pairs = [(a.facts, b.facts) for a in one.gpus for b in other.gpus if same(a.facts, b.facts, "pci_bdf")]
-    return False if any(another_machine(a, b) for a, b in pairs) or _disjoint(one, other) else None
+    pairs = [(a.facts, b.facts) for a in one.gpus for b in other.gpus if have_same(a.facts, b.facts, "pci_bdf")]
+    return False if any(are_of_two_machines(a, b) for a, b in pairs) or _are_disjoint(one, other) else None
 
 
-def _disjoint(one: Snapshot, other: Snapshot) -> bool:
+def _are_disjoint(one: Snapshot, other: Snapshot) -> bool:
     """True if both list their GPUs with address and chip, and no GPU of one is a GPU of the other."""
     listed = [(a.facts, b.facts) for a in one.gpus for b in other.gpus]
     return (
@@ -65,8 +65,8 @@ def _disjoint(one: Snapshot, other: Snapshot) -> bool:
         and all(
             None not in (value(a, "device_id"), value(b, "device_id"))
             and None not in (value(a, "pci_bdf"), value(b, "pci_bdf"))
-            and not same(a, b, "pci_bdf")
-            and not same(a, b, "device_id")
+            and not have_same(a, b, "pci_bdf")
+            and not have_same(a, b, "device_id")
             for a, b in listed
         )
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from rocm_doctor.facts.match_gpus import another_machine, pair, same, value
+from rocm_doctor.facts.match_gpus import are_of_two_machines, have_same, pair, value
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.read.result import Listing, ProbeResult, merge
 
@@ -24,12 +24,12 @@ def build(notes: Iterable[ProbeResult]) -> Snapshot:
         for key, fact in note.facts.items():
             facts[key] = merge(facts.get(key), fact)
         listings += (Listing(item.complete, item.gpus[:MOST_GPUS]) for item in note.listings)
-        errors += (*note.errors, *(_too_many(item) for item in note.listings if len(item.gpus) > MOST_GPUS))
+        errors += (*note.errors, *(_limit_error(item) for item in note.listings if len(item.gpus) > MOST_GPUS))
     gpus, clashes = _join(listings)
     return Snapshot(facts, tuple(Gpu(g) for g in gpus), bool(listings), (*errors, *clashes))
 
 
-def _too_many(listing: Listing) -> Reading:
+def _limit_error(listing: Listing) -> Reading:
     first = next((r for fact in listing.gpus[0].values() for r in fact.readings), Reading("a list of GPUs"))
     return msgspec.structs.replace(first, quote=f"{len(listing.gpus)} GPUs listed; only the first {MOST_GPUS} were read")
 
@@ -43,22 +43,22 @@ def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
         if not joined:
             joined = left
             continue
-        foreign = [gpu for gpu in left if _on_another_machine(gpu, joined)]
+        foreign = [gpu for gpu in left if _is_on_another_machine(gpu, joined)]
         own = [gpu for gpu in left if not any(gpu is other for other in foreign)]
         pairs = pair(joined, own, listing.complete)
         for mine, other in pairs:
             for key, fact in own[other].items():
                 joined[mine][key] = merge(joined[mine].get(key), fact)
         paired = {other for _, other in pairs}
-        joined += _really_new(joined, [gpu for n, gpu in enumerate(own) if n not in paired], listing) + foreign
+        joined += _new_gpus(joined, [gpu for n, gpu in enumerate(own) if n not in paired], listing) + foreign
         clashes += [_clash(gpu) for gpu in foreign]
     return joined, clashes
 
 
-def _on_another_machine(gpu: _Facts, joined: Sequence[_Facts]) -> bool:
+def _is_on_another_machine(gpu: _Facts, joined: Sequence[_Facts]) -> bool:
     """True if every GPU of ours at this address is a different one."""
-    there = [ours for ours in joined if same(ours, gpu, "pci_bdf")]
-    return bool(there) and all(another_machine(ours, gpu) for ours in there)
+    there = [ours for ours in joined if have_same(ours, gpu, "pci_bdf")]
+    return bool(there) and all(are_of_two_machines(ours, gpu) for ours in there)
 
 
 def _clash(gpu: _Facts) -> Reading:
@@ -67,7 +67,7 @@ def _clash(gpu: _Facts) -> Reading:
     return Reading(at.artifact, at.place, words)
 
 
-def _really_new(joined: list[_Facts], rest: list[_Facts], listing: Listing) -> list[_Facts]:
+def _new_gpus(joined: list[_Facts], rest: list[_Facts], listing: Listing) -> list[_Facts]:
     """Unmatched GPUs that cannot be one of ours: at another address, or more of them than ours."""
     known = {str(value(j, "pci_bdf")).casefold() for j in joined}
     addressed = [g for g in rest if str(value(g, "pci_bdf")).casefold() not in {*known, "none"} and "none" not in known]

@@ -18,7 +18,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Reading, Snapshot, Value
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.scan import texts
 from rocm_doctor.training.literals import Leaf
 from rocm_doctor.training.tables import Reading as Settings
 from rocm_doctor.training.tables import Table, Tables
@@ -54,7 +54,7 @@ _WAITS = regex(r"%?Cpu\(s\):.*?(\d+\.\d) wa\b")
 def read(artifacts: Artifacts, matrix: Matrix) -> ProbeResult:
     """`run.*` and `oom.*` of the pasted texts and logs."""
     result = ProbeResult()
-    for document in whole(artifacts):
+    for document in texts(artifacts):
         _settings(result, document, matrix)
         _pace(result, document)
         _memory(result, document)
@@ -150,13 +150,13 @@ def _host(result: ProbeResult, document: Document) -> None:
                 result.facts.setdefault("run.cpu_percent", Fact(share, (document.reading(line),)))
 
 
-def with_run(snapshot: Snapshot) -> Snapshot:
+def add_run_facts(snapshot: Snapshot) -> Snapshot:
     """The snapshot with run.tokens, and with what the tools read of the busiest GPU, where the text shows anything of a run."""
-    facts = dict(_derived(snapshot)) if any(name.startswith("run.") for name in snapshot.facts) else {}
+    facts = dict(_derived_facts(snapshot)) if any(name.startswith("run.") for name in snapshot.facts) else {}
     return msgspec.structs.replace(snapshot, facts={**snapshot.facts, **facts}) if facts else snapshot
 
 
-def _derived(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
+def _derived_facts(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
     batch, seq = snapshot.get("run.batch"), snapshot.get("run.seq")
     if isinstance(batch.value, int) and isinstance(seq.value, int):
         yield "run.tokens", Fact(batch.value * seq.value, batch.readings[:1] + seq.readings[:1])
@@ -169,7 +169,7 @@ def _derived(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
     for name, part, most, scale in SHARES:
         one, other = gpu.get(part), gpu.get(most)
         if (value := _number(one.value)) is not None and (limit := _number(other.value)):
-            yield name, Fact(round(scale * value / limit, 3), _both(one, other))
+            yield name, Fact(round(scale * value / limit, 3), _joined_readings(one, other))
 
 
 OF_GPU = {
@@ -179,7 +179,7 @@ OF_GPU = {
 SHARES = (("run.power-share", "power_watts", "power_cap_watts", 1), ("run.vram_percent", "vram_used_bytes", "vram_bytes", 100))
 
 
-def _both(one: Fact, other: Fact) -> tuple[Reading, ...]:
+def _joined_readings(one: Fact, other: Fact) -> tuple[Reading, ...]:
     return tuple(dict.fromkeys(one.readings[:1] + other.readings[:1]))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocm_doctor.binaries.targets import covers, override_target
 from rocm_doctor.commands import fill
-from rocm_doctor.facts.derive import HIP, masks
+from rocm_doctor.facts.derive import HIP, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
@@ -142,7 +142,7 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     cards = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
     seen = [(n, g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     number, gpu = next(((n, g) for n, g in seen if g.get("is_apu").value is True), (0, None))
-    names = masks(snapshot)
+    names = visibility_variables(snapshot)
     if not cards or gpu is None or (names and all("visible" not in g.facts for _, g in seen)):
         return
     code = holds_code(compiled_targets(snapshot, matrix)[0], str(gpu.get("gfx").value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.commands import fill
-from rocm_doctor.facts.derive import ROCR, indices, masks
+from rocm_doctor.facts.derive import ROCR, indices, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, readings
@@ -13,7 +13,7 @@ from rocm_doctor.rules.findings import finding, readings
 
 def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for visibility variables that hide every GPU, name a missing one, or apply twice."""
-    names = masks(snapshot)
+    names = visibility_variables(snapshot)
     left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_is_complete, snapshot.gpus)) else None
     for name in names:
         chosen = indices(str(snapshot.get(f"env.{name}").value))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import absent, read_keys, single
+from rocm_doctor.probes.read.keyed import absence, first_value, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 
@@ -71,23 +71,23 @@ _TELLING = (
 def probe(artifacts: Artifacts) -> ProbeResult:
     """container (absent outside of one) and virtual_machine (absent on bare metal)."""
     result = ProbeResult()
-    _container(result, artifacts)
-    _guest(result, artifacts)
+    _record_container(result, artifacts)
+    _record_virtual_machine(result, artifacts)
     return result
 
 
-def _container(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_container(result: ProbeResult, artifacts: Artifacts) -> None:
     for sign in SIGNS:
         found = sign.pattern.search(artifacts.text(sign.artifact) or "")
         if found:
             result.record("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
             return
-    nothing = [reading for name in _LOOKED if (reading := absent(artifacts.get(name)))]
+    nothing = [reading for name in _LOOKED if (reading := absence(artifacts.get(name)))]
     if len(nothing) == len(_LOOKED):
         result.record("container", None, nothing[0])
 
 
-def _guest(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_virtual_machine(result: ProbeResult, artifacts: Artifacts) -> None:
     """virtual_machine: from the processor's hypervisor flag; DMI or Xen's own file names the hypervisor."""
     flags = read_keys(artifacts.get("proc/cpuinfo"), ":").get("flags")
     if flags is None:
@@ -96,7 +96,7 @@ def _guest(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("virtual_machine", None, Reading(flags.reading.artifact, flags.reading.place, "no hypervisor flag"))
         return
     for name, vendors in _TELLING:
-        entry = single(artifacts.get(name))
+        entry = first_value(artifacts.get(name))
         vendor = next((kind for words, kind in vendors.items() if entry and words in entry.value.lower()), None)
         if entry and vendor:
             result.record("virtual_machine", vendor, entry.reading)

@@ -21,9 +21,9 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document, Line
-from rocm_doctor.probes.read.keyed import Entry, absent, read_keys
+from rocm_doctor.probes.read.keyed import Entry, absence, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.scan import texts
 
 _RENDER = regex(r"dev/dri/(renderD\d{1,4})$")
 _LISTED = regex(
@@ -35,27 +35,27 @@ _NO_SUCH = regex(r"(?:ls|stat): .{0,20}'?/dev/(kfd|dri)/?'?: No such file or dir
 def probe(artifacts: Artifacts) -> ProbeResult:
     """kfd.{exists,openable,error,gid,group}, render.{nodes,openable,gid,group}, dxg.exists."""
     result = ProbeResult()
-    _kfd(result, artifacts)
-    _render(result, artifacts)
-    _dxg(result, artifacts)
-    for document in whole(artifacts):
+    _record_kfd(result, artifacts)
+    _record_render(result, artifacts)
+    _record_dxg(result, artifacts)
+    for document in texts(artifacts):
         _read_listing(result, document)
     return result
 
 
-def _dxg(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_dxg(result: ProbeResult, artifacts: Artifacts) -> None:
     """dxg.exists: the only GPU device in WSL, and checked there only."""
     node = artifacts.get("dev/dxg")
-    nothing = absent(node)
+    nothing = absence(node)
     if nothing:
         result.record("dxg.exists", False, nothing)
     elif node and not node.missing:
         result.record("dxg.exists", True, Reading(node.name, "", "exists"))
 
 
-def _kfd(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_kfd(result: ProbeResult, artifacts: Artifacts) -> None:
     node = artifacts.get("dev/kfd")
-    nothing = absent(node)
+    nothing = absence(node)
     if nothing:
         result.record("kfd.exists", False, nothing)
         result.record("kfd.openable", False, nothing)
@@ -66,44 +66,44 @@ def _kfd(result: ProbeResult, artifacts: Artifacts) -> None:
     for key in ("gid", "group"):
         if key in entries:
             result.record(f"kfd.{key}", entries[key].value, entries[key].reading)
-    opened = _openable(entries)
+    opened = _is_openable(entries)
     if opened is not None:
         result.record("kfd.openable", opened, entries["open"].reading)
         result.record("kfd.error", None if opened else entries["open"].value, entries["open"].reading)
 
 
-def _openable(entries: dict[str, Entry]) -> bool | None:
+def _is_openable(entries: dict[str, Entry]) -> bool | None:
     """True if the device could be opened; None if that was not tried or did not end."""
     if "open" not in entries or entries["open"].value == "unknown":
         return None
     return entries["open"].value == "ok"
 
 
-def _render(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_render(result: ProbeResult, artifacts: Artifacts) -> None:
     nodes = {found.group(1): read_keys(a, ":") for a in artifacts.like("dev/dri/renderD*") if (found := _RENDER.search(a.name))}
-    nothing = absent(artifacts.get("dev/dri"))
+    nothing = absence(artifacts.get("dev/dri"))
     if nothing:
         result.record("render.nodes", (), nothing)
     if not nodes:
         return
     first = next(iter(nodes))
     result.record("render.nodes", tuple(nodes), Reading(f"dev/dri/{first}", "", " ".join(nodes)))
-    amd = {name: node for name, node in nodes.items() if _driver(artifacts, name) in ("amdgpu", None)}
+    amd = {name: node for name, node in nodes.items() if _driver_of(artifacts, name) in ("amdgpu", None)}
     for key in ("gid", "group"):
         values = dict.fromkeys(node[key].value for node in amd.values() if key in node)
         if values:
             result.record(f"render.{key}", ",".join(values), next(node[key].reading for node in amd.values() if key in node))
-    _all_openable(result, amd)
+    _record_render_access(result, amd)
 
 
-def _driver(artifacts: Artifacts, render: str) -> str | None:
+def _driver_of(artifacts: Artifacts, render: str) -> str | None:
     """The driver behind a render node; None if sysfs does not name it."""
     driver = read_keys(artifacts.get(f"sys/class/drm/{render}/device/uevent"), "=").get("DRIVER")
     return driver.value if driver else None
 
 
-def _all_openable(result: ProbeResult, nodes: dict[str, dict[str, Entry]]) -> None:
-    tried = [(node["open"].reading, opened) for node in nodes.values() if (opened := _openable(node)) is not None]
+def _record_render_access(result: ProbeResult, nodes: dict[str, dict[str, Entry]]) -> None:
+    tried = [(node["open"].reading, opened) for node in nodes.values() if (opened := _is_openable(node)) is not None]
     refused = [reading for reading, opened in tried if not opened]
     if refused:
         result.record("render.openable", False, refused[0])
@@ -116,13 +116,13 @@ def _read_listing(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
         found = _LISTED.match(line.text)
         if found:
-            _owner(result, document, line, found)
+            _record_owner(result, document, line, found)
         missing = _NO_SUCH.search(line.text.replace("\u2018", "'").replace("\u2019", "'"))
         if missing and missing.group(1) == "kfd":
             result.record("kfd.exists", False, document.reading(line))
 
 
-def _owner(result: ProbeResult, document: Document, line: Line, found: re.Match[str]) -> None:
+def _record_owner(result: ProbeResult, document: Document, line: Line, found: re.Match[str]) -> None:
     group, node = found.group(3), found.group(4)
     family = "kfd" if node.endswith("kfd") else "render"
     if family == "kfd":

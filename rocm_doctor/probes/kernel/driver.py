@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import absent, read_keys, single
+from rocm_doctor.probes.read.keyed import absence, first_value, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import leading_version
 
@@ -45,19 +45,19 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """driver.{loaded,builtin,version,parameters,blacklisted,vfio,others} and ttm.pages_limit."""
     result = ProbeResult()
     _read_loaded(result, artifacts)
-    _version(result, artifacts)
-    _parameters(result, artifacts)
-    _settings(result, artifacts)
-    _others(result, artifacts)
+    _record_version(result, artifacts)
+    _record_parameters(result, artifacts)
+    _record_modprobe_settings(result, artifacts)
+    _record_other_drivers(result, artifacts)
     for name in ("amdttm", "ttm"):
-        limit = single(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
+        limit = first_value(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
         if limit and limit.number is not None:
             result.record("ttm.pages_limit", limit.number, limit.reading)
             break
     return result
 
 
-def _others(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_other_drivers(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.others: GPU drivers that are loaded beside amdgpu."""
     modules = read_keys(artifacts.get("proc/modules"))
     names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
@@ -67,10 +67,10 @@ def _others(result: ProbeResult, artifacts: Artifacts) -> None:
 
 def _read_loaded(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.loaded: from the module's folder, else from the kernel's list of modules."""
-    nothing = absent(artifacts.get(MODULE))
+    nothing = absence(artifacts.get(MODULE))
     inside = next((a for a in artifacts if a.name.startswith(MODULE) and not a.missing), None)
     listed = read_keys(artifacts.get("proc/modules")).get("amdgpu")
-    state = single(artifacts.get(f"{MODULE}/initstate"))
+    state = first_value(artifacts.get(f"{MODULE}/initstate"))
     if state:
         result.record("driver.loaded", state.value == "live", state.reading)
     elif listed:
@@ -82,10 +82,10 @@ def _read_loaded(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("driver.version", None, nothing)
 
 
-def _version(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_version(result: ProbeResult, artifacts: Artifacts) -> None:
     """The loaded module's version. Without the module there is none, whatever packages are installed."""
     source = artifacts.get(f"{MODULE}/version")
-    nothing, stated = absent(source), single(source)
+    nothing, stated = absence(source), first_value(source)
     number = leading_version(stated.value) if stated else None
     if stated and number:
         result.record("driver.version", number, stated.reading)
@@ -95,11 +95,11 @@ def _version(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("driver.builtin", True, nothing)
 
 
-def _parameters(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_parameters(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.parameters: `name=value` of every parameter that differs from its known default."""
     found = [(a.name.rpartition("/")[2], a) for a in artifacts.like(f"{MODULE}/parameters/*")]
     known = [(name, _value(a.text), a) for name, a in found if name in DEFAULTS]
-    changed = [(f"{name}={value}", a) for name, value, a in known if _plain(value) != _plain(DEFAULTS[name])]
+    changed = [(f"{name}={value}", a) for name, value, a in known if _normal_value(value) != _normal_value(DEFAULTS[name])]
     if known:
         source = changed[0][1] if changed else known[0][2]
         quote = ", ".join(words for words, _ in changed) or f"{len(known)} parameters are at their defaults"
@@ -110,12 +110,12 @@ def _value(text: str) -> str:
     return " ".join(text.split())[:80]
 
 
-def _plain(value: str) -> str:
+def _normal_value(value: str) -> str:
     """The value in one spelling; kernels print -1 unsigned, an empty string as `(null)` and a mask in hexadecimal."""
     return _SAME.get(_SAME.get(value, value), _SAME.get(value, value))
 
 
-def _settings(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_modprobe_settings(result: ProbeResult, artifacts: Artifacts) -> None:
     """driver.blacklisted and driver.vfio, each from the first line of a file that says so."""
     for artifact in artifacts.like("etc/modprobe.d/*"):
         for name, pattern in (("driver.blacklisted", _BLACKLIST), ("driver.vfio", _VFIO)):

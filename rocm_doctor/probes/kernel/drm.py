@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact
-from rocm_doctor.probes.read.keyed import Entry, read_keys, single
+from rocm_doctor.probes.read.keyed import Entry, first_value, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _FILE = regex(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
@@ -57,7 +57,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     listing = result.listing(complete=False)
     has_banks = any("/mem_banks/" in artifact.name for artifact in artifacts)
     for _, card in sorted(cards.items()):
-        _gpu(result, card, has_banks, listing.gpu())
+        _record_gpu(result, card, has_banks, listing.gpu())
     return result
 
 
@@ -70,44 +70,44 @@ def _cards(artifacts: Artifacts) -> dict[int, _Card]:
 
 
 def _is_amd(card: _Card) -> bool:
-    vendor, event = single(card.get("vendor")), read_keys(card.get("uevent"), "=")
+    vendor, event = first_value(card.get("vendor")), read_keys(card.get("uevent"), "=")
     if vendor:
         return vendor.number == 0x1002
     return "DRIVER" in event and event["DRIVER"].value == "amdgpu"
 
 
-def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
+def _record_gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
     event = read_keys(card.get("uevent"), "=")
     for key, name in (("pci_bdf", "PCI_SLOT_NAME"), ("driver", "DRIVER")):
         if name in event:
             result.record(key, event[name].value.lower(), event[name].reading, into)
     for key, name in _NUMBERS:
-        entry = single(card.get(name))
+        entry = first_value(card.get(name))
         if entry and (entry.number or 0) > 0:
             result.record(key, entry.number, entry.reading, into)
             if key == "carveout_bytes" and not has_banks:
                 result.record("vram_bytes", entry.number, entry.reading, into)
     for key, name in _WORDS:
-        entry = single(card.get(name))
+        entry = first_value(card.get(name))
         if entry:
             result.record(key, entry.value, entry.reading, into)
-    _link(result, card, into)
-    _power(result, card, into)
-    _numa(result, single(card.get("numa_node")), into)
+    _record_link(result, card, into)
+    _record_power(result, card, into)
+    _record_numa(result, first_value(card.get("numa_node")), into)
 
 
-def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
+def _record_link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
     """link_*: the PCIe link of the slot where that was recorded, else of the GPU's own port."""
     slot = read_keys(card.get(".link"), ":")
     for key, name in _LINK:
-        entry = slot.get(name) or single(card.get(name))
+        entry = slot.get(name) or first_value(card.get(name))
         if entry and key.endswith("speed") and entry.value[0].isdigit():
             result.record(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
         elif entry and key.endswith("width") and (entry.number or 0) > 0:
             result.record(key, entry.number, entry.reading, into)
 
 
-def _power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
+def _record_power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
     told = read_keys(card.get(".power"), ":")
     for key, name in _POWER:
         entry = told.get(name)
@@ -115,7 +115,7 @@ def _power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
             result.record(key, (entry.number or 0) // _MICRO, entry.reading, into)
 
 
-def _numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:
+def _record_numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:
     """The NUMA node; the kernel prints -1 for none."""
     if entry and entry.number is not None:
         result.record("numa_node", entry.number if entry.number >= 0 else None, entry.reading, into)

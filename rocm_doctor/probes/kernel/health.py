@@ -35,7 +35,7 @@ from __future__ import annotations
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.kernel.kfd import address
-from rocm_doctor.probes.read.keyed import Entries, read_keys, single
+from rocm_doctor.probes.read.keyed import Entries, first_value, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _DEVICE = regex(r"(?:^|/)(?:drm/)?(card\d{1,3}/device)/\.health$")
@@ -54,13 +54,13 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         if listing and "PCI_SLOT_NAME" in event:
             gpu = listing.gpu()
             result.record("pci_bdf", event["PCI_SLOT_NAME"].value.lower(), event["PCI_SLOT_NAME"].reading, gpu)
-            _counters(result, read_keys(artifact, ":"), gpu)
+            _record_counters(result, read_keys(artifact, ":"), gpu)
     _read_held_memory(result, artifacts)
-    _ports(result, read_keys(artifacts.get("sys/class/infiniband"), ":"))
+    _record_ports(result, read_keys(artifacts.get("sys/class/infiniband"), ":"))
     return result
 
 
-def _counters(result: ProbeResult, told: Entries, gpu: dict[str, Fact]) -> None:
+def _record_counters(result: ProbeResult, told: Entries, gpu: dict[str, Fact]) -> None:
     xgmi = {name: entry for name, entry in told.items() if name.startswith("xgmi")}
     for key, names in (
         ("ras_uncorrectable", [name for name in told if name.endswith(" ue")]),
@@ -85,7 +85,7 @@ def _read_held_memory(result: ProbeResult, artifacts: Artifacts) -> None:
     held = read_keys(artifacts.get("sys/class/kfd/kfd/proc"), ":")
     places: dict[str, str | None] = {}
     for artifact in artifacts if held else ():
-        if artifact.name.endswith("/gpu_id") and (number := single(artifact)):
+        if artifact.name.endswith("/gpu_id") and (number := first_value(artifact)):
             node = read_keys(artifacts.get(artifact.name.replace("/gpu_id", "/properties")))
             domain, location = (node[name].number or 0 if name in node else 0 for name in ("domain", "location_id"))
             places[number.value] = address(domain, location)
@@ -101,7 +101,7 @@ def _read_held_memory(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("held_bytes", sum(held[name].number or 0 for name in names), held[most].reading, gpu)
 
 
-def _ports(result: ProbeResult, told: Entries) -> None:
+def _record_ports(result: ProbeResult, told: Entries) -> None:
     ports: dict[str, dict[str, str]] = {}
     for name, entry in told.items():
         port, _, key = name.partition(" ")

@@ -26,7 +26,7 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import Entry, read_keys, single
+from rocm_doctor.probes.read.keyed import Entry, first_value, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
@@ -41,21 +41,21 @@ _UNLIMITED = 1 << 60
 def probe(artifacts: Artifacts) -> ProbeResult:
     """platform, os, kernel, cmdline, cpu, memory, limits, secure_boot, numa_balancing, wsl and the user's groups."""
     result = ProbeResult()
-    _system(result, artifacts)
-    _command_line(result, artifacts)
-    _memory(result, artifacts)
-    _limits(result, artifacts)
-    _cgroup(result, artifacts)
-    _user(result, artifacts)
-    _firmware(result, artifacts)
+    _record_system(result, artifacts)
+    _record_command_line(result, artifacts)
+    _record_memory(result, artifacts)
+    _record_limits(result, artifacts)
+    _record_cgroup(result, artifacts)
+    _record_user(result, artifacts)
+    _record_firmware(result, artifacts)
     return result
 
 
-def _system(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_system(result: ProbeResult, artifacts: Artifacts) -> None:
     for name in ("proc/sys/kernel/osrelease", "proc/version", "uname"):
-        entry = single(artifacts.get(name))
+        entry = first_value(artifacts.get(name))
         if entry:
-            _kernel(result, name, entry)
+            _record_kernel(result, name, entry)
     release = read_keys(artifacts.get("etc/os-release") or artifacts.get("usr/lib/os-release"), "=")
     title = release.get("PRETTY_NAME") or release.get("NAME")
     if title:
@@ -63,12 +63,12 @@ def _system(result: ProbeResult, artifacts: Artifacts) -> None:
     model = read_keys(artifacts.get("proc/cpuinfo"), ":").get("model name")
     if model:
         result.record("cpu", model.value, model.reading)
-    balancing = single(artifacts.get("proc/sys/kernel/numa_balancing"))
+    balancing = first_value(artifacts.get("proc/sys/kernel/numa_balancing"))
     if balancing and balancing.value in ("0", "1", "2"):
         result.record("numa_balancing", balancing.value != "0", balancing.reading)
 
 
-def _kernel(result: ProbeResult, name: str, entry: Entry) -> None:
+def _record_kernel(result: ProbeResult, name: str, entry: Entry) -> None:
     """Kernel release and platform; proc/version and uname name the system before the release, osrelease is the release alone."""
     system = entry.value.split()[0].lower() if name != "proc/sys/kernel/osrelease" else "linux"
     platform = _PLATFORMS.get(system)
@@ -82,8 +82,8 @@ def _kernel(result: ProbeResult, name: str, entry: Entry) -> None:
         result.record("os", entry.value, entry.reading)
 
 
-def _command_line(result: ProbeResult, artifacts: Artifacts) -> None:
-    entry = single(artifacts.get("proc/cmdline"))
+def _record_command_line(result: ProbeResult, artifacts: Artifacts) -> None:
+    entry = first_value(artifacts.get("proc/cmdline"))
     if entry:
         record_command_line(result, entry.value, entry.reading)
 
@@ -103,7 +103,7 @@ def _iommu_word(word: str) -> str:
     return value.split(",")[0] if name in ("iommu", "amd_iommu") else ""
 
 
-def _memory(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_memory(result: ProbeResult, artifacts: Artifacts) -> None:
     total = read_keys(artifacts.get("proc/meminfo"), ":").get("MemTotal")
     size = re.fullmatch(r"(\d{1,15}) kB", total.value) if total else None
     if total and size:
@@ -113,7 +113,7 @@ def _memory(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("shm_bytes", shared.number, shared.reading)
 
 
-def _limits(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_limits(result: ProbeResult, artifacts: Artifacts) -> None:
     process = read_keys(artifacts.get("limits/process"), ":")
     if "glibc" in process:
         result.record("glibc", process["glibc"].value, process["glibc"].reading)
@@ -126,10 +126,10 @@ def _limits(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
 
 
-def _cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
     """The smallest limit of the cgroup and its parents; absent if none of them has one."""
     files = artifacts.like("sys/fs/cgroup/*memory.max", "sys/fs/cgroup/*memory.limit_in_bytes")
-    entries = [entry for artifact in files if (entry := single(artifact))]
+    entries = [entry for artifact in files if (entry := first_value(artifact))]
     limits = [entry for entry in entries if entry.number is not None and 0 <= entry.number < _UNLIMITED]
     if limits:
         least = min(limits, key=lambda entry: entry.number or 0)
@@ -138,7 +138,7 @@ def _cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("cgroup_memory_bytes", None, entries[0].reading)
 
 
-def _user(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_user(result: ProbeResult, artifacts: Artifacts) -> None:
     user = read_keys(artifacts.get("user/groups"), ":")
     if "uid" in user:
         result.record("user.root", user["uid"].value == "0", user["uid"].reading)
@@ -147,7 +147,7 @@ def _user(result: ProbeResult, artifacts: Artifacts) -> None:
             result.record(key, tuple(user[name].value.split()), user[name].reading)
 
 
-def _firmware(result: ProbeResult, artifacts: Artifacts) -> None:
+def _record_firmware(result: ProbeResult, artifacts: Artifacts) -> None:
     """Secure boot: the fifth byte of the EFI variable (the first four are its attributes)."""
     for artifact in artifacts.like("sys/firmware/efi/efivars/SecureBoot-*"):
         data = artifact.text.split()

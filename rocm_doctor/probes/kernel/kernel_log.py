@@ -97,9 +97,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in documents(artifacts, "dmesg", "kernel/log"):
         lines = [line for line in document.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
-        _events(result, document, lines)
-        _system(result, document, lines)
-        _gpus(result, document, lines)
+        _record_events(result, document, lines)
+        _record_system(result, document, lines)
+        _record_gpus(result, document, lines)
     return result
 
 
@@ -117,7 +117,7 @@ def _is_kernels(line: Line) -> bool:
     )
 
 
-def _events(result: ProbeResult, document: Document, lines: list[Line]) -> None:
+def _record_events(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     """driver.events: each event once, in the order of the log; driver.error: the first line that reports a failure."""
     found: dict[str, Line] = {}
     first: Line | None = None
@@ -140,7 +140,7 @@ def _event(line: Line) -> Event | None:
     return None if event and event.name == "gpu_reset_failed" and _NOT_A_RESET_FAILURE in low else event
 
 
-def _system(result: ProbeResult, document: Document, lines: list[Line]) -> None:
+def _record_system(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     for line in lines:
         for pattern, fact in ((_DKMS, "driver.version"), (_RELEASE, "kernel")):
             found = pattern.search(line.text)
@@ -151,7 +151,7 @@ def _system(result: ProbeResult, document: Document, lines: list[Line]) -> None:
             record_command_line(result, command.group(1).strip(), document.reading(line))
 
 
-def _gpus(result: ProbeResult, document: Document, lines: list[Line]) -> None:
+def _record_gpus(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     addresses: dict[str, Line] = {}
     for line in lines:
         if found := _ADDRESS.search(line.text):

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.keyed import Entries, absent, add, read_keys
+from rocm_doctor.probes.read.keyed import Entries, absence, add, read_keys
 from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
@@ -47,17 +47,17 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """One GPU for each node that has SIMDs; kfd.nodes, and kfd.denied for nodes that may not be read."""
     result = ProbeResult()
     nodes, denied = _nodes(artifacts)
-    nothing = absent(artifacts.get("sys/class/kfd"))
+    nothing = absence(artifacts.get("sys/class/kfd"))
     if nothing:
         result.listing()
         result.record("kfd.nodes", 0, nothing)
     elif nodes or denied:
-        _list(result, nodes, result.listing(complete=not denied))
+        _record_list(result, nodes, result.listing(complete=not denied))
     if denied:
         result.record("kfd.denied", tuple(denied), next(iter(denied.values())))
     for artifact in artifacts.like("paste/*-kfd"):
         if printed := _printed_nodes(artifact):
-            _list(result, printed, result.listing(complete=False))
+            _record_list(result, printed, result.listing(complete=False))
     return result
 
 
@@ -74,26 +74,26 @@ def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
     return {number: nodes[number] for number in sorted(nodes)}, denied
 
 
-def _list(result: ProbeResult, nodes: dict[int, _Node], listing: Listing) -> None:
+def _record_list(result: ProbeResult, nodes: dict[int, _Node], listing: Listing) -> None:
     for number, node in nodes.items():
         simds = node.get("properties", {}).get("simd_count")
         if simds and (simds.number or 0) > 0:
-            _gpu(result, number, node, listing.gpu())
+            _record_gpu(result, number, node, listing.gpu())
     first = next((entry.reading for node in nodes.values() for entries in node.values() for entry in entries.values()), None)
     if first:
         quote = f"{len(nodes)} nodes, {len(listing.gpus)} of them GPUs"
         result.record("kfd.nodes", len(listing.gpus), Reading(first.artifact, "", quote))
 
 
-def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -> None:
+def _record_gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -> None:
     properties = node["properties"]
     for key, name, value in _node_facts(number, {name: entry.number or 0 for name, entry in properties.items()}):
         if value is not None and name in properties:
             result.record(key, value, properties[name].reading, into)
     if product := properties.get("product_name"):
         result.record("marketing_name", product.value, product.reading, into)
-    _memory(result, node, into)
-    _links(result, node, into)
+    _record_memory(result, node, into)
+    _record_links(result, node, into)
 
 
 def _node_facts(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
@@ -129,7 +129,7 @@ def _quotient(whole: int, part: int) -> int | None:
     return whole // part if whole > 0 and part > 0 and whole % part == 0 else None
 
 
-def _memory(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
+def _record_memory(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
     """Device memory in bytes: the sum of the node's frame buffer banks, else the property that old kernels have."""
     banks = [
         bank for name, bank in node.items() if name.startswith("mem_banks/") and {"size_in_bytes", "heap_type"} <= bank.keys()
@@ -143,7 +143,7 @@ def _memory(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
         result.record("vram_bytes", total, sizes[0].reading, into)
 
 
-def _links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
+def _record_links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
     """Links to other nodes as `xgmi:3` or `pcie:0` (kind and KFD node)."""
     found: dict[str, Reading] = {}
     for name, link in node.items():

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.keyed import absent, number, read_keys, single
+from rocm_doctor.probes.read.keyed import absence, first_value, number, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
@@ -29,15 +29,15 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
     result = ProbeResult()
     devices = {address: device for address, device in _devices(artifacts).items() if _is_gpu(device)}
-    bus = single(artifacts.get(BUS))
+    bus = first_value(artifacts.get(BUS))
     if not bus and not devices:
-        nothing = absent(artifacts.get(BUS))
+        nothing = absence(artifacts.get(BUS))
         if nothing:
             result.record("pci.gpus", None, nothing)
         return result
     listing = result.listing()
     for address, device in devices.items():
-        _gpu(result, address, device, listing.gpu())
+        _record_gpu(result, address, device, listing.gpu())
     quote = f"{bus.value}, " if bus else ""
     result.record("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
     _mark_no_node(result, artifacts, listing.gpus)
@@ -64,12 +64,12 @@ def _ids(device: _Device) -> tuple[int, int, int] | None:
     pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
     spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
     spare.append(number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
-    stated = [entry.number if (entry := single(device.get(name))) else None for name in ("vendor", "device", "class")]
+    stated = [entry.number if (entry := first_value(device.get(name))) else None for name in ("vendor", "device", "class")]
     vendor, chip, kind = (one if one is not None else other for one, other in zip(stated, spare))
     return None if vendor is None or chip is None or kind is None else (vendor, chip, kind)
 
 
-def _gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fact]) -> None:
+def _record_gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fact]) -> None:
     source = next(iter(device.values()))
     ids = _ids(device)
     result.record("pci_bdf", address, Reading(source.name, "", address), into)
@@ -84,7 +84,7 @@ def _gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fac
 
 def _mark_no_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
     """Record `node` as absent for every GPU on the bus: where KFD lists the GPU, its own fact wins the merge."""
-    reading = absent(artifacts.get("sys/class/kfd"))
+    reading = absence(artifacts.get("sys/class/kfd"))
     nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]
     if not reading and nodes and not any(artifact.missing for artifact in nodes):
         reading = Reading(nodes[0].name.rpartition("/nodes/")[0], "", "not among the topology's nodes")

@@ -38,7 +38,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for artifact in artifacts.like("bench/*.json"):
         try:
             report = jsons.decode(artifact.text, Record)
-            _facts(result, artifact, report)
+            _record_facts(result, artifact, report)
         except (Unreadable, KeyError, TypeError, ValueError, AttributeError) as error:
             result.fail(artifact.name, f"not a report of `rocm-doctor bench`: {type(error).__name__}: {error}")
             continue
@@ -46,7 +46,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _facts(result: ProbeResult, artifact: Artifact, report: Record) -> None:
+def _record_facts(result: ProbeResult, artifact: Artifact, report: Record) -> None:
     figures = [(n, one) for n, one in enumerate(report["figures"])]
     slow = Counter(one["gpu"] for _, one in figures if one.get("verdict") == "slow")
     number = slow.most_common(1)[0][0] if slow else 0
@@ -61,17 +61,17 @@ def _facts(result: ProbeResult, artifact: Artifact, report: Record) -> None:
         _record(result, artifact, f"gpus[{at}].facts", str(name), value)
     for place, one in figures:
         if one["gpu"] == gpu["index"]:
-            _figure(result, Reading(artifact.name, f"figures[{place}]", _words(one)), one)
+            _record_figure(result, Reading(artifact.name, f"figures[{place}]", _words(one)), one)
 
 
 def _record(result: ProbeResult, artifact: Artifact, place: str, name: str, value: Any) -> None:
     """A fact that coords.py has, with a value of its kind; others are of another version and left out."""
-    made = _fitting(name, value)
+    made = _matching_facts(name, value)
     if made is not None:
         result.record(name, made, Reading(artifact.name, f"{place}[{name}]", f"{name} {value}"))
 
 
-def _fitting(name: str, value: Any) -> Value:
+def _matching_facts(name: str, value: Any) -> Value:
     known = coord(name)
     if known is None or not name.startswith("speed."):
         return None
@@ -83,7 +83,7 @@ def _fitting(name: str, value: Any) -> Value:
     return made
 
 
-def _figure(result: ProbeResult, reading: Reading, one: Record) -> None:
+def _record_figure(result: ProbeResult, reading: Reading, one: Record) -> None:
     result.record(f"rate.{one['name']}", float(one["value"]), reading)
     if one.get("verdict") in _VERDICTS:
         result.record(f"speed.{one['name']}", str(one["verdict"]).replace(" ", "-"), reading)

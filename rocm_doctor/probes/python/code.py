@@ -43,8 +43,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for holding in audit.holdings:
         libraries.setdefault(holding.library, []).append(holding)
     for name, holdings in libraries.items():
-        _say(result, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
-    if "bitsandbytes" in libraries and not _chosen(audit):
+        _record_targets(result, name, _chosen_library(audit) if name == "bitsandbytes" else _deciding_library(holdings))
+    if "bitsandbytes" in libraries and not _chosen_library(audit):
         _record_no_choice(result, audit, libraries["bitsandbytes"])
     for name in ("bitsandbytes", "xformers"):
         if name in audit.versions and name not in libraries:
@@ -54,7 +54,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _chosen(audit: Audit) -> list[Holding]:
+def _chosen_library(audit: Audit) -> list[Holding]:
     """The library of bitsandbytes that will be loaded."""
     path = audit.bitsandbytes.path if audit.bitsandbytes else ""
     return [h for h in audit.holdings if path and h.path == path]
@@ -69,7 +69,7 @@ def _record_no_choice(result: ProbeResult, audit: Audit, libraries: list[Holding
         result.record("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
 
 
-def _deciding(holdings: list[Holding]) -> list[Holding]:
+def _deciding_library(holdings: list[Holding]) -> list[Holding]:
     """The holdings of the first kind: of torch its main library, of others the copy that torch loads (its own, else the SDK's)."""
     kind = min((h.kind for h in holdings), key=_ORDER.index)
     same = [h for h in holdings if h.kind == kind or (h.problem and kind != "tensile")]
@@ -80,7 +80,7 @@ def _deciding(holdings: list[Holding]) -> list[Holding]:
     return same
 
 
-def _say(result: ProbeResult, name: str, holdings: list[Holding]) -> None:
+def _record_targets(result: ProbeResult, name: str, holdings: list[Holding]) -> None:
     for holding in holdings:
         if holding.problem:
             reading = Reading(ARTIFACT, holding.path, holding.problem)
@@ -88,13 +88,13 @@ def _say(result: ProbeResult, name: str, holdings: list[Holding]) -> None:
             return
     if not holdings:
         return
-    ids = _unique(target for h in holdings for target in h.targets)
-    plain = _unique(target.split(":")[0] for target in ids)
+    ids = _drop_repeats(target for h in holdings for target in h.targets)
+    plain = _drop_repeats(target.split(":")[0] for target in ids)
     readings = [Reading(ARTIFACT, h.path, describe(h)) for h in holdings]
     _record_all(result, f"code.{name}", plain, readings)
     if plain != ids:
         _record_all(result, f"code.{name}.ids", ids, readings)
-    needed = _unique(soname for h in holdings for soname in h.needed)
+    needed = _drop_repeats(soname for h in holdings for soname in h.needed)
     if needed:
         _record_all(
             result, f"soname.{name}", needed, [Reading(ARTIFACT, h.path, " ".join(h.needed)) for h in holdings if h.needed]
@@ -118,5 +118,5 @@ def describe(holding: Holding) -> str:
     return f"{what}: {' '.join(holding.targets) or 'no target'}{partial}"
 
 
-def _unique(items: Iterable[str]) -> tuple[str, ...]:
+def _drop_repeats(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))

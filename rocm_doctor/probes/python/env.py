@@ -29,7 +29,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for item in artifacts.like("env"):
         result.record("env.", True, Reading(item.name, "", "every variable that matters"))
-        _listing(result, item)
+        _record_listing(result, item)
     for item in artifacts.like("user/.*", "etc/environment", "etc/profile*", "etc/*bashrc"):
         for number, line in enumerate(item.text.splitlines(), 1):
             if found := _LINE.match(line):
@@ -37,15 +37,17 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _listing(result: ProbeResult, item: Artifact) -> None:
+def _record_listing(result: ProbeResult, item: Artifact) -> None:
     """(name, value) of `NAME=value` lines as `env` prints them: any upper-case name except those of secrets."""
     for number, line in enumerate(item.text.splitlines(), 1):
         found = _LINE.match(line)
         if found and not SECRET_NAME.search(found.group(1)):
-            result.record(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
+            result.record(
+                f"env.{found.group(1)}", strip_quotes(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200])
+            )
 
 
-def bare(value: str) -> str:
+def strip_quotes(value: str) -> str:
     """The value without quotes and trailing punctuation."""
     value = value.strip().strip("`")
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value.rstrip(",.\\")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.keyed import absent, read_keys
+from rocm_doctor.probes.read.keyed import absence, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = regex(r"^(.+)/\.info/version$")
@@ -47,10 +47,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     link = _link(artifacts)
     found = _installations(artifacts, link)
     loader = _loader(result, artifacts)
-    _say(result, found, loader, link)
+    _record_release(result, found, loader, link)
     _add_path(result, artifacts, found, link)
-    _hip(result, artifacts, loader)
-    nothing = absent(artifacts.get("opt/rocm"))
+    _record_hip(result, artifacts, loader)
+    nothing = absence(artifacts.get("opt/rocm"))
     if nothing and not found:
         result.record("rocm.installations", (), nothing)
     return result
@@ -60,9 +60,9 @@ def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installa
     """Installations by folder; the link /opt/rocm and its target count once."""
     found: dict[str, Installation] = {}
     for artifact in artifacts:
-        one = _from_version_file(artifact, artifacts) or _from_library(artifact)
+        one = _read_version_file(artifact, artifacts) or _version_of_library(artifact)
         if one:
-            place = _real(one.place, link)
+            place = _resolve(one.place, link)
             if place not in found or (found[place].version is None and one.version):
                 found[place] = one._replace(place=place)
     return found
@@ -74,13 +74,13 @@ def _link(artifacts: Artifacts) -> str | None:
     return (link.value if link.value.startswith("/") else f"/opt/{link.value}").strip("/") if link else None
 
 
-def _real(folder: str, link: str | None) -> str:
+def _resolve(folder: str, link: str | None) -> str:
     """The folder with the link /opt/rocm resolved."""
     under = folder == "opt/rocm" or folder.startswith("opt/rocm/")
     return f"{link}{folder[len('opt/rocm') :]}" if link and under else folder
 
 
-def _from_version_file(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
+def _read_version_file(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
     """The installation that a `.info/version` file describes."""
     found = _VERSION.match(artifact.name)
     if not found or artifact.missing:
@@ -94,7 +94,7 @@ def _from_version_file(artifact: Artifact, artifacts: Artifacts) -> Installation
     )
 
 
-def _from_library(artifact: Artifact) -> Installation | None:
+def _version_of_library(artifact: Artifact) -> Installation | None:
     """The installation that a runtime library belongs to: the distribution's, or a folder without a version file."""
     found = _LISTING.match(artifact.name)
     if not found or artifact.missing or artifact.name.startswith("py/") or not _has_runtime(artifact.text):
@@ -134,14 +134,14 @@ def _search_path(artifacts: Artifacts) -> list[tuple[str, Reading]]:
     return found + [(folder, Reading(f"{folder}/.listing", "", "a folder of the system")) for folder in system]
 
 
-def _say(result: ProbeResult, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
+def _record_release(result: ProbeResult, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
     """rocm.installations and rocm.version: the release that the loader takes, else /opt/rocm, else the only one."""
     if not found:
         return
     every = list(found.values())
     result.record("rocm.installations", tuple(_installation_name(one) for one in every), every[0].reading)
-    chosen = _holder(found, _real(loader, link)) if loader else None
-    chosen = chosen or found.get(_real("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
+    chosen = _holder(found, _resolve(loader, link)) if loader else None
+    chosen = chosen or found.get(_resolve("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
     if chosen:
         result.record("rocm.source", chosen.source, chosen.reading)
         if chosen.version:
@@ -161,12 +161,12 @@ def _add_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Instal
     """The installations on LD_LIBRARY_PATH, in order: the loader prefers them to a wheel's RUNPATH."""
     path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     if path:
-        folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
+        folders = (_resolve(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
         named = dict.fromkeys(_installation_name(one) for folder in folders if (one := _holder(found, folder)))
         result.record("rocm.on_path", tuple(named), path.reading)
 
 
-def _hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
+def _record_hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
     """hip.version: from the installation's own file, else from the library's name."""
     for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
         parts = read_keys(artifact, "=")

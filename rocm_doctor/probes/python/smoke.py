@@ -62,14 +62,14 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     judged = [test for test in tests if test.kind != "cpu" or not gpu]
     for test in [*judged, *(test for test in tests if test not in judged)]:
         _read_header(result, test)
-    worst = _worst(judged)
+    worst = _worst_results(judged)
     for stage, (value, reading) in worst.items():
         result.facts[f"smoke.{stage}"] = Fact(value, (reading,))
     several = any(test.framework != "torch" for test in tests)
     for framework in FRAMEWORKS if several else ():
-        for stage, (value, reading) in _worst([test for test in tests if test.framework == framework]).items():
+        for stage, (value, reading) in _worst_results([test for test in tests if test.framework == framework]).items():
             result.facts[f"smoke.{framework}.{stage}"] = Fact(value, (reading,))
-    _first(result, worst)
+    _record_first_failure(result, worst)
     return result
 
 
@@ -80,7 +80,7 @@ def _read_test(artifact: Artifact, result: ProbeResult) -> _Tested:
     return _Tested(artifact, records, framework if framework in FRAMEWORKS else "torch", str(header.get("device", "")))
 
 
-def _worst(tests: list[_Tested]) -> Worst:
+def _worst_results(tests: list[_Tested]) -> Worst:
     """The worst result of each stage, in the order in which the stages ran."""
     worst: Worst = {}
     for test in tests:
@@ -88,7 +88,7 @@ def _worst(tests: list[_Tested]) -> Worst:
             if record.get("kind") == "result" and isinstance(record.get("stage"), str):
                 stage, value = record["stage"], _value(record, test.kind)
                 if stage not in worst or _rank(value) < _rank(worst[stage][0]):
-                    worst[stage] = (value, Reading(test.artifact.name, f"line {line}", _words(record)))
+                    worst[stage] = (value, Reading(test.artifact.name, f"line {line}", _result_words(record)))
     return worst
 
 
@@ -104,7 +104,7 @@ def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Rec
 def _read_header(result: ProbeResult, test: _Tested) -> None:
     """Facts of the machine in the header and the device stage."""
     for line, record in test.records:
-        reading = Reading(test.artifact.name, f"line {line}", _words(record))
+        reading = Reading(test.artifact.name, f"line {line}", _result_words(record))
         details = record.get("details")
         if record.get("kind") == "header":
             for key, name in _HEADER.items():
@@ -128,7 +128,7 @@ def _rank(value: str) -> int:
     return _WORST.index(status) if status in _WORST else len(_WORST)
 
 
-def _words(record: Record) -> str:
+def _result_words(record: Record) -> str:
     """A result in words, as a report quotes it."""
     if record.get("kind") == "header":
         return " ".join(
@@ -144,7 +144,7 @@ def _words(record: Record) -> str:
     return ": ".join(parts)[:_QUOTE] + (f" ({seconds} s)" if isinstance(seconds, (int, float)) else "")
 
 
-def _first(result: ProbeResult, worst: Worst) -> None:
+def _record_first_failure(result: ProbeResult, worst: Worst) -> None:
     """smoke.first: the first bad stage; stages come in order of blame."""
     for stage, (value, reading) in worst.items():
         if value.partition(":")[0] in _FAULTS:

@@ -38,7 +38,7 @@ def add(found: Entries, line: str, reading: Reading, separator: str | None = Non
         found.setdefault(key.strip(), Entry(rest[0].strip(), reading))
 
 
-def single(artifact: Artifact | None) -> Entry | None:
+def first_value(artifact: Artifact | None) -> Entry | None:
     """The entry of a file that holds one value; None if it is missing or empty."""
     if artifact is None or artifact.missing or not artifact.text.strip():
         return None
@@ -57,7 +57,7 @@ def number(text: str) -> int | None:
         return None
 
 
-def absent(artifact: Artifact | None) -> Reading | None:
+def absence(artifact: Artifact | None) -> Reading | None:
     """The reading for something that was probed and is absent; None if it is present or was not probed."""
     if artifact is None or artifact.missing != "absent-source":
         return None

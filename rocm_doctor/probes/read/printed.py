@@ -72,7 +72,7 @@ def lines(artifact: Artifact) -> Iterator[Line]:
             yield Line(number, row.rstrip(), whole)
 
 
-def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
+def split_lines(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
     """The artifact's lines; joined lines are split where `boundary` matches."""
     for line in lines(artifact):
         parts = boundary.split(line.text) if line.text.count(":") > 1 else [line.text]

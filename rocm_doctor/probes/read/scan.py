@@ -24,7 +24,7 @@ def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
     return [artifacts.document(a) for a in own or artifacts.like("paste/text*", "log/*")]
 
 
-def whole(artifacts: Artifacts) -> list[Document]:
+def texts(artifacts: Artifacts) -> list[Document]:
     """All pasted texts and logs, uncut."""
     return [artifacts.document(a) for a in artifacts.like("paste/text*", "log/*")]
 
@@ -37,7 +37,7 @@ class LinePattern(NamedTuple):
     fact: str
 
 
-def says(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
+def line_pattern(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
     """A row of a table of `needle, pattern, fact`."""
     return LinePattern(needle, regex(pattern, flags), fact)
 

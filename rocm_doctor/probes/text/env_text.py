@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.probes.python.env import bare
+from rocm_doctor.probes.python.env import strip_quotes
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.scan import texts
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
 
 NAME = "((?:" + "|".join(map(re.escape, PREFIXES)) + ")[A-Z0-9_a-z]{1,60}|" + "|".join(NAMES) + ")"
@@ -52,12 +52,12 @@ _ADVICE = regex(
 def probe(artifacts: Artifacts) -> ProbeResult:
     """env.<NAME> for each variable that is set, absent for one that is unset. A setting that is said to be the cure is left out."""
     result = ProbeResult()
-    for document in whole(artifacts):
-        _text(result, document)
+    for document in texts(artifacts):
+        _record_text(result, document)
     return result
 
 
-def _text(result: ProbeResult, document: Document) -> None:
+def _record_text(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with(*_NEEDLES):
         for name, value, place in _settings(line):
             if _SENTENCE.match(line.text) and _CURE.search(line.text):
@@ -65,7 +65,7 @@ def _text(result: ProbeResult, document: Document) -> None:
             if _WITHOUT.search(line.text[max(0, place - 40) : place]):
                 result.record(f"env.{name}", None, document.reading(line))
             elif not _is_advice(line.text[:place]):
-                result.record(f"env.{name}", bare(value), document.reading(line))
+                result.record(f"env.{name}", strip_quotes(value), document.reading(line))
         for found in _UNSET.finditer(line.text):
             result.record(f"env.{found.group(1)}", None, document.reading(line))
 

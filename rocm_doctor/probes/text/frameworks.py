@@ -15,7 +15,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.scan import texts
 
 _NAMES = ("torch", "jax", "tensorflow")
 _NAMED = {name: regex(rf"(?<![a-z])(?:py)?{name}", 0) for name in _NAMES}
@@ -33,7 +33,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             result.record("said.frameworks", (entry.value,), entry.reading)
     if result.facts:
         return result
-    for document in whole(artifacts):
+    for document in texts(artifacts):
         lines = {
             name: line
             for name in _NAMES
@@ -42,11 +42,11 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         }
         if lines:
             result.record("said.frameworks", tuple(lines), document.reading(next(iter(lines.values()))))
-        _devices(result, document)
+        _record_devices(result, document)
     return result
 
 
-def _devices(result: ProbeResult, document: Document) -> None:
+def _record_devices(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("device(id=", "rocm:", "cpu:", "cuda:", most=20):
         if found := _JAX.search(line.text):
             result.record("jax.device", (found[1] or found[2]).lower(), document.reading(line))

@@ -135,7 +135,7 @@ class GpuNames(NamedTuple):
         place = 0
         while place < len(tokens):
             hit = self._longest(tokens[place : place + _LONGEST])
-            if hit is None or not _fits(hit[1], tokens[place : place + hit[0]], low):
+            if hit is None or not _is_name(hit[1], tokens[place : place + hit[0]], low):
                 place += 1
                 continue
             start, end = tokens[place].start, tokens[min(place + hit[0], len(tokens)) - 1].end
@@ -157,7 +157,7 @@ class GpuNames(NamedTuple):
                 place = low.find(word, found[0].end() if found else place + len(word))
 
 
-def _fits(entry: _Entry, tokens: list[_Token], low: str) -> bool:
+def _is_name(entry: _Entry, tokens: list[_Token], low: str) -> bool:
     """True if letters that belong to a number touch it, the name is not part of a longer word, and no unit follows."""
     start, end = tokens[0].start, tokens[-1].end
     if (start and low[start - 1].isalnum() and low[start - 1] != "x") or low[end : end + 1].isalnum():
@@ -208,7 +208,7 @@ def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
     for choice in product(*[((w,), ()) if w.word in optional else ((w,),) for w in words]):
         kept = [w for part in choice for w in part]
         key = [w.word for w in kept]
-        if kept and (_says_brand(key) or _distinctive(key)):
+        if kept and (_has_brand(key) or _is_distinctive(key)):
             yield kept
 
 
@@ -221,11 +221,11 @@ def _drop_suffix(words: list[_Word]) -> list[_Word]:
     return words
 
 
-def _says_brand(key: Sequence[str]) -> bool:
+def _has_brand(key: Sequence[str]) -> bool:
     return key[0] in ("radeon", "rx") and len(key) > 1
 
 
-def _distinctive(key: Sequence[str]) -> bool:
+def _is_distinctive(key: Sequence[str]) -> bool:
     """Letters and a number together (`7900 xtx`, `w 7900`, `780 m`, `mi 300 x`, `vega 56`), or `pro vii`."""
     letters = [w for w in key if w.isalpha() and w not in ("gb", "lp", "pro", "ai")]
     numbers = [w for w in key if w.isdigit()]

@@ -26,7 +26,7 @@ from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.limits import PACKAGES
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, documents, whole
+from rocm_doctor.probes.read.scan import canonical, documents, texts
 
 _VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"
 _NAME = r"([A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,8})"
@@ -58,22 +58,22 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in documents(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
         if document.has("==", "torch", "pip ", "pip3 ", "conda ", "package"):
-            _page(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
-    for document in whole(artifacts):
-        _install_lines(result, document)
-    _torch(result)
+            _record_page(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
+    for document in texts(artifacts):
+        _record_install_lines(result, document)
+    _record_torch(result)
     return result
 
 
-def _page(result: ProbeResult, document: Document, cut_out: bool) -> None:
+def _record_page(result: ProbeResult, document: Document, cut_out: bool) -> None:
     for line in document.lines_with("name:", most=_CUT) if document.has("version:") else ():
-        _show_block(result, document, line)
+        _record_show_block(result, document, line)
     for line in document.lines_with("pip show", "pip3 show", most=_CUT):
-        _show_after_prompt(result, document, line)
-    _tables(result, document, cut_out)
+        _record_show_after_prompt(result, document, line)
+    _record_tables(result, document, cut_out)
 
 
-def _tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
+def _record_tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
     """Rows of two (pip, uv) or four (conda) columns and `name==version` lines. A single row counts only for a package that matters."""
     run: list[tuple[Line, str, str]] = []
     believed = cut_out
@@ -123,7 +123,7 @@ def _record_run(result: ProbeResult, document: Document, run: list[tuple[Line, s
             result.record(f"pkg.{known}", version, document.reading(line))
 
 
-def _show_block(result: ProbeResult, document: Document, line: Line) -> None:
+def _record_show_block(result: ProbeResult, document: Document, line: Line) -> None:
     name = re.match(r"\s*Name:\s*" + _NAME + r"\s*$", line.text)
     for following in document.after(line, 2) if name else ():
         version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text)
@@ -135,7 +135,7 @@ def _show_block(result: ProbeResult, document: Document, line: Line) -> None:
             )
 
 
-def _show_after_prompt(result: ProbeResult, document: Document, line: Line) -> None:
+def _record_show_after_prompt(result: ProbeResult, document: Document, line: Line) -> None:
     """The version that `pip show torch | grep Version` prints without its package's name."""
     asked = _SHOW.search(line.text)
     following = next(document.after(line, 1), None)
@@ -148,7 +148,7 @@ def _show_after_prompt(result: ProbeResult, document: Document, line: Line) -> N
         )
 
 
-def _install_lines(result: ProbeResult, document: Document) -> None:
+def _record_install_lines(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("successfully installed ", most=20):
         for found in _INSTALLED.finditer(line.text):
             result.record(
@@ -165,7 +165,7 @@ def _install_lines(result: ProbeResult, document: Document) -> None:
             result.record(f"pkg.{canonical(name.group(1))}", version.group(1), document.reading(line))
 
 
-def _torch(result: ProbeResult) -> None:
+def _record_torch(result: ProbeResult) -> None:
     torch = result.facts.get("pkg.torch")
     if torch is not None and isinstance(torch.value, str):
         reading = torch.readings[0]

@@ -31,7 +31,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, documents, record_rows, says
+from rocm_doctor.probes.read.scan import canonical, documents, line_pattern, record_rows
 from rocm_doctor.probes.text.report_gpus import record_gpus
 from rocm_doctor.probes.text.report_json import record_json
 
@@ -52,7 +52,7 @@ _PAIR = regex(
     re.I,
 )
 
-_says = partial(says, flags=re.I)
+_says = partial(line_pattern, flags=re.I)
 SAYS = (
     _says("python", r"(?:^|[-*|\s])Python(?: version)?\s{0,20}:\s{0,20}" + _V, "python.version"),
     _says("hip version", r"ROCM? HIP version\s*:\s*" + _V, "torch.hip"),
@@ -84,23 +84,23 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that programs report to use."""
     result = ProbeResult()
     for document in documents(artifacts, "report"):
-        record_rows(result, document, SAYS, _tidy)
+        record_rows(result, document, SAYS, _trim_version)
         for line in document.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
             _record_pairs(result, document, line)
         _record_available(result, document)
         record_gpus(result, document)
         record_json(result, document)
-    _torch(result)
+    _record_torch(result)
     return result
 
 
 def _record_pairs(result: ProbeResult, document: Document, line: Line) -> None:
     for found in _PAIR.finditer(line.text):
         name = canonical(found.group(1))
-        result.record("torch.version" if name in _TORCH else f"pkg.{name}", _tidy(found.group(2)), document.reading(line))
+        result.record("torch.version" if name in _TORCH else f"pkg.{name}", _trim_version(found.group(2)), document.reading(line))
 
 
-def _tidy(version: str) -> str:
+def _trim_version(version: str) -> str:
     return version.rstrip(".,;:-+")
 
 
@@ -111,7 +111,7 @@ def _record_available(result: ProbeResult, document: Document) -> None:
             result.record("torch.available", found.group(1).lower() == "true", document.reading(line))
 
 
-def _torch(result: ProbeResult) -> None:
+def _record_torch(result: ProbeResult) -> None:
     """Facts of the build, from the version and the HIP number."""
     version, hip = result.facts.get("torch.version"), result.facts.get("torch.hip")
     main = version or hip

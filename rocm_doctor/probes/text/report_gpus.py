@@ -70,7 +70,7 @@ def record_gpus(result: ProbeResult, document: Document) -> None:
                 for _ in range(_times(found)):
                     _describe(result, document, line, found, listing.gpu())
             if row.needle == "device: cuda:" and len(listing.gpus) == 1:
-                _comfyui(result, document, listing.gpus[0])
+                _record_comfyui(result, document, listing.gpus[0])
 
 
 def _group(found: re.Match[str], name: str) -> str | None:
@@ -96,7 +96,7 @@ def _describe(result: ProbeResult, document: Document, line: Line, found: re.Mat
         result.record("vram_bytes", round(float(gb) * 1024**3), reading, gpu)
 
 
-def _comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
+def _record_comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
     """Memory and architecture that ComfyUI prints on separate lines above the name of the device in use."""
     for line in document.lines_with("amd arch: ", most=1):
         if found := _ARCH.search(line.text):

@@ -28,12 +28,12 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading, Value
 from rocm_doctor.probes.kernel.host import record_command_line
-from rocm_doctor.probes.python.env import bare
+from rocm_doctor.probes.python.env import strip_quotes
 from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, whole
+from rocm_doctor.probes.read.scan import canonical, texts
 
 FRAMEWORK_PACKAGES = (
     "torch", "jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt", "jax-rocm10-plugin", "jax-rocm10-pjrt", "tensorflow", "tensorflow-rocm",
@@ -67,16 +67,16 @@ class Run(NamedTuple):
 def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts from the output of known commands; `said.ran` are the commands."""
     result = ProbeResult()
-    for document in whole(artifacts):
+    for document in texts(artifacts):
         for run in islice(runs(document), _MOST_RUNS):
-            result.record("said.ran", (*_ran(result), run.command), run.at)
+            result.record("said.ran", (*_commands_so_far(result), run.command), run.at)
             for reads, reader in _READERS:
                 if reads.search(run.command):
                     reader(result, run)
     return result
 
 
-def _ran(result: ProbeResult) -> tuple[str, ...]:
+def _commands_so_far(result: ProbeResult) -> tuple[str, ...]:
     fact = result.facts.pop("said.ran", None)
     return fact.value if fact is not None and isinstance(fact.value, tuple) else ()
 
@@ -98,7 +98,7 @@ def runs(document: Document) -> Iterator[Run]:
         yield current
 
 
-def _python(result: ProbeResult, run: Run) -> None:
+def _record_python(result: ProbeResult, run: Run) -> None:
     """`python -c CODE`: each printed line is read by the arguments of its `print`."""
     try:
         argv = shlex.split(run.command)
@@ -125,7 +125,7 @@ def _python(result: ProbeResult, run: Run) -> None:
             left = left[place + 1 :]
 
 
-def _typed(result: ProbeResult, run: Run) -> None:
+def _record_typed(result: ProbeResult, run: Run) -> None:
     """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`: the first printed line that is no warning."""
     name = run.command.removeprefix("print(").rstrip(";").removesuffix(")" * run.command.startswith("print("))
     lines = ((text, at) for text, at in run.output if "warn" not in text.lower() and "No such file" not in text)
@@ -184,7 +184,7 @@ def _value(shape: str, value: str) -> Value:
     return None if value == "None" else value
 
 
-def _id(result: ProbeResult, run: Run) -> None:
+def _record_id(result: ProbeResult, run: Run) -> None:
     """`id`: `uid=1000(ada) gid=1000(ada) groups=1000(ada),992(render)`; `id -nG` and `groups`: names in one line."""
     for text, reading in run.output:
         found = _ID.match(text)
@@ -200,7 +200,7 @@ def _id(result: ProbeResult, run: Run) -> None:
         result.record("user.groups", tuple(words), run.output[0][1])
 
 
-def _system(result: ProbeResult, run: Run) -> None:
+def _record_system(result: ProbeResult, run: Run) -> None:
     """`uname -sr`: `Linux 6.8.0-60-generic`; `uname -r`: the release alone."""
     for text, reading in run.output[:3]:
         found = _SYSTEM.fullmatch(text)
@@ -210,7 +210,7 @@ def _system(result: ProbeResult, run: Run) -> None:
             result.record("wsl", "microsoft" in found[1].lower(), reading)
 
 
-def _files(result: ProbeResult, run: Run) -> None:
+def _record_files(result: ProbeResult, run: Run) -> None:
     """Facts from `cat FILE` and `ls FILE` of known files, and from the error that a file does not exist."""
     missing = {found[1]: reading for text, reading in run.output if (found := _NO_FILE.match(text))}
     first = next(((t, r) for t, r in run.output if not _NO_FILE.match(t)), None)
@@ -242,14 +242,14 @@ _SINGLE = (
 )
 
 
-def _modules(result: ProbeResult, run: Run) -> None:
+def _record_modules(result: ProbeResult, run: Run) -> None:
     """driver.loaded from `lsmod | grep amdgpu`: no output (except another command's error) means not loaded."""
     lines = [text for text, _ in run.output if re.match(r"amdgpu\s+\d", text)]
     if not lines and (not run.output or all(_NO_FILE.match(text) for text, _ in run.output)):
         result.record("driver.loaded", False, run.at)
 
 
-def _packages(result: ProbeResult, run: Run) -> None:
+def _record_packages(result: ProbeResult, run: Run) -> None:
     """Packages from a plain `pip list`: complete, so what is not listed is not installed."""
     rows = [(found, reading) for text, reading in run.output if (found := _ROW.match(text))]
     if len(rows) < 3 or not any(text.startswith("Package") for text, _ in run.output[:4]):
@@ -262,7 +262,7 @@ def _packages(result: ProbeResult, run: Run) -> None:
         result.record("torch.version", None, run.at)
 
 
-def _filtered(result: ProbeResult, run: Run) -> None:
+def _record_missing_packages(result: ProbeResult, run: Run) -> None:
     """`pip list | grep jax`: a framework's package whose name holds the word and that is not printed is not installed."""
     words = re.findall(r"[\w-]{3,}", run.command.partition("grep")[2].lower())
     printed = {canonical(re.split(r"[ =]", text)[0]) for text, _ in run.output}
@@ -271,29 +271,29 @@ def _filtered(result: ProbeResult, run: Run) -> None:
             result.record(f"pkg.{name}", None, run.at)
 
 
-def _variables(result: ProbeResult, run: Run) -> None:
+def _record_variables(result: ProbeResult, run: Run) -> None:
     """Variables from `env | grep ...` with the question's list of prefixes: what is not printed is not set."""
     result.record("env.", True, run.at)
     for text, reading in run.output:
         found = _VARIABLE.match(text)
         if found:
-            result.record(f"env.{found[1]}", bare(found[2]), reading)
+            result.record(f"env.{found[1]}", strip_quotes(found[2]), reading)
 
 
-def _cpu(result: ProbeResult, run: Run) -> None:
+def _record_cpu(result: ProbeResult, run: Run) -> None:
     for text, reading in run.output:
         if found := _MODEL.match(text):
             result.record("cpu", found[1], reading)
 
 
-def _virtual(result: ProbeResult, run: Run) -> None:
+def _record_virtual_machine(result: ProbeResult, run: Run) -> None:
     """virtual_machine from `systemd-detect-virt --vm`: the hypervisor's name, or `none`."""
     for text, reading in run.output[:1]:
         if re.fullmatch(r"[a-z][a-z0-9-]{1,20}", text):
             result.record("virtual_machine", None if text == "none" else text, reading)
 
 
-def _video(result: ProbeResult, run: Run) -> None:
+def _record_video(result: ProbeResult, run: Run) -> None:
     """GPUs from Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
     for text, reading in run.output:
         found = re.match(r"Name\s*:\s*(.*(?:Radeon|AMD).*)$", text)
@@ -303,16 +303,16 @@ def _video(result: ProbeResult, run: Run) -> None:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
-    (regex(r"\b(?:python|py)[\d.]* -c "), _python),
-    (regex(r"^(?:print\()?(?:torch|sys|platform)\.[\w.]+(?:\(\d?\))?(?:\.\w+)?\)?;?$"), _typed),
-    (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _id),
-    (regex(r"\buname -s?r\b"), _system),
-    (regex(r"\b(?:cat|ls)\b[^|]* /"), _files),
-    (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
-    (regex(r"^(?:python3? -m )?pip3? list$"), _packages),
-    (regex(r"^(?:python3? -m )?pip3? (?:list|freeze) ?\| ?e?grep (?!-\w*v)[^|]*[^|]$"), _filtered),
-    (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
-    (regex(r"\blscpu\b"), _cpu),
-    (regex(r"^systemd-detect-virt --vm$"), _virtual),
-    (regex(r"Win32_VideoController"), _video),
+    (regex(r"\b(?:python|py)[\d.]* -c "), _record_python),
+    (regex(r"^(?:print\()?(?:torch|sys|platform)\.[\w.]+(?:\(\d?\))?(?:\.\w+)?\)?;?$"), _record_typed),
+    (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _record_id),
+    (regex(r"\buname -s?r\b"), _record_system),
+    (regex(r"\b(?:cat|ls)\b[^|]* /"), _record_files),
+    (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _record_modules),
+    (regex(r"^(?:python3? -m )?pip3? list$"), _record_packages),
+    (regex(r"^(?:python3? -m )?pip3? (?:list|freeze) ?\| ?e?grep (?!-\w*v)[^|]*[^|]$"), _record_missing_packages),
+    (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _record_variables),
+    (regex(r"\blscpu\b"), _record_cpu),
+    (regex(r"^systemd-detect-virt --vm$"), _record_virtual_machine),
+    (regex(r"Win32_VideoController"), _record_video),
 )

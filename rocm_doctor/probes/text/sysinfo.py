@@ -48,12 +48,12 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         for head in document.lines_with(*_LANDMARKS, most=3):
             body = next(document.after(head, 1), None)
             if body is not None:
-                _row(result, document, head.text, body.text, document.reading(body))
+                _record_row(result, document, head.text, body.text, document.reading(body))
                 break
     return result
 
 
-def _row(result: ProbeResult, document: Document, head: str, body: str, where: Reading) -> None:
+def _record_row(result: ProbeResult, document: Document, head: str, body: str, where: Reading) -> None:
     try:
         names, cells = list(csv.reader([head, body]))
     except (csv.Error, ValueError):

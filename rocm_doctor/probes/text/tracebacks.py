@@ -21,7 +21,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.interpreter import environment
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.scan import texts
 
 _SITE = regex(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
 _FOLDER = regex(r"/(?:site|dist)-packages\b")
@@ -34,8 +34,8 @@ _ROCM = regex(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """python.version, python.prefix, python.env of site-packages; rocm.version of /opt/rocm-X.Y.Z."""
     result = ProbeResult()
-    for document in whole(artifacts):
-        _python(result, document)
+    for document in texts(artifacts):
+        _record_python(result, document)
         for line in document.lines_with("/opt/rocm-", most=20):
             found = _ROCM.search(line.text)
             if found:
@@ -43,7 +43,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _python(result: ProbeResult, document: Document) -> None:
+def _record_python(result: ProbeResult, document: Document) -> None:
     """python.* from the first path: a text that shows two interpreters is about the first."""
     for line in document.lines_with("-packages", most=50):
         folders = islice(_FOLDER.finditer(line.text), _FOLDERS)

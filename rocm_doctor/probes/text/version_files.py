@@ -15,7 +15,7 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import documents, record_rows, says
+from rocm_doctor.probes.read.scan import documents, line_pattern, record_rows
 
 _DKMS = regex(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
@@ -23,18 +23,18 @@ _FIRMWARE = regex(r"\bMES feature version: \d+, firmware version: (0x[0-9a-fA-F]
 _KERNEL_RELEASE = r"(\d+\.\d+\.\d+[\w.+~-]*)"
 
 SAYS = (
-    says("rocm-core", r"^ii\s+rocm-core\s+(\d+\.\d+\.\d+)\.\d{5}", "rocm.version"),
-    says("rocm-core", r"^rocm-core/\S+ (\d+\.\d+\.\d+)\.\d{5}\S* .*\[installed", "rocm.version"),
-    says("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
-    says("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
-    says("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
-    says("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
-    says("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
-    says("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
-    says("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),
-    says("linux ", rf"^Linux \S+ {_KERNEL_RELEASE} #\d", "kernel"),
-    says("pretty_name=", r"^PRETTY_NAME=\"?([^\"\n]+)", "os"),
-    says(
+    line_pattern("rocm-core", r"^ii\s+rocm-core\s+(\d+\.\d+\.\d+)\.\d{5}", "rocm.version"),
+    line_pattern("rocm-core", r"^rocm-core/\S+ (\d+\.\d+\.\d+)\.\d{5}\S* .*\[installed", "rocm.version"),
+    line_pattern("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
+    line_pattern("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    line_pattern("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    line_pattern("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
+    line_pattern("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
+    line_pattern("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
+    line_pattern("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),
+    line_pattern("linux ", rf"^Linux \S+ {_KERNEL_RELEASE} #\d", "kernel"),
+    line_pattern("pretty_name=", r"^PRETTY_NAME=\"?([^\"\n]+)", "os"),
+    line_pattern(
         "description:",
         r"^Description:\s+((?:Ubuntu|Debian|Linux Mint|Fedora|Rocky|AlmaLinux|Red Hat|SUSE|openSUSE|Arch)[^\n]{0,60})$",
         "os",
@@ -63,14 +63,14 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         "sys/kernel/debug/dri/*firmware_info",
     ):
         record_rows(result, document, SAYS, str.strip)
-        _dkms(result, document)
-        _packages(result, document)
-        _firmware(result, document)
-        _lsmod(result, document)
+        _record_dkms(result, document)
+        _record_packages(result, document)
+        _record_firmware(result, document)
+        _record_lsmod(result, document)
     return result
 
 
-def _dkms(result: ProbeResult, document: Document) -> None:
+def _record_dkms(result: ProbeResult, document: Document) -> None:
     """driver.version and kernel from `dkms status`; a build that is not installed gives no driver version."""
     built: list[tuple[str, Line]] = []
     for line in document.lines_with("amdgpu/", "amdgpu, ", most=20):
@@ -82,7 +82,7 @@ def _dkms(result: ProbeResult, document: Document) -> None:
         result.record("kernel", built[0][0], document.reading(built[0][1]))
 
 
-def _packages(result: ProbeResult, document: Document) -> None:
+def _record_packages(result: ProbeResult, document: Document) -> None:
     """Versions from records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
     for line in document.lines_with("package: ", "name        : ", most=40):
         name = re.match(r"\s*(?:Package: |Name\s+: )([\w.-]+)\s*$", line.text)
@@ -96,14 +96,14 @@ def _packages(result: ProbeResult, document: Document) -> None:
                 break
 
 
-def _firmware(result: ProbeResult, document: Document) -> None:
+def _record_firmware(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("mes feature version", most=5):
         found = _FIRMWARE.search(line.text)
         if found:
             result.record("firmware.mes", found.group(1), document.reading(line))
 
 
-def _lsmod(result: ProbeResult, document: Document) -> None:
+def _record_lsmod(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with("amdgpu ", most=40):
         if re.match(r"\s*amdgpu\s+\d{5,}\s+-?\d+", line.text):
             result.record("driver.loaded", True, document.reading(line))

@@ -29,7 +29,6 @@ from rocm_doctor.model import Artifact, Fact, Plain, Reading
 from rocm_doctor.probes.read.loose_json import Json, roots
 from rocm_doctor.probes.read.printed import (
     Line,
-    apart,
     bdf,
     fields,
     hex_id,
@@ -42,6 +41,7 @@ from rocm_doctor.probes.read.printed import (
     put_release,
     quote,
     size,
+    split_lines,
     stated_value,
     target,
     whole_number,
@@ -213,7 +213,7 @@ def _read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     with grep, a key that the last GPU has begins the next."""
     gpu: dict[str, Fact] | None = None
     section, headless = "", True
-    for line in apart(artifact, _NEXT):
+    for line in split_lines(artifact, _NEXT):
         if head := _BLOCK.match(line.text):
             gpu = gpus.setdefault(int(head[2]), {}) if head[1] == "GPU" and line.whole else None
             section, headless = "", False

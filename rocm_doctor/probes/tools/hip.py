@@ -36,13 +36,13 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """hip.version; env.*, kernel and os from hipconfig's full report; GPUs from hipInfo."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "hipconfig"):
-        _config(result, artifact)
+        _record_config(result, artifact)
     for artifact in outputs(result, artifacts, "hipinfo", "hipInfo"):
-        _info(result, artifact)
+        _record_info(result, artifact)
     return result
 
 
-def _config(result: ProbeResult, artifact: Artifact) -> None:
+def _record_config(result: ProbeResult, artifact: Artifact) -> None:
     section = ""
     for line in lines(artifact):
         if line.text.startswith("=="):
@@ -55,17 +55,17 @@ def _config(result: ProbeResult, artifact: Artifact) -> None:
         elif section == "Environment Variables" and (found := _ENVIRONMENT.match(line.text)):
             result.record(f"env.{found.group(1)}", found.group(2), reading)
         elif section == "Linux Kernel":
-            _kernel(result, line, reading)
+            _record_kernel(result, line, reading)
 
 
-def _kernel(result: ProbeResult, line: Line, reading: Reading) -> None:
+def _record_kernel(result: ProbeResult, line: Line, reading: Reading) -> None:
     if found := _KERNEL.match(line.text):
         result.record("kernel", found.group(1), reading)
     elif line.text.startswith("Description:"):
         result.record("os", line.text.partition(":")[2].strip(), reading)
 
 
-def _info(result: ProbeResult, artifact: Artifact) -> None:
+def _record_info(result: ProbeResult, artifact: Artifact) -> None:
     devices: list[dict[str, tuple[str, Reading]]] = []
     for line in lines(artifact):
         found = _PAIR.match(line.text)
@@ -78,7 +78,7 @@ def _info(result: ProbeResult, artifact: Artifact) -> None:
     if devices:
         listing = result.listing(not is_elided(artifact))
         for device in devices:
-            _device(result, listing.gpu(), device)
+            _record_device(result, listing.gpu(), device)
 
 
 def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
@@ -87,7 +87,7 @@ def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str)
     return (key == "device#" and value.isdigit()) or (key == "gcnArchName:" and not numbered)
 
 
-def _device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:
+def _record_device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 

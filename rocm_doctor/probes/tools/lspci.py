@@ -44,11 +44,11 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         if lines:
             listing = result.listing(complete=False)
             for line, found in lines:
-                _device(result, document, line, found, listing.gpu())
+                _record_device(result, document, line, found, listing.gpu())
     return result
 
 
-def _device(result: ProbeResult, document: Document, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
+def _record_device(result: ProbeResult, document: Document, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
     reading = document.reading(line)
     address = found.group(1)
     result.record("pci_bdf", address if address.count(":") == 2 else f"0000:{address}", reading, gpu)

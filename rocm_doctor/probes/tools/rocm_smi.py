@@ -26,7 +26,6 @@ from rocm_doctor.probes.read import printed
 from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.probes.read.printed import (
     Line,
-    apart,
     bdf,
     fields,
     hex_id,
@@ -37,6 +36,7 @@ from rocm_doctor.probes.read.printed import (
     put,
     put_release,
     quote,
+    split_lines,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -182,7 +182,7 @@ _NOW = (
 def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Lists, and tables, whose head says what a row is. In the layout of 6.0 a GPU's name is on the line below its row."""
     head, unnamed = "", None
-    for line in apart(artifact, _NEXT):
+    for line in split_lines(artifact, _NEXT):
         reading = quote(artifact, line)
         text = line.text.lstrip(" #>").rstrip(" #")
         if item := _ITEM.search(line.text):

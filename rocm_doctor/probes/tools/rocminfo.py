@@ -38,19 +38,19 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import (
     Line,
-    apart,
     is_elided,
     name,
     outputs,
     put,
     quote,
     size,
+    split_lines,
     stated_value,
     target,
     whole_number,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.tools.rocminfo_errors import failures
+from rocm_doctor.probes.tools.rocminfo_errors import record_failures
 
 _KEYS = (
     "Name", "Uuid", "Marketing Name", "Vendor Name", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
@@ -94,26 +94,26 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl, user.missing_group."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocminfo"):
-        _one(result, artifact)
+        _read_output(result, artifact)
     return result
 
 
-def _one(result: ProbeResult, artifact: Artifact) -> None:
-    failures(result, artifact)
+def _read_output(result: ProbeResult, artifact: Artifact) -> None:
+    record_failures(result, artifact)
     whole = not is_elided(artifact)
     agents: list[_Agent] = []
-    for line in apart(artifact, _NEXT):
+    for line in split_lines(artifact, _NEXT):
         line = line._replace(text=line.text.lstrip(" \t#>|").rstrip(" \t#|"))
         if "*** Done" in line.text or "HSA System Attributes" in line.text:
-            _list(result, agents, whole and "Done" in line.text)
+            _record_list(result, agents, whole and "Done" in line.text)
             agents = []
         if line.text.startswith("Runtime Version:") and line.whole:
-            _runtime(result, artifact, line)
+            _record_runtime(result, artifact, line)
         _feed(agents, line, quote(artifact, line))
-    _list(result, agents, False)
+    _record_list(result, agents, False)
 
 
-def _runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
+def _record_runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
     version = line.text.partition(":")[2].strip()
     if re.fullmatch(r"\d+\.\d+", version):
         result.record("runtime.version", version, quote(artifact, line))
@@ -173,14 +173,14 @@ def _is_gpu(agent: _Agent) -> bool:
     )
 
 
-def _list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
+def _record_list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
     gpus = [a for a in agents if _is_gpu(a)]
     if not gpus and not (agents and complete):
         return
     listing = result.listing(complete)
     shared = _drop_shared_addresses(gpus)
     for agent in gpus:
-        _gpu(result, listing.gpu(), agent, shared)
+        _record_gpu(result, listing.gpu(), agent, shared)
 
 
 def _drop_shared_addresses(gpus: list[_Agent]) -> set[str]:
@@ -188,7 +188,7 @@ def _drop_shared_addresses(gpus: list[_Agent]) -> set[str]:
     return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
 
 
-def _gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
+def _record_gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
     named = "Name" if target(agent.value("Name")) else "isa"
     for key, source, value in (
         ("gfx", named, target(agent.value(named).removeprefix(_ISA))),

@@ -27,17 +27,17 @@ _MEMBER = regex(r"(\S{1,40}) is (?:not )?member of \"?([a-z]+)\"? group")
 _STATUS = regex(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
 
 
-def failures(result: ProbeResult, artifact: Artifact) -> None:
+def record_failures(result: ProbeResult, artifact: Artifact) -> None:
     """Record what these lines say about the machine. Fixed phrases count even in an unfinished last line, values do not."""
     wsl = "WSL environment detected" in artifact.text
     for line in lines(artifact):
         reading = quote(artifact, line)
         if "ROCk module" in line.text and not wsl:
-            _module(result, line, reading)
+            _record_module(result, line, reading)
         if "WSL environment detected" in line.text:
             result.record("wsl", True, reading)
         if "/dev/kfd" in line.text:
-            _kfd(result, line, reading)
+            _record_kfd(result, line, reading)
         if "is member of" in line.text and (group := _MEMBER.search(line.text)):
             result.record("user.member_of", group.group(2), reading)
         if (user := _MEMBER.search(line.text)) and user.group(1) == "root":
@@ -45,10 +45,10 @@ def failures(result: ProbeResult, artifact: Artifact) -> None:
         if "is not member of" in line.text and (group := _MISSING.search(line.text)) and group.group(1):
             result.record("user.missing_group", group.group(1), reading)
         if "returned" in line.text or "hsa_init Failed" in line.text:
-            _status(result, line, reading)
+            _record_status(result, line, reading)
 
 
-def _module(result: ProbeResult, line: Line, reading: Reading) -> None:
+def _record_module(result: ProbeResult, line: Line, reading: Reading) -> None:
     """`NOT loaded` is also printed where /sys is not mounted, in containers; inside WSL it is always so and means nothing."""
     if "ROCk module is NOT loaded" in line.text:
         result.record("driver.loaded", False, reading)
@@ -59,7 +59,7 @@ def _module(result: ProbeResult, line: Line, reading: Reading) -> None:
         result.record("driver.version", version.group(1), reading)
 
 
-def _kfd(result: ProbeResult, line: Line, reading: Reading) -> None:
+def _record_kfd(result: ProbeResult, line: Line, reading: Reading) -> None:
     found = _OPEN.search(line.text)
     if not found:
         return
@@ -70,7 +70,7 @@ def _kfd(result: ProbeResult, line: Line, reading: Reading) -> None:
         result.record("kfd.exists", False, reading)
 
 
-def _status(result: ProbeResult, line: Line, reading: Reading) -> None:
+def _record_status(result: ProbeResult, line: Line, reading: Reading) -> None:
     if "hsa_init Failed" in line.text:
         result.record("hsa.status", "hsa_init failed", reading)
     elif (found := _STATUS.search(line.text)) and (line.whole or found.end() < len(line.text)):

@@ -80,7 +80,7 @@ def read_each(path: Path) -> list[tuple[str, list[Artifact]]]:
     captures = (
         [(path.name or str(path), read(path))] if own else [(p.name, read(p)) for p in inside if p in bundles or p.is_file()]
     )
-    return [one for name, artifacts in captures for one in _reports_apart(name, artifacts)]
+    return [one for name, artifacts in captures for one in _split_reports(name, artifacts)]
 
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
@@ -90,7 +90,7 @@ def _is_bundle(path: Path) -> bool:
     return any((path / root.rstrip("/")).is_dir() for root in _ROOTS if root.endswith("/"))
 
 
-def _reports_apart(name: str, artifacts: list[Artifact]) -> list[tuple[str, list[Artifact]]]:
+def _split_reports(name: str, artifacts: list[Artifact]) -> list[tuple[str, list[Artifact]]]:
     """Several reports in one file are a capture each; the rest is one more."""
     reports = [a for a in artifacts if a.name.startswith("report/")]
     if len(reports) < 2:
@@ -124,11 +124,11 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
             found.append(Artifact(name, "bundle", text_of(data)))
         elif not (beside and name in _BESIDE):
             pasted += 1
-            found += _cut_paste(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out(name)]
+            found += _cut_paste(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out_file(name)]
     return found
 
 
-def _left_out(name: str) -> Artifact:
+def _left_out_file(name: str) -> Artifact:
     return Artifact(
         name, "bundle", missing="unparsed", note=f"{NOT_READ}more than {MOST_PASTED} files of free text; give the ones that fail"
     )

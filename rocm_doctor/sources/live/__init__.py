@@ -11,7 +11,7 @@ from pathlib import Path
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.code import code_objects
-from rocm_doctor.sources.live.devices import describe_nodes, device_nodes, opening
+from rocm_doctor.sources.live.devices import describe_nodes, device_nodes, open_command
 from rocm_doctor.sources.live.env import environment, startup_files
 from rocm_doctor.sources.live.files import exists
 from rocm_doctor.sources.live.host import host_files, process_facts
@@ -46,7 +46,7 @@ def collect(
     """
     env = os.environ if env is None else env
     if sys.platform != "linux":
-        return _elsewhere(python, root, tools, env)
+        return _read_root(python, root, tools, env)
     kernel, rocm, nodes, log = kernel_files(root), rocm_files(root, env), device_nodes(root), kernel_log(root)
     helpers = _start_helpers(root, nodes, log, kernel, env)
     asked = NO_TOOLS
@@ -61,7 +61,7 @@ def collect(
     finally:
         end([*helpers, *asked.running])
     devices = describe_nodes(root, nodes, _helper_output("open", helpers))
-    return [*kernel, *devices, _with_journal(log, helpers), *rest, *printed]
+    return [*kernel, *devices, _add_journal(log, helpers), *rest, *printed]
 
 
 def was_interrupted(artifacts: Iterable[Artifact]) -> bool:
@@ -69,7 +69,7 @@ def was_interrupted(artifacts: Iterable[Artifact]) -> bool:
     return INTERRUPTED in artifacts
 
 
-def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
+def _read_root(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
     asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NO_TOOLS
     try:
@@ -105,7 +105,7 @@ def _start_helpers(
     """Short commands of the system itself: opening the device nodes, and the journal where the kernel log is closed to us."""
     helpers = []
     if nodes and os.access("/bin/sh", os.X_OK):
-        helpers.append(start_one("open", opening(root, nodes), env, limit=3.0))
+        helpers.append(start_one("open", open_command(root, nodes), env, limit=3.0))
     journal = find("journalctl", search_path(root, env))
     has_driver = any(a.name.startswith(("sys/module/amdgpu/", "sys/bus/pci/devices/0")) for a in kernel)
     if log.missing == "denied" and journal and has_driver and exists(root, "run/systemd/journal"):
@@ -119,7 +119,7 @@ def _helper_output(command: str, helpers: Sequence[Running]) -> str | None:
     return result.stdout + result.stderr if result and result.state != "not-found" else None
 
 
-def _with_journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
+def _add_journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
     """The kernel log, taken from the journal where the journal could be had and the log itself could not."""
     lines = [line for line in (_helper_output("journal", helpers) or "").splitlines() if _JOURNAL_WORDS.search(line)]
     return Artifact("kernel/log", "live", "\n".join(lines) + "\n", note="journalctl -k, lines on GPUs") if lines else log

@@ -17,7 +17,7 @@ def device_nodes(root: Path) -> list[str]:
     return [name for name in ("dev/kfd", *nodes) if (root / name).exists()]
 
 
-def opening(root: Path, nodes: Sequence[str]) -> list[str]:
+def open_command(root: Path, nodes: Sequence[str]) -> list[str]:
     """A command that opens each node for reading and writing and prints the result, one line each.
 
     A child does it: a driver that hangs may hold the opening process in the kernel for ever, and that must not be us.

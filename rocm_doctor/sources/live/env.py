@@ -26,7 +26,7 @@ def environment(env: Mapping[str, str]) -> Artifact:
     """The variables that matter to ROCm and training, `NAME=value` a line, never one that may hold a secret."""
     kept = {name: value for name, value in sorted(env.items()) if _matters(name)}
     only_set = {name: "set" for name in ENV_ONLY_SET if name in env}
-    lines = (f"{name}={_harmless(value)}\n" for name, value in {**kept, **only_set}.items())
+    lines = (f"{name}={_withhold_secret(value)}\n" for name, value in {**kept, **only_set}.items())
     return Artifact("env", "live", "".join(lines))
 
 
@@ -48,7 +48,7 @@ def startup_files(root: Path, env: Mapping[str, str]) -> Iterator[Artifact]:
 def _settings(root: Path, name: str) -> Iterator[Artifact]:
     def keep(text: str) -> str:
         found = (_SETS.match(line) for line in text.splitlines())
-        return "".join(f"{hit[1]}={_harmless(hit[2])}\n" if hit and _matters(hit[1]) else "\n" for hit in found)
+        return "".join(f"{hit[1]}={_withhold_secret(hit[2])}\n" if hit and _matters(hit[1]) else "\n" for hit in found)
 
     yield from (one for one in read(root, name, keep=keep, limit=1 << 18) if one.text.strip())
 
@@ -58,7 +58,7 @@ def _matters(name: str) -> bool:
     return wanted and not any(part in _SECRET for part in name.upper().split("_"))
 
 
-def _harmless(value: str) -> str:
+def _withhold_secret(value: str) -> str:
     """The value on one line; withheld where it looks like a credential all the same."""
     suspicious = ("hf_", "ghp_", "github_pat_", "sk-", "xox", "AKIA", "eyJ", "glpat-")
     if value.startswith(suspicious) or ("://" in value and "@" in value):

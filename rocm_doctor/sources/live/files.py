@@ -25,7 +25,7 @@ def read(
     try:
         text = _text(root / name, limit)
     except OSError as error:
-        why = _why(error)
+        why = _reason(error)
         if why == "denied" or note_absent:
             yield Artifact(name, "live", missing=why, note=error.strerror or str(error))
         return
@@ -56,7 +56,7 @@ def _text(path: Path, limit: int) -> str:
     return bytes(parts).decode("utf-8", "replace")
 
 
-def _why(error: OSError) -> Why:
+def _reason(error: OSError) -> Why:
     absent = isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError))
     return "absent-source" if absent else "denied"
 

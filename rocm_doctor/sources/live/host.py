@@ -21,7 +21,7 @@ _TEXTS = (
 
 def host_files(root: Path) -> list[Artifact]:
     """Artifacts on the host and the container, from files only."""
-    return [*_texts(root), *_trimmed(root), *_secure_boot(root), *_containers(root), *_cgroup(root)]
+    return [*_texts(root), *_trimmed_files(root), *_secure_boot(root), *_containers(root), *_cgroup(root)]
 
 
 def _texts(root: Path) -> Iterator[Artifact]:
@@ -31,7 +31,7 @@ def _texts(root: Path) -> Iterator[Artifact]:
     yield from release
 
 
-def _trimmed(root: Path) -> Iterator[Artifact]:
+def _trimmed_files(root: Path) -> Iterator[Artifact]:
     yield from read(root, "proc/meminfo", keep=keep_lines("memtotal", "memavailable", "swaptotal"))
     yield from read(root, "proc/cpuinfo", keep=_first_processor)
     yield from read(root, "proc/self/limits", keep=keep_lines("max locked memory", "max open files"))
@@ -70,11 +70,11 @@ def _cgroup(root: Path) -> Iterator[Artifact]:
         if controllers and "memory" not in controllers.split(","):
             continue
         base, file = ("sys/fs/cgroup/memory", "memory.limit_in_bytes") if controllers else ("sys/fs/cgroup", "memory.max")
-        for group in _upwards(path):
+        for group in _parent_groups(path):
             yield from read(root, f"{base}{group}/{file}")
 
 
-def _upwards(path: str) -> list[str]:
+def _parent_groups(path: str) -> list[str]:
     """`/a/b` gives `/a/b`, `/a` and the empty path; 16 levels at most."""
     parts = [part for part in path.split("/") if part and part != ".."][:16]
     return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
@@ -114,10 +114,10 @@ def _user(root: Path) -> str:
     gids = sorted({os.getegid(), *os.getgroups()})
     names = group_names(root)
     mine = [names.get(gid, str(gid)) for gid in gids]
-    return f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(mine)}\n{_joined_since(root, mine)}"
+    return f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(mine)}\n{_joined_groups(root, mine)}"
 
 
-def _joined_since(root: Path, groups: list[str]) -> str:
+def _joined_groups(root: Path, groups: list[str]) -> str:
     """A line with the groups whose list in the group file names the user and which this login does not have; empty without any."""
     users = (line.split(":") for line in text_of(root, "etc/passwd").splitlines())
     user = next((row[0] for row in users if len(row) > 2 and row[2] == str(os.geteuid())), "")

@@ -85,7 +85,7 @@ def interpreter_in_root(python: str | None, root: Path) -> Interpreter | str:
 def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interpreter | str:
     """The interpreter and its folders, or the error message if the path has none."""
     if python is None:
-        return _own(root)
+        return _own_interpreter(root)
     path = _program(Path(python))
     if path is None:
         return f"{python}: no Python found: give the path of an interpreter or the folder of its environment"
@@ -96,7 +96,7 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
     )
 
 
-def active(env: Mapping[str, str]) -> str | None:
+def active_interpreter(env: Mapping[str, str]) -> str | None:
     """The interpreter of the environment that is active in this shell, venv before conda. None without one, or if it is our own."""
     folder = active_folder(env)
     if folder is None or own_is_active(env):
@@ -116,7 +116,7 @@ def active_folder(env: Mapping[str, str]) -> Path | None:
     return next((Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)), None)
 
 
-def _own(root: Path) -> Interpreter:
+def _own_interpreter(root: Path) -> Interpreter:
     places = [Path(path) for path in sys.path if Path(path).name in _PACKAGES]
     if str(root) != "/":
         places = [place for path in places if (place := root / str(path).lstrip("/")).is_dir()]
@@ -250,11 +250,12 @@ def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Ar
         yield Artifact("py/torch/version.py", "live", missing="absent-source", note=note)
         return
     for name in ("torch/version.py", *_TORCH_TEXTS):
-        yield from (_named(artifact) for artifact in read(home, name, note_absent=name in _TORCH_TEXTS))
+        yield from (_rename_artifact(artifact) for artifact in read(home, name, note_absent=name in _TORCH_TEXTS))
     for package in installed:
         if _key(package.name) == "torch":
             yield from (
-                _named(artifact) for artifact in read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
+                _rename_artifact(artifact)
+                for artifact in read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
             )
     yield from _listings(home)
 
@@ -267,7 +268,7 @@ def _listings(home: Path) -> Iterator[Artifact]:
             yield Artifact(f"py/{folder}/.listing", "live", "".join(f"{name}\n" for name in names))
 
 
-def _named(artifact: Artifact) -> Artifact:
+def _rename_artifact(artifact: Artifact) -> Artifact:
     return Artifact(f"py/{artifact.name}", "live", artifact.text, missing=artifact.missing, note=artifact.note)
 
 

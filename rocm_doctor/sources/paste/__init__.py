@@ -50,7 +50,7 @@ def cut(text: str, name: str) -> list[Artifact]:
     `name` is what the text came from, kept in each artifact's note.
     """
     text, ours = extract(text)
-    own = [_own(kind, data, n, name) for n, (kind, data) in enumerate(ours, 1)]
+    own = [_own_document(kind, data, n, name) for n, (kind, data) in enumerate(ours, 1)]
     if own and not text.strip():
         return own
     text = clean(text)
@@ -65,7 +65,7 @@ def cut(text: str, name: str) -> list[Artifact]:
     return found + own
 
 
-def _own(kind: str, data: str, number: int, name: str) -> Artifact:
+def _own_document(kind: str, data: str, number: int, name: str) -> Artifact:
     """A document of ours: a report, an audit of GPU code, or a benchmark."""
     if kind == "unreadable":
         note = f"{name}: a report of rocm-doctor without its data; hand over the one in JSON (`--format json`)"
@@ -124,10 +124,10 @@ def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: s
         if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _is_separated(lines, last.end, n, fences)):
             blocks[-1] = last._replace(end=max(last.end, n + 1))
         else:
-            blocks.append(_Block(hits[n], _opening(lines, n, last.end if last else 0, fences), n + 1))
+            blocks.append(_Block(hits[n], _first_line(lines, n, last.end if last else 0, fences), n + 1))
     ends = [b.first for b in blocks[1:]] + [len(lines)]
     stops = (min(stop, b.first + _LONGEST) for b, stop in zip(blocks, ends))
-    return [b._replace(end=_tail(lines, min(b.end, stop), stop, fences, foreign)) for b, stop in zip(blocks[:MOST], stops)]
+    return [b._replace(end=_last_line(lines, min(b.end, stop), stop, fences, foreign)) for b, stop in zip(blocks[:MOST], stops)]
 
 
 def _belongs(line: str, kind: str, block: str) -> bool:
@@ -135,7 +135,7 @@ def _belongs(line: str, kind: str, block: str) -> bool:
     return kind == block or (block == "clinfo" and kind == "rocminfo" and line.lstrip(_DECORATION).startswith("Name:"))
 
 
-def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
+def _first_line(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
     """Where the lines before the first telling one may begin: behind an empty line or a fence, or at the prompt before them."""
     for n in range(first - 1, max(floor, first - _BACKWARD) - 1, -1):
         if not lines[n].strip() or n in fences:
@@ -154,7 +154,7 @@ def _is_prompt(line: str) -> bool:
     return any(sign in line[:_TESTED] for sign in "$#%>+") and _PROMPT.match(line[:_TESTED]) is not None
 
 
-def _tail(lines: list[str], start: int, stop: int, fences: set[int], foreign: set[int]) -> int:
+def _last_line(lines: list[str], start: int, stop: int, fences: set[int], foreign: set[int]) -> int:
     blank = 0
     for n in range(start, stop):
         blank = 0 if lines[n].strip() else blank + 1

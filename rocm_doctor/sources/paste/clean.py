@@ -49,10 +49,10 @@ def decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig").replace("\0", "")
     except UnicodeDecodeError:
-        return _mostly_utf8(data).replace("\0", "")
+        return _decode_broken_utf8(data).replace("\0", "")
 
 
-def _mostly_utf8(data: bytes) -> str:
+def _decode_broken_utf8(data: bytes) -> str:
     """UTF-8 with few broken places, or cut inside a letter at an end, stays UTF-8; anything else is read as Latin-1."""
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
     broken = text.strip("\ufffd").count("\ufffd")
@@ -64,7 +64,7 @@ def clean(text: str) -> str:
     """The text without terminal codes, markup and quoting, with as many lines as before."""
     text = _unix_lines(text)
     if '"cell_type"' in text and '"cells"' in text:
-        text = "\n".join(map(_out_of_notebook, text.split("\n")))
+        text = "\n".join(map(_notebook_line, text.split("\n")))
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if _LOST_ESCAPES.search(text):
@@ -89,7 +89,7 @@ def _unix_lines(text: str) -> str:
     return re.sub(r"\r+\n", "\n", text).replace("\r", " ")
 
 
-def _out_of_notebook(line: str) -> str:
+def _notebook_line(line: str) -> str:
     """A line of a Jupyter notebook's cell or output, which is a JSON string."""
     found = _CELL_LINE.match(line)
     try:

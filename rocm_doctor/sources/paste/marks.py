@@ -120,10 +120,10 @@ Placed = tuple[str, Mark]
 ANYWHERE_TABLE: tuple[Placed, ...] = (*(("block", m) for m in ANYWHERE), *(("single", m) for m in LINE_ANYWHERE))
 
 
-def _by_beginning(marks: tuple[Placed, ...]) -> dict[str, tuple[Placed, ...]]:
+def _index_by_beginning(marks: tuple[Placed, ...]) -> dict[str, tuple[Placed, ...]]:
     """The marks by their first three letters, to look a line up by its own."""
     keys = dict.fromkeys(mark.words[:3] for _, mark in marks)
     return {key: tuple((where, m) for where, m in marks if m.words.startswith(key)) for key in keys}
 
 
-STARTS_INDEX = _by_beginning((*(("block", m) for m in STARTS), *(("single", m) for m in LINE_STARTS)))
+STARTS_INDEX = _index_by_beginning((*(("block", m) for m in STARTS), *(("single", m) for m in LINE_STARTS)))
