@@ -9,7 +9,7 @@ import pytest
 from matrix_machines import MATRIX, findings, machine, rows, torch
 
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.matrix.checks.citations import followable, official, quotes, range_sources, source_form
+from rocm_doctor.matrix.checks.citations import followable, official, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
@@ -174,14 +174,6 @@ def test_a_thread_of_a_tracker_is_not_official(source: str, wrong: bool) -> None
 )
 def test_what_no_one_can_follow_is_hearsay(sources: tuple[str, ...], grade: str, wrong: bool) -> None:
     assert bool(list(followable(row(grade=grade, sources=sources)))) is wrong
-
-
-def test_a_quotation_that_does_not_hold_the_end_of_the_range() -> None:
-    fixed = {"rocm.loaded": (Range(introduced="7.2", fixed="10.1"),)}
-    said = row(affected=fixed, sources=(f'{URL} § news "since 7.2.0, cured by 10.1"',))
-    silent = row(affected=fixed, sources=(f'{URL} § news "since 7.2.0, cured by a later release"',))
-    assert [m for _, m in quotes(said)] == []
-    assert [m for _, m in quotes(silent)] == ["no quotation in its sources contains 10.1"]
 
 
 def test_a_page_of_one_release_says_nothing_of_later_ones() -> None:

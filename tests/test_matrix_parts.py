@@ -1,4 +1,4 @@
-"""Small parts of the matrix, each case with its healthy neighbour: conditions, ranges, contradictions."""
+"""Small parts of the matrix, each case with its healthy neighbour: conditions, ranges."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import datetime
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.matrix.checks.citations import range_sources, source_form
-from rocm_doctor.matrix.checks.rows import conditions, contradictions, grade_problems, grades, open_ends, wrong_for_some
+from rocm_doctor.matrix.checks.rows import conditions, grade_problems, grades, open_ends, wrong_for_some
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.ranges import remedy
@@ -79,15 +78,6 @@ def test_a_sound_condition_is_no_complaint(name: str, condition: str) -> None:
     assert not list(conditions(row(when={name: condition})))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "meet"),
-    [("set", ">=1", True), (">=2", "<2", False), ("<2|>=3", "3.1", True), ("!>=2", "<2", True), ("!set", ">=1", False)],
-)
-def test_rows_contradict_each_other_where_one_version_meets_both(one: str, other: str, meet: bool) -> None:
-    rows = [row("one", when={"pkg.triton": one}), row("other", when={"pkg.triton": other}, status="works")]
-    assert bool(list(contradictions(rows))) is meet
-
-
 def test_a_grade_of_its_own_differs_from_that_of_the_cause() -> None:
     assert [field for field, _ in grades(row(range_grade="official", remedy_grade="field"))] == ["range_grade"]
     assert not list(grades(row()))
@@ -145,18 +135,6 @@ def test_every_typed_section_is_in_the_catalog() -> None:
 def test_what_looks_private_is_no_fact_of_the_world(text: str, private: bool) -> None:
     for field in ({"cause": text}, {"when": {"log": text}}, {"sources": (text,)}):
         assert bool(list(personal_data(row(**field)))) is private
-
-
-def test_harmless_rows_and_successors_contradict_none() -> None:
-    works, broken = row("one", status="works"), row("two", status="broken")
-    assert list(contradictions([works, broken]))
-    for one, other in (
-        (msgspec.structs.replace(works, harmless=True), broken),
-        (works, msgspec.structs.replace(broken, harmless=True)),
-        (msgspec.structs.replace(works, supersedes=("two",)), broken),
-        (works, msgspec.structs.replace(broken, supersedes=("one",))),
-    ):
-        assert not list(contradictions([one, other]))
 
 
 META = "https://pypi.org/project/flash-attn/2.8.3/ § wheel flash-attn 2.8.3: METADATA"

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Literal, Union
+from typing import Annotated, Literal, Union
 
 import msgspec
+from msgspec import Meta
 
 from rocm_doctor.model import Command, Grade, Layer, Severity
 
+GfxName = Annotated[str, Meta(pattern=r"^gfx\d{1,2}[0-9a-f]{2}$")]
+DeviceId = Annotated[str, Meta(pattern=r"^[0-9a-f]{4}$")]
+VariableName = Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]+(<node>)?$")]
+PcieLink = Annotated[str, Meta(pattern=r"^([1-7]\.0 x(1|2|4|8|16))?$")]
+Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "int8"]
 OverrideVerdict = Literal["identity", "sibling", "faulty", "not-needed", "last-resort", "disputed", "harmful"]
 SupportState = Literal[
     "supported", "deprecated", "dropped", "not-listed", "never-listed", "announced", "preview", "release-ready", "build-only",
@@ -47,7 +53,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     source.
     """
 
-    gfx: str
+    gfx: GfxName
     family: str
     kind: Literal["dGPU", "APU", "dGPU/APU"]
     codename: str
@@ -59,7 +65,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     checked: datetime.date
     generic: str = ""
     mach: int = 0
-    pci: tuple[str, ...] = ()
+    pci: tuple[DeviceId, ...] = ()
     products: dict[str, str] = {}
     kfd_basis: Literal["kernel", "encoding"] = "kernel"
     wavefront_modes: tuple[int, ...] = ()
@@ -245,7 +251,7 @@ class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class EnvVar(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An environment variable. `exists` no: nothing reads it. `use`: what it is for; `harm`: what it costs or breaks."""
 
-    name: str
+    name: VariableName
     exists: Literal["yes", "no", "deprecated", "build-time", "old"]
     reader: str
     platform: str
@@ -371,7 +377,7 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     key: str
     family: str
-    dtype: str
+    dtype: Dtype
     ops: float
     sources: tuple[str, ...]
     grade: Grade
@@ -382,7 +388,7 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What another source states for a peak of a product, and why it may differ."""
 
-    figure: str
+    figure: Dtype
     value: float
     words: str
     source: str
@@ -402,9 +408,9 @@ class Peak(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     compute_units: int = 0
     clock_mhz: float = 0
     memory_gb_s: float = 0
-    pcie: str = ""
+    pcie: PcieLink = ""
     devices: int = 1
-    peaks: dict[str, float] = {}
+    peaks: dict[Dtype, float] = {}
     stated: tuple[Stated, ...] = ()
 
 

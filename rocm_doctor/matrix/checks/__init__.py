@@ -1,7 +1,4 @@
-"""`matrix lint`: what a schema cannot say about the data. A check is a function from one entry, or from all, to complaints.
-
-A complaint that is meant is listed in lint_exceptions.yaml with its reason; an exception for nothing is itself an error.
-"""
+"""`matrix lint`: what a schema cannot say about the data. A check is a function from one entry, or from all, to complaints."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.checks import catalog as lint_catalog
@@ -32,20 +27,16 @@ from rocm_doctor.matrix.source import (
     part_entries,
     read_retired,
     read_shorts,
-    read_typed,
     row_files,
 )
 from rocm_doctor.matrix.source import entries as read_entries
 from rocm_doctor.matrix.types import Cure, Slot
 from rocm_doctor.model import Diagnosis, Row
 
-_EXCEPTIONS = "lint_exceptions.yaml"
-
-
 Complaints = Iterable[tuple[str, str]]
 """(field, message): the field is a step below the entry, or empty."""
 RowChecks = Sequence[tuple[str, Callable[[Row], Complaints]]]
-"""Checks that look at one row alone, each with the name that an exception uses."""
+"""Checks that look at one row alone, each with its name."""
 
 
 class Entry(NamedTuple):
@@ -58,7 +49,7 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """How exceptions and messages name it: its key, id, gfx, version or name."""
+        """How messages name it: its key, id, gfx, version or name."""
         return next(
             str(getattr(self.value, n))
             for n in ("key", "id", "gfx", "module", "name", "version", "names")
@@ -74,13 +65,12 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     day = today or datetime.date.today()
     try:
         compile_json(root)
-        allowed = _exemptions(root)
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
     problems = [*_each(entries, day, more, _OF_OURS), *_together(entries, root), *_untyped(root)]
-    problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
-    return sorted(_without_exempt(problems, allowed, root), key=lambda p: (p.level != "error", p.file, p.line))
+    problems += [*lint_text.repeated_keys(_files(root), root), *_shorts(root)]
+    return sorted(problems, key=lambda p: (p.level != "error", p.file, p.line))
 
 
 def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
@@ -94,7 +84,7 @@ def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
 
 
 def _files(root: Path) -> list[Path]:
-    top = [root / name for name in ("diagnoses.yaml", "retired.yaml", "sources.yaml", _EXCEPTIONS)]
+    top = [root / name for name in ("diagnoses.yaml", "retired.yaml", "sources.yaml")]
     return [*(p for p in top if p.is_file()), *row_files(root), *cure_files(root), *catalog_files(root)]
 
 
@@ -132,7 +122,6 @@ _OF_ROW: RowChecks = (
     ("wrong-harmless", lint_rows.wrong_for_some),
     ("allowed", lint_rows.grade_problems),
     ("open-end", lint_rows.open_ends),
-    ("quote", lint_citations.quotes),
 )
 
 _OF_CURE: tuple[tuple[str, AnyCheck], ...] = (
@@ -163,7 +152,6 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     yield from _report(rows, lint_rows.duplicates(values), "key-unique")
     yield from _report(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
     yield from _report(rows, lint_rows.references(values, ids, retired), "reference-known")
-    yield from _report(rows, lint_rows.contradictions(values), "contradiction")
     yield from _report(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
     slots = {e.value.name for e in entries if isinstance(e.value, Slot)}
     yield from _report(
@@ -214,30 +202,3 @@ def _shorts(root: Path) -> Iterator[Problem]:
             yield Problem(
                 "sources.yaml", line_of(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name
             )
-
-
-class Exempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A complaint that is meant: the check, the key of the entry, and why."""
-
-    check: str
-    key: str
-    reason: str = ""
-
-
-def _exemptions(root: Path) -> list[Exempt]:
-    """What lint_exceptions.yaml allows."""
-    path = root / _EXCEPTIONS
-    return read_typed(path, list[Exempt] | None) or [] if path.is_file() else []
-
-
-def _without_exempt(problems: Sequence[Problem], allowed: Sequence[Exempt], root: Path) -> Iterator[Problem]:
-    """Leave out what is allowed, and complain of what is allowed for nothing."""
-    names = {(one.check, one.key) for one in allowed if one.reason}
-    yield from (p for p in problems if (p.check, p.key) not in names)
-    for number, one in enumerate(allowed):
-        line = line_of(root / _EXCEPTIONS, (number,))
-        if not one.reason:
-            yield Problem(_EXCEPTIONS, line, "reason", "an exception needs a reason", "exception", one.key)
-        elif all((p.check, p.key) != (one.check, one.key) for p in problems):
-            message = f"{one.check} no longer reports {one.key}; remove the exception"
-            yield Problem(_EXCEPTIONS, line, "", message, "exception", one.key)

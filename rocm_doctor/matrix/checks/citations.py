@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -59,17 +58,6 @@ def followable(entry: Any) -> Iterator[tuple[str, str]]:
         sources = [parse_citation(source).ref for source in getattr(one, "sources", ())]
         if getattr(one, "grade", "hearsay") != "hearsay" and sources and all(s.startswith(UNADDRESSED) for s in sources):
             yield field, f"{one.grade}, but no source has an address; use hearsay"
-
-
-def quotes(row: Row) -> Iterator[tuple[str, str]]:
-    """Where a row quotes its sources, the quotations hold each end of its ranges."""
-    said = " ".join(parse_citation(source).quote for source in (*row.sources, *_of_ranges(row)))
-    if not said.strip():
-        return
-    for fact, several in row.affected.items():
-        for end in (e for one in several for e in (one.introduced, one.fixed, one.last_affected) if e):
-            if not re.search(rf"(?<![\d.]){re.escape(end.removesuffix('.x'))}(?![\d])", said):
-                yield f"affected.{fact}", f"no quotation in its sources contains {end}"
 
 
 def range_sources(entry: Any) -> Iterator[tuple[str, str]]:

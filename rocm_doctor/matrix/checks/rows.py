@@ -1,10 +1,10 @@
-"""Checks of rows: keys, conditions, remedies, references, and rows of one grade that contradict each other."""
+"""Checks of rows: keys, conditions, remedies, references."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
@@ -21,7 +21,6 @@ _METADATA = regex(
 )
 _REQUIRED = ("torch.version", "torch.release", "python.version")
 """Facts besides packages whose version a package may require."""
-_BOUND = regex(r"\d+(?:\.\d+)*")
 
 
 def key_form(row: Row) -> Iterator[tuple[str, str]]:
@@ -205,37 +204,3 @@ def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, 
         for name in row.after:
             if name not in ids and name not in keys:
                 yield number, "after", f"`{name}` is neither a diagnosis nor a row"
-
-
-def contradictions(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
-    """Two rows of one grade about one subject: where their ranges meet, one says works and the other broken."""
-    numbered = [(n, row) for n, row in enumerate(rows) if not any(c.startswith("log") for c in row.when)]
-    for (_, one), (number, other) in combinations(numbered, 2):
-        if _contradict(one, other) and _meet(one.when, other.when):
-            yield number, "status", f"says {other.status}, and `{one.key}` of the same grade says {one.status} where both hold"
-
-
-def _contradict(one: Row, other: Row) -> bool:
-    if one.key in other.supersedes or other.key in one.supersedes or one.harmless or other.harmless:
-        return False
-    same = one.diagnosis == other.diagnosis and one.grade == other.grade
-    return same and {one.status, other.status} in ({"works", "broken"}, {"works", "wrong"})
-
-
-def _meet(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether one machine can satisfy both, judged only when both ask for the same facts (else the narrower one counts)."""
-    return one.keys() == other.keys() and all(_overlap(name, one[name], other[name]) for name in one)
-
-
-def _overlap(name: str, one: str, other: str) -> bool:
-    known = coord(name)
-    if known is None or known.kind != "version":
-        return one == other or bool(set(one.split("|")) & set(other.split("|")))
-    points = {p for bound in _BOUND.findall(f"{one} {other}") for p in (bound, f"{bound}.1", f"{bound}.999")} | {"0.1", "999"}
-    return any(_fits(one, p) and _fits(other, p) for p in points)
-
-
-def _fits(condition: str, version: str) -> bool:
-    inner = condition.removeprefix("!")
-    holds = inner == "set" or any(contains(part, version) for part in inner.split("|"))
-    return holds is not condition.startswith("!")

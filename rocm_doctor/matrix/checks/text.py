@@ -1,4 +1,4 @@
-"""Checks of any entry's words: personal data, commands, age, and the formatting of the files."""
+"""Checks of any entry's words: personal data, age, and keys that are there twice."""
 
 from __future__ import annotations
 
@@ -51,16 +51,12 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
             yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago; check it again"
 
 
-def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:
-    """The files as text: no tabs, no blanks at line ends, one newline at the end, no key twice in a mapping."""
+def repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
+    """A key twice in a mapping: YAML's reader takes the last without a word."""
     for path in files:
-        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        for number, line in enumerate(text.split("\n"), 1):
-            if "\t" in line or line != line.rstrip():
-                yield Problem(name, number, "", "a tab or a blank at the end of the line", "format", name)
-        if not text.endswith("\n") or text.endswith("\n\n"):
-            yield Problem(name, text.count("\n"), "", "the file must end with one newline", "format", name)
-        yield from (Problem(name, line, key, "appears twice in this mapping", "format", name) for line, key in _twice(text))
+        name = path.relative_to(root).as_posix()
+        repeated = _twice(path.read_text(encoding="utf-8"))
+        yield from (Problem(name, line, key, "appears twice in this mapping", "format", name) for line, key in repeated)
 
 
 def _twice(text: str) -> Iterator[tuple[int, str]]:
