@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rocm_doctor.cli.check import live, read_captures, was_interrupted
-from rocm_doctor.cli.common import interpreter, load_matrix, python_option, write_file
+from rocm_doctor.cli.common import interpreter, load_matrix, no_redact_option, python_option, sysroot_option, write_file
 from rocm_doctor.integrations.ticket import pack_ticket
 from rocm_doctor.redaction.redactor import Redactor, of_this_machine
 from rocm_doctor.redaction.shared import redact_artifacts
@@ -22,9 +22,9 @@ from rocm_doctor.redaction.shared import redact_artifacts
 @click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to include.")
 @python_option
 @click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and include its results.")
-@click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
+@no_redact_option
 @click.option("--show", is_flag=True, help="List what was replaced, for review before sending.")
-@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
+@sysroot_option
 def command(
     paths: tuple[Path, ...],
     output: Path,

@@ -25,6 +25,7 @@ from rocm_doctor.cli.common import (
     python_option,
     report_options,
     say_when_old,
+    sysroot_option,
 )
 from rocm_doctor.cli.gate import declares_targets, framework_of_repository, judge, target_options, targets
 from rocm_doctor.cli.reader import asking, dry_run_option, reader_options
@@ -56,9 +57,7 @@ from rocm_doctor.sources.declared import Target
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
 @click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
 @click.option("--example", is_flag=True, help="Check a packaged sample bundle; needs no AMD GPU.")
-@click.option(
-    "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
-)
+@sysroot_option
 @reader_options
 @dry_run_option
 @target_options

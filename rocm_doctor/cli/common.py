@@ -30,6 +30,17 @@ class InputError(click.ClickException):
     exit_code = 2
 
 
+def options(*several: Callable[[F], F]) -> Callable[[F], F]:
+    """A decorator that gives a command these options, in this order."""
+
+    def add(command: F) -> F:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return add
+
+
 def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
     """The completion of a parameter by that function of complete.py, which is loaded when a shell asks."""
 
@@ -51,13 +62,10 @@ python_option = click.option(
 def page_options(*formats: str) -> Callable[[F], F]:
     """--format with these choices, the first by default, as `form`, and -o as `output`: of a command that prints one page."""
 
-    def add(command: F) -> F:
-        command = click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")(
-            command
-        )
-        return click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True)(command)
-
-    return add
+    return options(
+        click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True),
+        click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."),
+    )
 
 
 def print_page(page: str, output: Path | None) -> None:
@@ -71,21 +79,22 @@ def print_page(page: str, output: Path | None) -> None:
 system_option = click.option(
     "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="With --gpu: its system. [default: this one]"
 )
-_MACHINE: tuple[Callable[[F], F], ...] = (
+machine_options = options(
     click.option("--rocm", default="", help="With --gpu: ROCm release of the machine that trains, e.g. 6.4."),
     click.option("--driver", default="", help="With --gpu: its amdgpu driver (6.12.12), or `inbox` for the in-tree driver."),
     click.option("--kernel", default="", help="With --gpu: its kernel release, as uname -r prints it."),
     system_option,
 )
-
-
-def machine_options(command: F) -> F:
-    """--rocm, --driver, --kernel, --os: the machine of a GPU that need not be here."""
-    for option in reversed(_MACHINE):
-        command = option(command)
-    return command
-
-
+"""The machine of a GPU that need not be here."""
+_PATH = click.Path(exists=True, path_type=Path)
+matrix_options = options(
+    click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one."),
+    click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows."),
+)
+no_redact_option = click.option("--no-redact", is_flag=True, help="Keep host, user and serials in what is shared.")
+sysroot_option = click.option(
+    "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
+)
 with_option = click.option(
     "--with",
     "packages",
@@ -96,14 +105,7 @@ with_option = click.option(
 )
 
 
-def report_options(command: F) -> F:
-    """--format, -o, --fail-on, --strict, --ignore, --baseline, --no-redact, -v, -q, --matrix, --overlay."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-_OPTIONS: tuple[Callable[[F], F], ...] = (
+report_options = options(
     click.option(
         "--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"
     ),
@@ -131,18 +133,10 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="Ignore the findings of this earlier JSON report.",
     ),
-    click.option("--no-redact", is_flag=True, help="Keep host, user and serials in shared formats."),
+    no_redact_option,
     click.option("-v", "--verbose", is_flag=True, help="Show every reading and every undecided check."),
     click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
-    click.option(
-        "--matrix",
-        "matrix_path",
-        type=click.Path(exists=True, path_type=Path),
-        help="Use this matrix instead of the packaged one.",
-    ),
-    click.option(
-        "--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows."
-    ),
+    matrix_options,
 )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, load_matrix, page_options, print_page
+from rocm_doctor.cli.common import InputError, load_matrix, no_redact_option, page_options, print_page
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.reports.json import read as read_report
@@ -21,7 +21,7 @@ from rocm_doctor.reports.json import read as read_report
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
 @page_options("text", "json", "html", "markdown")
-@click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
+@no_redact_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
 def command(before: Path, after: Path, form: str, output: Path | None, no_redact: bool, verbose: bool) -> None:
     """Compare two reports (--format json), also of `bench`, or bundles: what changed, and which change can explain a finding.

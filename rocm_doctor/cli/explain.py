@@ -8,12 +8,18 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import InputError, completes, load_matrix, page_options, print_page, width
+from rocm_doctor.cli.common import (
+    InputError,
+    completes,
+    load_matrix,
+    matrix_options,
+    page_options,
+    print_page,
+    width,
+)
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.page import FORMS, render
-
-_PATH = click.Path(exists=True, path_type=Path)
 
 
 @click.command(
@@ -24,10 +30,9 @@ _PATH = click.Path(exists=True, path_type=Path)
 @click.option("--like", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
               help="List solved reports that read like this text (`-`: standard input).")  # fmt: skip
 @click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
-@click.option("-v", "--verbose", is_flag=True, help="Everything that is known of it, in tables with their sources.")
+@click.option("-v", "--verbose", is_flag=True, help="Everything that is known of it, each statement with its source.")
 @page_options(*FORMS)
-@click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one.")
-@click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows.")
+@matrix_options
 def command(
     words: Sequence[str], like: Path | None, listed: bool, verbose: bool, form: str, output: Path | None,
     matrix_path: Path | None, overlays: Sequence[Path],

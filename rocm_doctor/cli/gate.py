@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, machine_options, resolve_gpu, this_system
+from rocm_doctor.cli.common import (
+    InputError,
+    completes,
+    interpreter,
+    machine_options,
+    options,
+    resolve_gpu,
+    this_system,
+)
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.sources.declared import Target
 
-F = TypeVar("F", bound=Callable[..., Any])
 DECLARED = "declared"
-_OPTIONS: tuple[Callable[[F], F], ...] = (
+target_options = options(
     click.option(
         "--gpu",
         "gpus",
@@ -33,14 +39,8 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
         help="With --gpu: an unpacked image or a mounted file system to judge; --python is a path inside it.",
     ),
+    machine_options,
 )
-
-
-def target_options(command: F) -> F:
-    """--gpu, --root, --rocm, --driver, --kernel, --os."""
-    for option in reversed((*_OPTIONS, machine_options)):
-        command = option(command)
-    return command
 
 
 def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matrix) -> list[Target]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -18,6 +18,8 @@ from rocm_doctor.cli.common import (
     interpreter,
     load_matrix,
     machine_options,
+    matrix_options,
+    options,
     page_options,
     print_page,
     resolve_gpu,
@@ -37,9 +39,7 @@ from rocm_doctor.plan.packages import order_packages, unknown_names
 from rocm_doctor.rules.frameworks import TORCH, wanted
 from rocm_doctor.versions import parse
 
-F = TypeVar("F", bound=Callable[..., Any])
-_OVERLAY = click.Path(exists=True, path_type=Path)
-_OPTIONS: tuple[Callable[[F], F], ...] = (
+plan_options = options(
     click.option(
         "--gpu", shell_complete=completes("targets"), help="Plan for this target (gfx1100) instead of this machine's GPU."
     ),
@@ -53,16 +53,8 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
     ),
     click.option("--upgrade", is_flag=True, help="Plan for the newest, also where what is installed works."),
-    click.option("--matrix", "matrix_path", type=_OVERLAY, help="Use this matrix instead of the packaged one."),
-    click.option("--overlay", "overlays", multiple=True, type=_OVERLAY, help="Add or override rows."),
+    matrix_options,
 )
-
-
-def plan_options(command: F) -> F:
-    """--gpu, --python, --rocm, --driver, --kernel, --os, --with, --train, --index, --upgrade, --matrix, --overlay."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command(

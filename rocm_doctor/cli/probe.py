@@ -11,7 +11,15 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live, read_captures, was_interrupted
-from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, python_option
+from rocm_doctor.cli.common import (
+    interpreter,
+    load_matrix,
+    no_redact_option,
+    page_options,
+    print_page,
+    python_option,
+    sysroot_option,
+)
 from rocm_doctor.model import Artifact, Fact, Snapshot
 from rocm_doctor.reports.neutral import clean
 
@@ -21,8 +29,8 @@ from rocm_doctor.reports.neutral import clean
 @python_option
 @page_options("text", "json")
 @click.option("--values", is_flag=True, help="Plain values instead of facts with their readings.")
-@click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
-@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
+@no_redact_option
+@sysroot_option
 def command(
     paths: tuple[Path, ...],
     python: str | None,

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-from rocm_doctor.cli.common import InputError
+from rocm_doctor.cli.common import InputError, options
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 
-F = TypeVar("F", bound=Callable[..., Any])
 KEY = "ROCM_DOCTOR_READER_KEY"
 DECLARED = "declared"
-_OPTIONS: tuple[Callable[[F], F], ...] = (
+reader_options = options(
     click.option(
         "--reader",
         "reader_url",
@@ -39,13 +37,6 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 dry_run_option = click.option(
     "--reader-dry-run", "dry_run", is_flag=True, help="Print exactly what --reader would send, and stop."
 )
-
-
-def reader_options(command: F) -> F:
-    """--reader, --reader-model, --reader-seconds."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def asking(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Report, Sequence[Artifact]], Report]:

@@ -19,7 +19,7 @@ GfxName = Annotated[str, Meta(pattern=r"^gfx\d{1,2}[0-9a-f]{2}$")]
 DeviceId = Annotated[str, Meta(pattern=r"^[0-9a-f]{4}$")]
 VariableName = Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]+(<node>)?$")]
 PcieLink = Annotated[str, Meta(pattern=r"^([1-7]\.0 x(1|2|4|8|16))?$")]
-Dtype = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "int8"]
+Dtype = Annotated[str, Meta(pattern=r"^(fp32|tf32|fp16|bf16|fp8|int8)$")]
 OverrideVerdict = Literal["identity", "sibling", "faulty", "not-needed", "last-resort", "disputed", "harmful"]
 SupportState = Literal[
     "supported", "deprecated", "dropped", "not-listed", "never-listed", "announced", "preview", "release-ready", "build-only",
