@@ -299,3 +299,17 @@ def test_resolve_takes_a_lock_as_it_is(tool: str, tmp_path: Path) -> None:
     else:
         assert "several torch, and uv is not there to choose" in summary
         assert done.exit_code != 0
+
+
+def test_what_is_quoted_stands_in_the_line_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "x"\nversion = "0"\nrequires-python = ">=3.12"\ndependencies = ["torch==2.9.1", "bitsandbytes"]\n\n'
+        '[tool.rocm-doctor.targets]\ndesk = {gpu = "gfx1100", python = "3.12"}\n'
+    )
+    (tmp_path / "Dockerfile").write_text("FROM nvidia/cuda:12.4.0-base\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n")
+    report = json.loads(CliRunner().invoke(cli, ["lint", str(tmp_path), "--format", "json"]).stdout)
+    quoted = [one for finding in report["findings"] for one in finding["evidence"] if one["origin"] == "text"]
+    assert quoted
+    for one in quoted:
+        line = (tmp_path / one["artifact"]).read_text().splitlines()[int(one["place"].removeprefix("line ")) - 1]
+        assert one["quote"].strip() in line, one

@@ -32,7 +32,11 @@ def summary(report: BenchReport) -> str:
     known = [f for f in slow if f.cause]
     judged = [f for f in report.figures if f.verdict != "cannot tell"]
     first = f"{len(slow)} of {len(judged)} judged figures {'is' if len(slow) == 1 else 'are'} slow"
-    words = f"{first}, {len(known)} with a known cause" if slow else f"{len(judged)} figures are as expected, none is slow"
+    words = (
+        f"{first}, {len(known)} with a known cause"
+        if slow
+        else f"{len(judged)} {'figure is' if len(judged) == 1 else 'figures are'} as expected, none is slow"
+    )
     return words + ("; interrupted: the rest was not measured" if report.interrupted else "")
 
 

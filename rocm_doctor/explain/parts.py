@@ -33,6 +33,11 @@ def known(rows: Iterable[Row]) -> Section:
     return section("known", *map(of_row, worst_first(rows)), short=MANY)
 
 
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 build`, `2 builds`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def said_by(grade: Grade | None) -> str:
     """How a remedy begins that rests on what users report alone."""
     return "One report says: " if grade in ("field", "hearsay") else ""

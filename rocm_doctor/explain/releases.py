@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocm_doctor.explain.index import Found, is_of
-from rocm_doctor.explain.parts import MANY, asks, known, more, plan, section, source
+from rocm_doctor.explain.parts import MANY, asks, counted, known, more, plan, section, source
 from rocm_doctor.explain.statements import may_hold, of_build, of_fact, supporting
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
@@ -37,7 +37,7 @@ def torch(found: Found, matrix: Matrix) -> Page:
         f"pip install torch=={local} --index-url {at.url}" for local, at in indexes if at and at.kind == "index" and not at.extras
     ]
     return Page(
-        f"torch {version}: {len(builds)} builds for ROCm"
+        f"torch {version}: {counted(len(builds), 'build')} for ROCm"
         if version
         else f"torch: PyTorch; {builds[0].torch} is the newest with a build for ROCm",
         (
@@ -99,7 +99,7 @@ def python(found: Found, matrix: Matrix) -> Page:
     facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
     every = sorted({tag for one in matrix.torch for tag in one.pythons if tag[2:].isdigit()}, key=lambda tag: int(tag[3:]))
     return Page(
-        f"Python {version}: {len(builds)} builds of torch for ROCm"
+        f"Python {version}: {counted(len(builds), 'build')} of torch for ROCm"
         if version
         else f"Python: torch has builds for {', '.join(_pythons(every))}",
         (
@@ -162,8 +162,9 @@ def system(found: Found, matrix: Matrix) -> Page:
     last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
     pythons = [one for one in matrix.plain("apt") or () if one["name"].lower() == f"{of} {version}"]
     name = f"{found.entry.name} {version}".strip()
+    known_of = f"{counted(len(facts), 'statement')}, the newest first" if facts else "which ROCm releases support it is not known"
     return Page(
-        f"{name}: {f'{len(facts)} statements, the newest first' if facts else 'which ROCm releases support it is not known'}",
+        f"{name}: {known_of}",
         (
             section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(supporting(matrix, kind, last))}" if of == kind else ""),
             section("works", *map(of_fact, facts), short=MANY),

@@ -129,7 +129,8 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     others = plan.alternatives()
     if others:
         yield ""
-        yield f"{len(plan.stacks) - 1} other stacks work. The next ones, and those with a reported run:"
+        other = len(plan.stacks) - 1
+        yield f"{other} other stack{' works' if other == 1 else 's work'}. The next ones, and those with a reported run:"
         yield from (line for other in others for line in _alternative(other))
     yield ""
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."

@@ -13,7 +13,7 @@ _UNFILLED = regex(
 )
 """Fields of a form that say that there is nothing, and boxes that are not ticked."""
 _WORD = regex(r"[a-z]+")
-_VENDOR = {"amd", "rocm", "radeon", "amdgpu", "hip"}
+_VENDOR = {"amd", "rocm", "radeon", "amdgpu", "hip", "gfx"}
 _LAYERS = ("driver", "runtime")
 
 
@@ -28,9 +28,9 @@ def about_amd(report: Report, text: str, matrix: Matrix) -> bool:
     rows = (matrix.by_key.get(one.row) for one in report.findings if one.leads)
     if facts.gpus or any(row and row.layer in _LAYERS for row in rows):
         return True
-    parts = {name.lower() for release in matrix.rocm for name in release.components}
+    parts = tuple({name.lower() for release in matrix.rocm for name in release.components})
     said = _WORD.findall(_UNFILLED.sub("", _visible(text)).lower())
-    return facts.get("torch.build").value != "cuda" and not (_VENDOR | parts).isdisjoint(said)
+    return facts.get("torch.build").value != "cuda" and any(word in _VENDOR or word.startswith(parts) for word in said)
 
 
 def _visible(text: str) -> str:
