@@ -14,22 +14,6 @@ from rocm_doctor.model import Artifact, Finding, Row
 
 FAMILY = "speed."
 ARTIFACT = "bench/1.json"
-_MEASURED = {
-    "speed-prefer-hipblaslt": "speed.blas-gain",
-    "speed-prefer-rocblas": "speed.blas-gain",
-    "speed-tunableop": "speed.tunable-gain",
-    "speed-attention-math": "speed.attention-gain",
-    "speed-attention-path": "speed.attention-gain",
-}
-"""Row -> the fact that is its gain."""
-_INVERSE = {
-    "speed-link": "speed.link-share",
-    "speed-power-cap": "speed.cap-share",
-    "speed-clock-stuck": "speed.clock-share",
-    "speed-bf16-emulated": "speed.bf16-gain",
-    "speed-loader": "speed.loader-share",
-}
-"""Row -> the fact of which the gain is the inverse, at most."""
 
 
 def explain_figures(report: BenchReport, matrix: Matrix, beside: Sequence[Artifact] = ()) -> BenchReport:
@@ -58,7 +42,7 @@ def _causes(report: BenchReport, findings: Iterable[Finding], matrix: Matrix) ->
             read=tuple(dict.fromkeys(r.quote for r in one.evidence)),
             advice=one.advice,
             commands=one.commands,
-            gain=_gain(one.row, facts),
+            gain=_gain(row, facts),
         )
 
 
@@ -77,11 +61,14 @@ def _is_in_group(group: str, figure: str) -> bool:
     return bool(GROUPS[group].match(figure)) or (group == "speed.matmul" and figure.startswith("matmul-"))
 
 
-def _gain(row: str, facts: Mapping[str, object]) -> str:
-    """The expected gain in words: measured here, or at most by a share that was read."""
-    measured, share = facts.get(_MEASURED.get(row, "")), facts.get(_INVERSE.get(row, ""))
-    if isinstance(measured, (int, float)) and measured > 1:
-        return f"{measured:.3g} times, measured here"
-    if isinstance(share, (int, float)) and 0 < share < 1:
-        return f"up to {1 / share:.3g} times, from what was read"
+def _gain(row: Row, facts: Mapping[str, object]) -> str:
+    """The expected gain in words, by the facts that the row asks for: a gain that was measured here, or at most the inverse of a share."""
+    for name, condition in row.when.items():
+        value = facts.get(name)
+        if not isinstance(value, (int, float)):
+            continue
+        if name.endswith("-gain") and condition.startswith(">=") and value > 1:
+            return f"{value:.3g} times, measured here"
+        if condition.startswith("<") and 0 < value < 1:
+            return f"up to {1 / value:.3g} times, from what was read"
     return ""

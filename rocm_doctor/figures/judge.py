@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -151,67 +151,38 @@ def probability(one: Sequence[float], other: Sequence[float]) -> float:
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     """The figure with its references, the one that decided, and the verdict with its reason."""
-    step = next((one for one in references if one.kind == "step"), None)
+    chosen, word, why = _decide(figure, {one.kind: one for one in reversed(references)})
+    value, share = (chosen.value, chosen.ratio) if chosen else (None, None)
+    return msgspec.structs.replace(figure, references=tuple(references), reference=value, share=share, verdict=word, why=why)
+
+
+def _decide(figure: Figure, by_kind: Mapping[ReferenceKind, Reference]) -> tuple[Reference | None, Judgement, str]:
+    """The reference that decides, the verdict and why; the first of each kind of reference counts."""
+    step, host, field, peak = (by_kind.get(kind) for kind in ("step", "host", "field", "peak"))
     if step:
-        why = f"{step.ratio:.3g} times what the training step takes"
-        return _replace_figure(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
-    host = next((one for one in references if one.kind == "host"), None)
+        return step, "slow" if step.ratio < 1 else "as expected", f"{step.ratio:.3g} times what the training step takes"
     if host and host.ratio < STAGED and figure.detail.get("access") is False:
-        return _replace_figure(
-            figure, references, host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
-        )
+        return host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
     if figure.spread > NOISY:
-        return _replace_figure(
-            figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
-        )
-    first = next((one for kind in ("earlier", "others") for one in references if one.kind == kind and _worse(figure, one)), None)
-    if first:
-        change = abs(1 - first.ratio)
-        return _replace_figure(figure, references, first, "slow", f"{change:.0%} worse than {first.words} (level {LEVEL:g})")
-    field = next((one for one in references if one.kind == "field"), None)
-    peak = next((one for one in references if one.kind == "peak"), None)
+        return None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
+    for kind in ("earlier", "others"):
+        one = by_kind.get(kind)
+        if one and one.significant and one.ratio < 1:
+            return one, "slow", f"{abs(1 - one.ratio):.0%} worse than {one.words} (level {LEVEL:g})"
     if field and (peak is None or peak.ratio <= TOO_FAST):
-        return _replace_figure(figure, references, field, "slow" if field.significant else "as expected", _field_words(field))
+        why = f"{field.ratio:.0%} of the median of {field.words}"
+        return field, "slow" if field.significant else "as expected", why
     bounds = next((b for prefix, b in BOUNDS if figure.name.startswith(prefix)), None)
-    limit = next((one for kind in ("link", "peak") for one in references if one.kind == kind), None)
-    if limit is None or bounds is None:
-        return _replace_figure(
-            figure,
-            references,
-            limit,
-            "cannot tell",
-            f"{limit.ratio:.0%} of {limit.value:g}; no bound" if limit else "no reference",
-        )
-    return _replace_figure(figure, references, limit, *_limit_verdict(limit, bounds))
-
-
-def _worse(figure: Figure, reference: Reference) -> bool:
-    return bool(reference.significant) and reference.ratio < 1
-
-
-def _field_words(field: Reference) -> str:
-    return f"{field.ratio:.0%} of the median of {field.words}"
-
-
-def _limit_verdict(limit: Reference, bounds: Bounds) -> tuple[Judgement, str]:
-    words = f"{limit.ratio:.0%} of {limit.value:g}"
+    limit = by_kind.get("link") or peak
+    if limit is None:
+        return None, "cannot tell", "no reference"
+    why = f"{limit.ratio:.0%} of {limit.value:g}"
+    if bounds is None:
+        return limit, "cannot tell", f"{why}; no bound"
     if limit.ratio > TOO_FAST:
-        return "cannot tell", f"{words}: the reference or the measurement is wrong"
+        return limit, "cannot tell", f"{why}: the reference or the measurement is wrong"
     if limit.ratio < bounds.slow:
-        return "slow", f"{words}; {bounds.slow:.0%} is the least that a sound GPU reaches"
+        return limit, "slow", f"{why}; {bounds.slow:.0%} is the least that a sound GPU reaches"
     if limit.ratio < bounds.good:
-        return "cannot tell", f"{words}; from {bounds.good:.0%} on it is as expected"
-    return "as expected", words
-
-
-def _replace_figure(
-    figure: Figure, references: Sequence[Reference], chosen: Reference | None, word: Judgement, why: str
-) -> Figure:
-    return msgspec.structs.replace(
-        figure,
-        references=tuple(references),
-        reference=chosen.value if chosen else None,
-        share=chosen.ratio if chosen else None,
-        verdict=word,
-        why=why,
-    )
+        return limit, "cannot tell", f"{why}; from {bounds.good:.0%} on it is as expected"
+    return limit, "as expected", why
