@@ -26,7 +26,7 @@ def test_each_example_is_changed_in_few_lines_and_read_back(file: str) -> None:
     assert {name: again.value(name) for name in WANTED if name not in made.left} == {
         k: v for k, v in WANTED.items() if k not in made.left
     }
-    changed = [line for line in edit.difference(before, made.text, file).splitlines()[2:] if line.startswith("-")]
+    changed = [line for line in made.diff.splitlines()[2:] if line.startswith("-")]
     assert len(changed) <= len(WANTED) + 1
     if file not in ("transformers_peft_loop.py", "unsloth_pretraining.py"):  # a loop without a trainer; two trainers
         assert made.left == ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -153,36 +154,26 @@ def command(
         raise InputError(str(exc)) from exc
     pages = {"json": as_json, "html": text.html_page}
     print_page(pages[form](answer, measured) if form in pages else text.page(answer, measured, width(output is not None)), output)
-    way = change(request, answer, matrix)
-    if fix and way is None:
+    wanted = next((way.fields for way in answer.enough if way.fields), {})
+    made = change(request, wanted, matrix)
+    if fix and made is None:
         raise InputError("nothing to fix: give --config FILE" if not files else "nothing to fix: it fits, or no change is enough")
-    if way is not None:
+    if made is not None:
         if fix:
-            files[0].write_text(way.text, encoding="utf-8")
-        said = "written" if fix else "the first of these, in your file (--fix writes it)"
-        left = f"\nthe file has no key for {', '.join(way.left)}" if way.left else ""
-        click.echo(
-            f"\n{said}\n{edit.difference(way.before, way.text, files[0].name)}{left}", err=form != "text" or output is not None
-        )
+            files[0].write_text(made.text, encoding="utf-8")
+        head = "written" if fix else "the first of these, in your file (--fix writes it)"
+        left = f"\nthe file has no key for {', '.join(made.left)}" if made.left else ""
+        click.echo(f"\n{head}\n{made.diff}{left}", err=form != "text" or output is not None)
     sys.exit(1 if answer.verdict == "does not fit" or answer.over_reserved else 0)
 
 
-class Way(NamedTuple):
-    """The text of the person's file before and after the smallest change that is enough, and the fields it has no key for."""
-
-    before: str
-    text: str
-    left: tuple[str, ...]
-
-
-def change(request: resolve.Request, answer: answers.Answer, matrix: Matrix) -> Way | None:
-    """The change; None without a file, or where no change of settings is needed or enough."""
-    wanted = next((way.fields for way in answer.enough if way.fields), None)
-    if answer.run.config is None or wanted is None:
+def change(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> edit.Edited | None:
+    """The person's file with these fields of a job; None without a file, or where nothing is to be changed."""
+    run = resolve.read_configuration(request, matrix)
+    if run is None or not wanted:
         return None
-    before = request.files[0].read_text(encoding="utf-8")
-    made = edit.edit(before, answer.run.config, wanted, matrix)
-    return Way(before, made.text, made.left)
+    named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
+    return edit.edit(request.files[0].read_text(encoding="utf-8"), run, named, matrix)
 
 
 def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:

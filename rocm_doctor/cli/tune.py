@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 import msgspec
 
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
-from rocm_doctor.cli.fit import FILE, size
+from rocm_doctor.cli.fit import FILE, change, size
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve
 from rocm_doctor.fit.job import Dtype, Method
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.training import edit
 from rocm_doctor.tune import runner, search, text
 from rocm_doctor.tune.lengths import packing
 from rocm_doctor.tune.space import Choice, changes
@@ -85,8 +82,9 @@ def command(
     ).decode()
     print_page(page if form == "json" else text.page(answer), output)
     if fix and files:
-        new = rewritten(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)[1]
-        files[0].write_text(new, encoding="utf-8")
+        made = change(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)
+        if made is not None:
+            files[0].write_text(made.text, encoding="utf-8")
 
 
 def tune_run(
@@ -118,10 +116,12 @@ def tune_run(
         hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 20)
         complete = run_search(hunt)
     found = hunt.outcome(complete)
-    diff, _, left = rewritten(request, changes(found.baseline.choice, found.best.choice), matrix)
-    faster = rewritten(request, changes(found.baseline.choice, found.faster.choice), matrix)[0] if found.faster else ""
-    gpu = hello.name or "the CPU"
-    return text.Answer(found, resolved.source, gpu, round(time.monotonic() - began, 1), diff, left, faster, notes)
+    own = found.baseline.choice
+    made = change(request, changes(own, found.best.choice), matrix)
+    faster = change(request, changes(own, found.faster.choice), matrix) if found.faster else None
+    diff, left = (made.diff, made.left) if made else ("", ())
+    seconds = round(time.monotonic() - began, 1)
+    return text.Answer(found, resolved.source, hello.name or "the CPU", seconds, diff, left, faster.diff if faster else "", notes)
 
 
 def run_search(hunt: search.Search) -> bool:
@@ -140,18 +140,6 @@ def run_search(hunt: search.Search) -> bool:
     finally:
         signal.signal(signal.SIGTERM, before)
     return True
-
-
-def rewritten(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> tuple[str, str, tuple[str, ...]]:
-    """The change as a diff of the person's file, the new text, and what the file has no key for; empty without a file."""
-    run = resolve.read_configuration(request, matrix)
-    if run is None or not wanted:
-        return "", "", ()
-    path = request.files[0]
-    before = path.read_text(encoding="utf-8")
-    named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
-    made = edit.edit(before, run, named, matrix)
-    return edit.difference(before, made.text, path.name), made.text, made.left
 
 
 def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card:

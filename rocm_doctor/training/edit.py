@@ -17,25 +17,22 @@ from rocm_doctor.training.types import ConfigError, Run
 
 
 class Edited(msgspec.Struct, frozen=True):
-    """The new text, and the fields for which the framework has no key (or not in this file)."""
+    """The new text, the change as a unified diff, and the fields for which the framework has no key (or not in this file)."""
 
     text: str
+    diff: str
     left: tuple[str, ...]
 
 
-def edit(text: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Edited:
+def edit(before: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Edited:
     """The text of the run's file, with these fields changed."""
-    tables = Tables(matrix)
+    tables, text, name = Tables(matrix), before, PurePosixPath(run.file).name
     for field, value in wanted.items():
         tries = (new for add in (False, True) for new in _tries(text, run, field, value, tables, matrix, add))
         text = next((new for new in tries if _value(new, run, field, matrix) == value), text)
-    return Edited(text, tuple(field for field, value in wanted.items() if _value(text, run, field, matrix) != value))
-
-
-def difference(before: str, after: str, name: str) -> str:
-    """The change as a unified diff."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=1)
-    return "\n".join(lines)
+    left = tuple(field for field, value in wanted.items() if _value(text, run, field, matrix) != value)
+    diff = difflib.unified_diff(before.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
+    return Edited(text, "\n".join(diff), left)
 
 
 def _value(text: str, run: Run, field: str, matrix: Matrix) -> Any:
@@ -51,19 +48,16 @@ def _tries(text: str, run: Run, field: str, value: Any, tables: Tables, matrix: 
     yield text
     for table in (tables.every[name] for name in reversed(run.tables)):
         keys = [key for key in reversed(list(table.keys)) if field in fields_of(table.keys[key])]
+        rules = {key: rule for key in keys if isinstance(rule := table.keys[key], dict)}
+        off = {key: k for key, rule in rules.items() for k, v in rule.items() if isinstance(v, dict) and not v}
         for key in keys:
             new = _spell(key, table.keys[key], field, value, tables)
             if new is None:
                 continue
             yield _put(text, run, table, key, new, matrix, add)
             neutral = text
-            for other in keys:
-                rule = table.keys[other]
-                off = (
-                    next((k for k, v in rule.items() if isinstance(v, dict) and not v), None) if isinstance(rule, dict) else None
-                )
-                if other != key and off is not None:
-                    neutral = _put(neutral, run, table, other, _native(off), matrix, False)
+            for other in (other for other in off if other != key):
+                neutral = _put(neutral, run, table, other, _native(off[other]), matrix, False)
             yield _put(neutral, run, table, key, new, matrix, add)
 
 

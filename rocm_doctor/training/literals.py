@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -60,14 +61,6 @@ def _plain(key: Any) -> str:
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
-def _line_starts(text: str) -> list[int]:
-    """The offset of each line, and of the end."""
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    return starts
-
-
 def read_script(text: str) -> list[Call]:
     """The calls of a Python script in their order. Raises Unreadable."""
     try:
@@ -95,11 +88,10 @@ class _Places:
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
-        self.starts = _line_starts(text)
+        self.starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
 
     def offset(self, line: int, column: int) -> int:
-        before = self.lines[line - 1].encode()[:column].decode(errors="ignore")
-        return self.starts[line - 1] + len(before)
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode(errors="ignore"))
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -13,8 +13,14 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.training.literals import Leaf
 from rocm_doctor.training.types import Setting, Unmodelled, Unread
 
-WHOLE = frozenset(("batch", "seq", "grad_accum", "rank", "gpus"))
-FLAGS = frozenset(("checkpointing", "packing", "compile", "fused_loss", "double_quant", "kbit_prepare"))
+Whole = Annotated[int, msgspec.Meta(ge=1)]
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("batch", "seq", "grad_accum", "rank", "gpus"), Whole), "workers": Annotated[int, msgspec.Meta(ge=0)],
+    **dict.fromkeys(("checkpointing", "packing", "compile", "fused_loss", "double_quant", "kbit_prepare"), bool),
+    "dropout": Annotated[float, msgspec.Meta(ge=0, lt=1)],
+}  # fmt: skip
+"""The types of fields that are no names."""
 HEADS = frozenset(("embed_tokens", "lm_head"))
 EMPTY: tuple[Any, ...] = (None, False, "", "none", "None", [], {}, 0)
 Rule = str | Mapping[str, Any]
@@ -140,29 +146,20 @@ class Reading:
 
     def _converted(self, field: str, leaf: Leaf) -> Any:
         """The value as fit has it. Raises ValueError."""
-        value = leaf.value
-        if field in WHOLE or field == "workers":
-            return _whole(value, 0 if field == "workers" else 1)
-        if field in FLAGS:
-            if not isinstance(value, bool):
-                raise ValueError(f"`{value}` is neither true nor false")
-            return value
-        if field == "dropout":
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-                raise ValueError(f"`{value}` is not a fraction below one")
-            return float(value)
         if field == "targets":
-            return self._targets(value, leaf)
-        if field in ("optimizer", "dtype"):
-            names = self.words.optimizers if field == "optimizer" else self.words.dtypes
-            if str(value) not in names:
-                raise ValueError(f"`{value}` is not modelled")
-            return names[str(value)]
-        if not isinstance(value, str) or not value:
-            raise ValueError("no name")
-        return value
+            return self._targets(leaf)
+        names = {"optimizer": self.words.optimizers, "dtype": self.words.dtypes}.get(field)
+        if names is not None:
+            if str(leaf.value) not in names:
+                raise ValueError(f"`{leaf.value}` is not modelled")
+            return names[str(leaf.value)]
+        try:
+            return msgspec.convert(leaf.value, TYPES.get(field, Name))
+        except msgspec.ValidationError as exc:
+            raise ValueError(f"`{leaf.value}`: {exc}") from None
 
-    def _targets(self, value: Any, leaf: Leaf) -> tuple[str, ...]:
+    def _targets(self, leaf: Leaf) -> tuple[str, ...]:
+        value = leaf.value
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, list) or not names or not all(isinstance(name, str) and name.strip() for name in names):
             raise ValueError(f"`{value}` is not a list of layer names")
@@ -209,12 +206,6 @@ class Reading:
 def spelling(value: Any) -> str:
     """A value as the tables spell it: `true`, an empty text for null."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _whole(value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"`{value}` is not a {'positive ' if least else ''}whole number")
-    return value
 
 
 def _field(rule: Rule) -> str:
