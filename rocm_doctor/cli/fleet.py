@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.cli.common import FAIL_ON, InputError, page_options, print_page, write_file
+from rocm_doctor.cli.common import FAIL_ON, InputError, page_options, print_page
 from rocm_doctor.fleet.engines import ENGINES
 from rocm_doctor.fleet.formats import FORMATS, STATES
 
@@ -22,15 +22,6 @@ def command() -> None:
 
 @command.command(epilog="Example:  rocm-doctor fleet judge reports/ --expect 8xgfx942 --nodes 'mi300x-[001-120]'")
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path))
-@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Repeatable. [default: text]")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="File for the --format at the same position.",
-)
 @click.option(
     "--like",
     type=click.Path(exists=True, path_type=Path),
@@ -55,11 +46,12 @@ def command() -> None:
     help="Exit with 1 from this severity on; silent: also for a node without a report, which else is 3.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
+@page_options(*FORMATS)
 def judge(
-    reports: tuple[Path, ...], formats: tuple[str, ...], outputs: tuple[Path, ...], like: Path | None, states: tuple[str, ...], fail_on: str,
-    strict: bool, **demands: Any,
+    reports: tuple[Path, ...], form: str, output: Path | None, like: Path | None, states: tuple[str, ...], fail_on: str, strict: bool,
+    **demands: Any,
 ) -> None:  # fmt: skip
-    """Judge the reports of many nodes: folders, files of JSON lines, gzip, or - for standard input.
+    """Judge the reports of many nodes: folders, files of JSON lines, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
     """
@@ -75,15 +67,7 @@ def judge(
         raise InputError(f"{exc.filename}: {exc.strerror}") from exc
     if golden and not golden.nodes:
         raise InputError(f"{like}: no report in it" + (f" ({unread[0].why})" if unread else ""))
-    names = formats or ("text",)
-    if len(outputs) > len(names):
-        raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
-    for number, name in enumerate(names):
-        text = render(name, found, states)
-        if number < len(outputs) and str(outputs[number]) != "-":
-            write_file(outputs[number], text.encode())
-        else:
-            click.echo(text.rstrip("\n"))
+    print_page(render(form, found, states), output)
     sys.exit(exit_code(found, fail_on, strict))
 
 

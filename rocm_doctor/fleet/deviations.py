@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fleet.table import FAMILIES, NOT_PROBED, Figures, Place, Table
-from rocm_doctor.fleet.types import Association, Slow
+from rocm_doctor.fleet.types import Association, Straggler
 from rocm_doctor.model import Fact
 from rocm_doctor.reports.machine import show_value
 
@@ -71,7 +71,7 @@ def compare_with_majority(table: Table) -> tuple[list[Deviation], list[str]]:
     found: list[Deviation] = []
     individual: list[str] = []
     for fact in sorted(table.columns):
-        held = count_values(table, fact, table.compared())
+        held = count_values(table, fact, table.nodes_with_facts())
         if _is_individual(fact, held):
             individual.append(fact)
         else:
@@ -86,10 +86,14 @@ def compare_with_reports(table: Table, golden: Table) -> list[Deviation]:
     one = next(iter(numbers.values())) if len(numbers) == 1 else None
     found: list[Deviation] = []
     for fact in sorted({*table.columns, *golden.columns}):
-        known = {place: value for value, held in count_values(golden, fact, golden.compared()).items() for place in held.places()}
+        known = {
+            place: value
+            for value, held in count_values(golden, fact, golden.nodes_with_facts()).items()
+            for place in held.places()
+        }
         tried = (
             (value, known.get((numbers.get(table.nodes[node].host, -1) if one is None else one, gpu), NOT_PROBED), [(node, gpu)])
-            for value, held in count_values(table, fact, table.compared()).items()
+            for value, held in count_values(table, fact, table.nodes_with_facts()).items()
             for node, gpu in held.places()
         )
         found += _deviations(fact, (each for each in tried if each[1] != NOT_PROBED))
@@ -197,9 +201,9 @@ def fisher(both: int, first: int, second: int, total: int) -> float:
     )
 
 
-def find_stragglers(table: Table) -> list[Slow]:
+def find_stragglers(table: Table) -> list[Straggler]:
     """GPUs and nodes that are slower than the others, the worst first. A node that is slow as a whole is named once, not for its GPUs."""
-    found: list[Slow] = []
+    found: list[Straggler] = []
     for figures in table.figures.values():
         by_node: dict[int, list[float]] = {}
         for (node, _), value in zip(figures.places, figures.values):
@@ -211,7 +215,7 @@ def find_stragglers(table: Table) -> list[Slow]:
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 
-def _slow(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[Slow]:
+def _slow(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[Straggler]:
     """Those of the places whose value is far on the slow side of the median."""
     if len(held) < FEW:
         return []
@@ -220,7 +224,9 @@ def _slow(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[S
     sign = 1 if figures.better == "lower" else -1
     scores = {place: sign * (value - middle) / spread if spread else 0.0 for place, value in held.items()}
     return [
-        Slow(table.nodes[node].host, None if gpu < 0 else gpu, figures.name, figures.unit, held[node, gpu], middle, round(z, 1))
+        Straggler(
+            table.nodes[node].host, None if gpu < 0 else gpu, figures.name, figures.unit, held[node, gpu], middle, round(z, 1)
+        )
         for (node, gpu), z in scores.items()
         if z >= Z and sign * (held[node, gpu] - middle) > WORSE * abs(middle)
     ]

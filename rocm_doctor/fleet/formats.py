@@ -12,8 +12,8 @@ import msgspec
 from rocm_doctor.reports.neutral import clean, defuse
 
 if TYPE_CHECKING:
-    from rocm_doctor.fleet.judge import Judged
-    from rocm_doctor.fleet.types import Judgement, Slow
+    from rocm_doctor.fleet.judge import FleetResult
+    from rocm_doctor.fleet.types import Judgement, Straggler
 
 FORMATS = ("text", "json", "prometheus", "nodeset", "pass", "fail")
 STATES = {
@@ -29,7 +29,7 @@ LONGEST = 160
 """Characters of a node set that are shown; `--format nodeset` and JSON have all."""
 
 
-def render(format_: str, judged: Judged, states: Collection[str] = ("problems",)) -> str:
+def render(format_: str, judged: FleetResult, states: Collection[str] = ("problems",)) -> str:
     """The judgement in that format, without control sequences and CI commands. `states`: of the nodes of a node set."""
     from rocm_doctor.fleet import nodeset
 
@@ -39,22 +39,22 @@ def render(format_: str, judged: Judged, states: Collection[str] = ("problems",)
     return defuse("".join(f"{line}\n" for line in _RENDERERS[format_](safe)))
 
 
-def _json(judged: Judged) -> Iterator[str]:
+def _json(judged: FleetResult) -> Iterator[str]:
     """One indented document."""
     yield msgspec.json.format(msgspec.json.encode(judged.summary), indent=1).decode()
 
 
-def _pass(judged: Judged) -> Iterator[str]:
+def _pass(judged: FleetResult) -> Iterator[str]:
     """A line for each node to train on."""
     return (row.host for row in judged.rows if row.state in PASS)
 
 
-def _fail(judged: Judged) -> Iterator[str]:
+def _fail(judged: FleetResult) -> Iterator[str]:
     """A line for each other node, with state and reasons."""
     return ("\t".join((row.host, row.state, "; ".join(row.reasons))) for row in judged.rows if row.state not in PASS)
 
 
-def _text(judged: Judged) -> Iterator[str]:
+def _text(judged: FleetResult) -> Iterator[str]:
     """The worst first; long node sets are cut."""
     summary = judged.summary
     causes = [cause for cause in summary.verdicts if cause.verdict == "problems"]
@@ -88,7 +88,7 @@ def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"  and {len(lines) - MOST_LINES} more: --format json has all"
 
 
-def _straggler(one: Slow) -> str:
+def _straggler(one: Straggler) -> str:
     node = one.node if one.gpu is None else f"{one.node} GPU {one.gpu}"
     worse = abs(one.value - one.median) / abs(one.median or 1)
     return f"{node}: {one.figure} {one.value:g} {one.unit}, median {one.median:g}, {worse:.0%} worse, z {one.z:g}"
@@ -118,7 +118,7 @@ def _short(value: str) -> str:
     return textwrap.shorten(value, 80, placeholder=" …") or "(empty)"
 
 
-def _prometheus(judged: Judged) -> Iterator[str]:
+def _prometheus(judged: FleetResult) -> Iterator[str]:
     """Metrics that `promtool check metrics` accepts, for node_exporter's textfile collector; each series is a node."""
     from rocm_doctor.fleet.nodeset import expand
 

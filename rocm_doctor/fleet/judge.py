@@ -14,9 +14,9 @@ from rocm_doctor.fleet.deviations import (
     find_stragglers,
 )
 from rocm_doctor.fleet.policy import Policy, unmet_demands
-from rocm_doctor.fleet.reports import Document, Refused, decode
+from rocm_doctor.fleet.reports import Document, Refusal, decode
 from rocm_doctor.fleet.table import Node, Table
-from rocm_doctor.fleet.types import Deviant, Folded, Group, Judgement, Slow
+from rocm_doctor.fleet.types import Deviant, Group, Judgement, Straggler, VerdictGroup
 
 SEVERITIES = ("error", "warning", "note")
 DRIFT = 5.0
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Judged(NamedTuple):
+class FleetResult(NamedTuple):
     """The judgement, and each node."""
 
     summary: Judgement
@@ -39,12 +39,12 @@ class Judged(NamedTuple):
     severities: frozenset[str]
 
 
-def fill_table(documents: Iterable[Document | Refused], table: Table) -> list[Refused]:
+def fill_table(documents: Iterable[Document | Refusal], table: Table) -> list[Refusal]:
     """Take all documents into the table; those that were refused."""
-    refused: list[Refused] = []
+    refused: list[Refusal] = []
     for document in documents:
-        line = document if isinstance(document, Refused) else decode(document)
-        if isinstance(line, Refused):
+        line = document if isinstance(document, Refusal) else decode(document)
+        if isinstance(line, Refusal):
             refused.append(line)
         else:
             table.add(line)
@@ -52,7 +52,7 @@ def fill_table(documents: Iterable[Document | Refused], table: Table) -> list[Re
     return refused
 
 
-def judge_table(table: Table, refused: Sequence[Refused], policy: Policy, golden: Table | None = None) -> Judged:
+def judge_table(table: Table, refused: Sequence[Refusal], policy: Policy, golden: Table | None = None) -> FleetResult:
     """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
     silent = _silent(table, refused, policy)
     unmet = unmet_demands(policy, table)
@@ -80,10 +80,10 @@ def judge_table(table: Table, refused: Sequence[Refused], policy: Policy, golden
         refused=tuple((one.where, one.why) for one in refused if not one.host),
         own=tuple(individual),
     )
-    return Judged(summary, _rows(table, silent, slow, missed), frozenset(severities))
+    return FleetResult(summary, _rows(table, silent, slow, missed), frozenset(severities))
 
 
-def exit_code(judged: Judged, fail_on: str, strict: bool) -> int:
+def exit_code(judged: FleetResult, fail_on: str, strict: bool) -> int:
     """0 all is well. 1 findings at or above `fail_on` (`silent`: errors and silent nodes). 3 nothing was judged, or nodes are silent,
     or, under `strict`, a verdict is undetermined or a document was refused."""
     silent = any(row.state == "silent" for row in judged.rows)
@@ -102,7 +102,7 @@ def _clocks(table: Table) -> list[Deviation]:
     return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
-def _silent(table: Table, refused: Sequence[Refused], policy: Policy) -> dict[str, str]:
+def _silent(table: Table, refused: Sequence[Refusal], policy: Policy) -> dict[str, str]:
     """Why, by node, for those without anything that could be judged."""
     answered = {node.host for node in table.nodes}
     found = {host: "not in what was judged" for host in nodeset.expand(policy.nodes) if host not in answered}
@@ -117,7 +117,7 @@ def _groups(whys: dict[str, str]) -> tuple[Group, ...]:
     return tuple(Group(why, len(hosts), nodeset.fold(hosts)) for why, hosts in sorted(groups.items()))
 
 
-def _verdicts(table: Table) -> tuple[Folded, ...]:
+def _verdicts(table: Table) -> tuple[VerdictGroup, ...]:
     """Problems first, by severity and number of nodes."""
     causes: dict[tuple[str, str, str, str], list[str]] = {}
     for node in table.nodes:
@@ -126,7 +126,7 @@ def _verdicts(table: Table) -> tuple[Folded, ...]:
             for cause in loud or [("", "", "")]:
                 causes.setdefault((verdict, *cause), []).append(node.host)
     folded = [
-        Folded(verdict, len(hosts), nodeset.fold(hosts), id_, row, severity, table.titles.get((id_, row, severity), ""))
+        VerdictGroup(verdict, len(hosts), nodeset.fold(hosts), id_, row, severity, table.titles.get((id_, row, severity), ""))
         for (verdict, id_, row, severity), hosts in causes.items()
     ]
     order = ("problems", "undetermined", "ready")
@@ -149,7 +149,7 @@ def _gpus(one: Deviation, table: Table) -> dict[str, str]:
     return {index: nodeset.fold(hosts) for index, hosts in sorted(groups.items())}
 
 
-def _rows(table: Table, silent: dict[str, str], slow: Iterable[Slow], missed: dict[str, list[str]]) -> list[Row]:
+def _rows(table: Table, silent: dict[str, str], slow: Iterable[Straggler], missed: dict[str, list[str]]) -> list[Row]:
     late: dict[str, list[str]] = {}
     for one in slow:
         where = "" if one.gpu is None else f" of GPU {one.gpu}"

@@ -13,7 +13,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import count_values, show
 from rocm_doctor.fleet.table import Table
-from rocm_doctor.fleet.types import Unmet
+from rocm_doctor.fleet.types import UnmetDemand
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
@@ -57,11 +57,11 @@ def validate(policy: Policy) -> Policy:
     return policy
 
 
-def unmet_demands(policy: Policy, table: Table) -> list[Unmet]:
+def unmet_demands(policy: Policy, table: Table) -> list[UnmetDemand]:
     """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
     groups: dict[tuple[str, str], set[int]] = {}
     if wanted := _EXPECTED.fullmatch(policy.expect):
-        for number in table.compared():
+        for number in table.nodes_with_facts():
             gpus = Counter(table.nodes[number].gpus)
             if gpus.total() != int(wanted[1]) or (wanted[2] and {*gpus} - {wanted[2]}):
                 found = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(gpus.items())) or "no GPU"
@@ -69,7 +69,7 @@ def unmet_demands(policy: Policy, table: Table) -> list[Unmet]:
     for name, condition in policy.require.items():
         kind = coord(name)
         assert kind
-        for value, holders in count_values(table, name, table.compared()).items():
+        for value, holders in count_values(table, name, table.nodes_with_facts()).items():
             if holds(kind.kind, condition, Fact(value)) is not True:
                 groups.setdefault((f"{name}: {condition}", show(value)), set()).update(number for number, _ in holders.places())
-    return [Unmet(*words, len(numbers), table.names(numbers)) for words, numbers in groups.items()]
+    return [UnmetDemand(*words, len(numbers), table.names(numbers)) for words, numbers in groups.items()]

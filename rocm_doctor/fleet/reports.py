@@ -1,7 +1,7 @@
-"""What `fleet judge` is given: folders, JSON lines, standard input, gzip, cut into documents and decoded. Every reader is bounded.
+"""What `fleet judge` is given: folders, JSON lines, standard input, cut into documents and decoded. Every reader is bounded.
 
 A document is a line that is one JSON value, with a launcher's label in front of it or without, or the lines of an indented one (as `check
---format json` prints it). A document that is too large or not whole is a `Refused`, and the next one is read all the same.
+--format json` prints it). A document that is too large or not whole is a `Refusal`, and the next one is read all the same.
 Of a report only what a fleet is judged by is decoded: readings, commands and words are most of it. A line is what `check` or `smoke
 --format json` prints, what `bench --format json` prints (`figures`), or what `fleet run` prints of a node that did not answer (`host`,
 `error`).
@@ -12,19 +12,16 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Union, cast
+from typing import IO, Any, NamedTuple, Union
 
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.bounded.archives import Gunzipped
 from rocm_doctor.bounded.files import open_file
 from rocm_doctor.fleet.nodeset import is_host_name
 from rocm_doctor.model import Unknown, Value
 from rocm_doctor.reports.json import LIMIT, SCHEMA_VERSION
 
-INFLATED = 64 << 30
-"""Bytes inflated from one gzip file: 500,000 reports."""
 _SIP = 1 << 20
 """Bytes read at a time: a report is 60 KB, and the default of 8 KB takes four times as long."""
 MOST_FACTS = 5_000
@@ -40,7 +37,7 @@ class Document(NamedTuple):
     body: bytes
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """A document that cannot be judged, and why."""
 
     where: str
@@ -48,7 +45,7 @@ class Refused(NamedTuple):
     host: str = ""
 
 
-def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Document | Refused]:
+def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Document | Refusal]:
     """The documents of all paths; `-` is standard input. Raises OSError for a path that does not exist."""
     for path in paths:
         if str(path) == "-":
@@ -60,26 +57,20 @@ def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Document | Re
             yield from _of_file(path, path.name)
 
 
-def _of_file(path: Path, name: str) -> Iterator[Document | Refused]:
+def _of_file(path: Path, name: str) -> Iterator[Document | Refusal]:
     try:
         with open_file(path) as file:
             yield from _of_stream(file, name)
     except Unreadable as exc:
-        yield Refused(name, str(exc))
+        yield Refusal(name, str(exc))
 
 
-def _of_stream(stream: IO[bytes], name: str) -> Iterator[Document | Refused]:
+def _of_stream(stream: IO[bytes], name: str) -> Iterator[Document | Refusal]:
     try:
         source: Any = io.FileIO(stream.fileno(), closefd=False)
     except OSError:  # no file of the operating system's
         source = stream
-    buffered = io.BufferedReader(source, _SIP)
-    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
-    source = io.BufferedReader(cast("Any", Gunzipped(buffered, INFLATED)), _SIP) if packed else buffered
-    try:
-        yield from _split(_lines(source), name)
-    except Unreadable as exc:
-        yield Refused(name, str(exc))
+    yield from _split(_lines(io.BufferedReader(source, _SIP)), name)
 
 
 def _lines(source: IO[bytes]) -> Iterator[bytes]:
@@ -90,7 +81,7 @@ def _lines(source: IO[bytes]) -> Iterator[bytes]:
             line = source.readline(LIMIT + 1) or b"\n"
 
 
-def _split(lines: Iterable[bytes], name: str) -> Iterator[Document | Refused]:
+def _split(lines: Iterable[bytes], name: str) -> Iterator[Document | Refusal]:
     """Documents with the place of their first line."""
     indented: list[bytes] = []
     size = first = 0
@@ -109,8 +100,8 @@ def _split(lines: Iterable[bytes], name: str) -> Iterator[Document | Refused]:
         yield _document(f"{name}:{first}", b"".join(indented), size)
 
 
-def _document(where: str, body: bytes, size: int) -> Document | Refused:
-    return Document(where, body) if size <= LIMIT else Refused(where, f"more than {LIMIT >> 20} MiB")
+def _document(where: str, body: bytes, size: int) -> Document | Refusal:
+    return Document(where, body) if size <= LIMIT else Refusal(where, f"more than {LIMIT >> 20} MiB")
 
 
 class LeanFact(msgspec.Struct, gc=False):
@@ -182,7 +173,7 @@ class _Head(msgspec.Struct):
     host: str = ""
 
 
-def decode(document: Document) -> Line | Refused:
+def decode(document: Document) -> Line | Refusal:
     """What a node sent, or why it cannot be judged."""
     line, why = Line(), ""
     try:
@@ -198,7 +189,7 @@ def decode(document: Document) -> Line | Refused:
     if not line.host and is_host_name(name := _file_name(document.where)):
         line.host = name
     why = _refusal(line, why)
-    return Refused(document.where, why, line.host if is_host_name(line.host) else "") if why else line
+    return Refusal(document.where, why, line.host if is_host_name(line.host) else "") if why else line
 
 
 def _file_name(where: str) -> str:

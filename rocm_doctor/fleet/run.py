@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     why: str = ""
 
 
-class Running:
+class Task:
     """One launch that was started, and the nodes that it still owes."""
 
     def __init__(self, launch: Launch, limit: float) -> None:
@@ -119,13 +119,13 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
     """
     yield from (Answer(host, silent_line(host, why), why) for host, why in plan.silent.items())
     waiting = list(reversed(plan.launches))
-    running: list[Running] = []
+    running: list[Task] = []
     owed: dict[str, str] = {}
     cut: list[str] = []
     try:
         while waiting or running:
             while waiting and len(running) < fanout:
-                running.append(Running(waiting.pop(), limit + GRACE + plan.start_limit))
+                running.append(Task(waiting.pop(), limit + GRACE + plan.start_limit))
             process.pump([one.child for one in running], timeout=0.5)
             for one in running:
                 yield from one.answers()

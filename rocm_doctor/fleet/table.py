@@ -121,7 +121,7 @@ class Table:
             kept = [(value, (figures[n], gpu)) for value, (n, gpu) in zip(held.values, held.places) if n in figures]
             held.values, held.places = array("d", (value for value, _ in kept)), [place for _, place in kept]
 
-    def compared(self) -> list[int]:
+    def nodes_with_facts(self) -> list[int]:
         """Numbers of the nodes whose facts are known."""
         return [n for n, node in enumerate(self.nodes) if node.has_facts]
 

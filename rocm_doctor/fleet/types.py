@@ -20,7 +20,7 @@ class Group(msgspec.Struct, frozen=True):
     """Node set: mi300x-[001-117,120]."""
 
 
-class Folded(msgspec.Struct, frozen=True):
+class VerdictGroup(msgspec.Struct, frozen=True):
     """One verdict, and one root cause of it, with all nodes that have it; a sound verdict has no cause."""
 
     verdict: str
@@ -44,7 +44,7 @@ class Deviant(msgspec.Struct, frozen=True):
     """For a fact of single GPUs: their indexes, and the nodes where these have it."""
 
 
-class Slow(msgspec.Struct, frozen=True):
+class Straggler(msgspec.Struct, frozen=True):
     """A straggler; `gpu` is null where the whole node is slow."""
 
     node: str
@@ -57,7 +57,7 @@ class Slow(msgspec.Struct, frozen=True):
     """Robust standard deviations towards slow."""
 
 
-class Unmet(msgspec.Struct, frozen=True):
+class UnmetDemand(msgspec.Struct, frozen=True):
     """A demand of the policy that nodes do not meet."""
 
     demand: str
@@ -90,9 +90,9 @@ class Judgement(msgspec.Struct, frozen=True):
     """Nodes that sent a report or figures."""
     silent: tuple[Group, ...]
     """Nodes that did not answer, or whose answer cannot be judged, with why."""
-    verdicts: tuple[Folded, ...]
-    unmet: tuple[Unmet, ...]
-    stragglers: tuple[Slow, ...]
+    verdicts: tuple[VerdictGroup, ...]
+    unmet: tuple[UnmetDemand, ...]
+    stragglers: tuple[Straggler, ...]
     deviations: tuple[Deviant, ...]
     """The rarest first."""
     associations: tuple[Association, ...]
