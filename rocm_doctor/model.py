@@ -7,6 +7,7 @@ rows of the matrix and a few rules judge the snapshot, and the `Finding`s and `U
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple, Union
@@ -324,10 +325,6 @@ class Subject(NamedTuple):
 THE_MACHINE = Subject()
 
 
-GUESS = "differential"
-"""Origin of a finding that the differential alone made: no row and no rule found it."""
-
-
 class Finding(Shown, msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 
@@ -365,8 +362,6 @@ class Finding(Shown, msgspec.Struct, frozen=True):
     """Command whose output would confirm or refute it."""
     follows_from: str = ""
     """Row or id of the finding that causes this one; empty for a root cause."""
-    alternative: bool = False
-    """A hypothesis less likely than the one before it: what to think of next if that is not it."""
     origin: str = ""
     """File of the overlay that it comes from; empty for the matrix."""
     fingerprint: str = ""
@@ -379,13 +374,11 @@ class Finding(Shown, msgspec.Struct, frozen=True):
     """Best kind of source that says that the cure helps."""
     cure_sources: tuple[str, ...] = ()
     """Who says that the cure helps: solved reports, publications."""
-    solved: tuple[Similar, ...] = ()
-    """Solved reports of this diagnosis that read like this one, the nearest first."""
 
     @property
     def leads(self) -> bool:
-        """True for what a person reads first: no consequence of another finding, and no alternative to it."""
-        return not self.follows_from and not self.alternative
+        """True for a root cause: no consequence of another finding."""
+        return not self.follows_from
 
 
 class Undecided(msgspec.Struct, frozen=True):
@@ -417,14 +410,14 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """The answer to a text that asks a question and reports no failure."""
+    """The answer to a text without a known cause: to a question, or to what a program shows."""
 
     cure: str
     """Key of the entry that answers."""
     words: str
     """The answer."""
     question: Reading
-    """The question, where it stands."""
+    """The question or the line that is answered, where it stands."""
     commands: tuple[Command, ...] = ()
     """Commands that answer in full, with the values of the text."""
     sources: tuple[str, ...] = ()
@@ -496,15 +489,13 @@ class Opinion(msgspec.Struct, frozen=True):
 
 
 class Likely(msgspec.Struct, frozen=True):
-    """One diagnosis (or `none`: nothing is wrong with the GPU's environment) with how probable words, facts and findings make it."""
+    """One diagnosis (or `none`: nothing is wrong with the GPU's environment) with the probability that words alone give it."""
 
     id: str
+    title: str
+    """Title of the diagnosis; empty for `none`."""
     probability: float
-    """0 to 1, calibrated on confirmed reports: docs/accuracy.md has the table."""
-    because: tuple[str, ...] = ()
-    """The words and facts that speak most for it, the strongest first."""
-    similar: tuple[Similar, ...] = ()
-    """Confirmed reports of this diagnosis that read like this one."""
+    """0 to 1: docs/differential.md says how often a first answer of some probability was right."""
 
 
 class Report(Shown, msgspec.Struct, frozen=True):
@@ -545,7 +536,16 @@ class Report(Shown, msgspec.Struct, frozen=True):
     reply: Union[Reply, None] = None
     """The answer to a question that reports no failure."""
     differential: tuple[Likely, ...] = ()
-    """The likely diagnoses of a text, the most probable first; empty where no text of a person or a failing program was judged."""
+    """What the words of a text read like, the most probable first; empty where no text of a person or a failing program was judged."""
+    solved: tuple[Similar, ...] = ()
+    """Confirmed reports that read like this text and that no fact contradicts, the nearest first."""
+
+    @property
+    def guesses(self) -> tuple[Likely, ...]:
+        """The diagnoses that are likelier than that nothing is wrong, where no row and no rule found a problem; at most three."""
+        if any(f.severity != "note" for f in self.findings):
+            return ()
+        return tuple(itertools.takewhile(lambda one: one.title, self.differential))[:3]
 
     def render(self, format: str = "text", *, redact: bool = True) -> str:
         """The report in a format of `check --format`. `redact=False` keeps names, addresses and serial numbers.

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import starmap
+from itertools import starmap, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import drop_contradictions, fitting
-from rocm_doctor.cures.choose import attach_cures, reply, symptom_cure
-from rocm_doctor.cures.solved import add_solved
+from rocm_doctor.cures.choose import attach_cures, reply
+from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts import run
@@ -43,7 +43,7 @@ from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
+from rocm_doctor.rules.engine import by_likelihood, failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.frameworks import own_checks, without_torch
 from rocm_doctor.rules.logs import Logs, readable_logs
@@ -140,13 +140,10 @@ def judge(
     support = support_answer(facts, matrix)
     told = None if held else reply(facts, findings, logs, matrix, kind)
     told = msgspec.structs.replace(told, words=support) if told and support else told
-    calm = bool(support) and all(f.severity == "note" for f in findings)
-    weighing = None if held or calm or is_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
-    lead = weighing is not None and not told and symptom_cure(facts, logs, matrix) is not None
-    findings = weighing.ordered(findings, matrix, machine=_whole(artifacts), lead=lead) if weighing else findings
-    findings = [msgspec.structs.replace(f, alternative=f.severity != "note") for f in findings] if told else findings
+    read = None if held or support or is_nvidia(facts, logs) else _differential(artifacts, matrix)
+    likely, near = (read.likely, read.near) if read else ((), ())
+    findings = findings if _whole(artifacts) else by_likelihood(findings, {one.id: one.probability for one in likely})
     findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
-    findings = add_solved(findings, weighing.likely, facts, matrix) if weighing else findings
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
     findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
@@ -167,8 +164,7 @@ def judge(
             undecided,
             [one.fact for one in missing(facts, matrix) if one.fact],
             matrix,
-            weighing.gains() if weighing else {},
-            [one.id for one in weighing.likely[:3]] if weighing else (),
+            [one.id for one in takewhile(lambda one: one.title, likely)][:3],
             python=python,
         ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
@@ -180,7 +176,8 @@ def judge(
         disputes=tuple(_disputes(facts, Files(artifacts))),
         checks=checks(facts, findings, matrix),
         reply=told,
-        differential=weighing.likely if weighing else (),
+        differential=likely,
+        solved=near_reports(near, findings, facts, matrix),
     )
     report = name_files(report, artifacts)
     return accepting(report, [f for f in report.findings if is_ignored(f, ignore)])
@@ -222,20 +219,17 @@ def judge_packages(
 
 def solved_like(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
     """Solved reports that read like this text, the nearest first; none where it is no complaint."""
-    facts = enrich(read_facts(artifacts, matrix), matrix)
-    weighing = _differential(artifacts, facts, (), matrix)
-    return weighing.near if weighing else ()
+    read = _differential(artifacts, matrix)
+    return read.near if read else ()
 
 
-def _differential(
-    artifacts: Sequence[Artifact], facts: Snapshot, findings: Sequence[Finding], matrix: Matrix
-) -> Differential | None:
-    """The differential, where a text is at hand: a machine without one never loads the weights."""
+def _differential(artifacts: Sequence[Artifact], matrix: Matrix) -> Differential | None:
+    """What a text reads like, where one is at hand: a machine without one never loads the weights."""
     if not any(a.name.startswith(("paste/text", "log/")) for a in artifacts):
         return None
     from rocm_doctor.differential.judge import differential
 
-    return differential(artifacts, facts, findings, matrix)
+    return differential(artifacts, matrix)
 
 
 def _earlier_reports(artifacts: Sequence[Artifact]) -> list[Report]:

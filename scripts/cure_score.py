@@ -34,7 +34,8 @@ from rocm_doctor import pipeline
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.reports.places import answer, message
+from rocm_doctor.reports.answer import lines, whole_findings
+from rocm_doctor.reports.places import message
 from rocm_doctor.sources.paste import cut
 
 VERDICTS = ("harmful", "no", "partly", "right")
@@ -42,14 +43,10 @@ VERDICTS = ("harmful", "no", "partly", "right")
 
 
 def first_answer(report: Report) -> str:
-    """The first finding that is shown whole, as text with its commands; the summary where there is none."""
-    told = answer(report).whole
-    if not told:
-        return report.summary + "\n"
-    one = told[0]
-    verify = [f"verify: {command.text}" for command in one.verify]
-    solved = [f"a solved report like this one: {s.cause} Fix: {s.fix}" for s in one.solved]
-    return "\n".join([message(one), *verify, *solved]) + "\n"
+    """The first finding that is shown whole, as text with its commands, else the summary; and what stands beside it."""
+    one = next(iter(whole_findings(report)), None)
+    told = [message(one), *(f"verify: {command.text}" for command in one.verify)] if one else [report.summary]
+    return "\n".join([*told, *(line.words for line in lines(report) if line.label != "possible")]) + "\n"
 
 
 def draw(entries: Sequence[Entry], out: Path, matrix: Matrix) -> None:

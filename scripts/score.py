@@ -50,7 +50,7 @@ class Result(NamedTuple):
 
     @property
     def first(self) -> bool:
-        return bool(self.said) and self.said[0] in self.right
+        return next(iter((*self.said, *self.likely)), "") in self.right
 
     @property
     def among_three(self) -> bool:
@@ -62,7 +62,7 @@ class Result(NamedTuple):
 
 
 def ask(entry: Entry, matrix: Matrix) -> Result:
-    """One report. The diagnoses that the differential names behind the findings count among the first three."""
+    """One report. What its words read like counts behind the findings, and first where there are none."""
     report = pipeline.judge(cut(entry.text, entry.id), matrix)
     found = [f for f in report.findings if f.severity in ("error", "warning")]
     return Result(
@@ -74,7 +74,7 @@ def ask(entry: Entry, matrix: Matrix) -> Result:
         str(entry.year or "unknown"),
         tuple(dict.fromkeys(f.id for f in found)),
         any(f.severity == "error" or f.confidence != "low" for f in found if f.id != "version.program-regression"),
-        tuple(one.id for one in report.differential if one.id != "none"),
+        tuple(one.id for one in report.differential if one.title),
     )
 
 
@@ -114,7 +114,7 @@ def tally(results: Iterable[Result]) -> dict[str, int]:
     """Counts of a group of cases that have something wrong."""
     group = list(results)
     counts = {"n": len(group), "first": sum(r.first for r in group), "three": sum(r.among_three for r in group)}
-    return {**counts, "silent": sum(not r.said for r in group)}
+    return {**counts, "silent": sum(not (r.said or r.likely) for r in group)}
 
 
 def share(counts: dict[str, int], name: str) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from rocm_doctor.commands import accepts, to_powershell
-from rocm_doctor.cures.solved import CURES, SHOWN, add_solved
+from rocm_doctor.cures.solved import SHOWN, near_reports
 from rocm_doctor.cures.values import Values, templates_of
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
+from rocm_doctor.model import Command, Finding, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge
-from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.sources.paste import cut
 
@@ -96,7 +94,7 @@ def test_the_most_conditions_win_and_a_row_s_own_advice_stays() -> None:
 
 
 def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
-    known = {*MATRIX.diagnoses, *MATRIX.by_key, "question", "symptom", "program"}
+    known = {*MATRIX.diagnoses, *MATRIX.by_key, "question", "symptom"}
     assert all(name in known for cure in MATRIX.cures for name in cure.of)
     examples = {
         "gfx": "gfx1100",
@@ -115,51 +113,21 @@ def test_a_strangers_report_cannot_bring_a_command_that_only_looks_like_a_cure()
     assert not any(shape.fullmatch("rocm-doctor plan --gpu gfx1100; rm -rf ~ --os windows") for shape in shapes)
 
 
-def near(likeness: float, gfx: str = "gfx1100") -> Similar:
-    return Similar("https://github.com/o/r/issues/1", "lib.miopen", "MIOpen.", "Set MIOPEN_X=1.", likeness, (gfx,))
+def near(likeness: float, label: str = "lib.miopen") -> Similar:
+    return Similar("https://github.com/o/r/issues/1", label, "MIOpen.", "Set MIOPEN_X=1.", likeness, ("gfx1100",))
 
 
-def test_a_solved_report_is_shown_near_and_cures_nearer() -> None:
-    one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.", cure="miopen-general")
-    likely = {d: [Likely("lib.miopen", 0.9, (), (near(d),))] for d in (SHOWN - 0.01, SHOWN, CURES)}
-    shown = {d: add_solved([one], found, Snapshot(), MATRIX)[0] for d, found in likely.items()}
-    assert [bool(f.solved) for f in shown.values()] == [False, True, True]
-    assert [f.advice.startswith("Set MIOPEN_X=1.") for f in shown.values()] == [False, False, True]
+def test_a_solved_report_is_shown_where_it_is_near_and_no_finding_says_otherwise() -> None:
+    guess, sure = (Finding("lib.miopen", "t", "warning", sure, "c") for sure in ("low", "high"))
+    shown = [SHOWN - 0.01, SHOWN]
+    assert [bool(near_reports([near(one)], [guess], Snapshot(), MATRIX)) for one in shown] == [False, True]
+    other = [near(0.9, "lib.triton")]
+    assert near_reports(other, [guess], Snapshot(), MATRIX) == tuple(other)
+    assert near_reports(other, [sure], Snapshot(), MATRIX) == ()
 
 
 def test_a_solved_report_of_another_gpu_is_not_shown() -> None:
-    text = "RX 580 (gfx803) and MIOpen"
-    one = Finding("lib.miopen", "t", "warning", "low", "c", advice="Try.")
-    snapshot = pasted(text).snapshot
-    assert add_solved([one], [Likely("lib.miopen", 0.9, (), (near(0.9),))], snapshot, MATRIX)[0].solved == ()
-
-
-def test_a_guess_shows_no_percentage_and_no_word_of_the_model() -> None:
-    text = render("text", pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint."), RenderOptions())
-    assert "a guess from the words of the text" in text
-    assert "%" not in text
-    assert text.count("Also possible:") <= 2
-    assert "because" not in text
-
-
-def test_a_guess_that_is_less_likely_than_not_removes_nothing() -> None:
-    """A third of all first answers are guesses like this one; a wrong one must not cost the person his driver or his torch."""
-    report = pasted(
-        "Since a while my Radeon RX 7900 XTX stops in the middle of a training, amdgpu-dkms is installed. No idea why."
-    )
-    guesses = [f for f in report.findings if f.origin == "differential"]
-    shares = {one.id: one.probability for one in report.differential}
-    assert any(shares[f.id] < 0.5 for f in guesses)
-    for one in guesses:
-        if shares[one.id] < 0.5:
-            assert {c.effect for c in one.commands} <= {"reads", "environment"}, one.commands
-            assert all("uninstall" not in c.text for c in one.commands)
-
-
-def test_json_keeps_the_probabilities() -> None:
-    report = pasted("ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint.")
-    kept = msgspec.json.decode(render("json", report, RenderOptions()))
-    assert 0 < kept["differential"][0]["probability"] <= 1
+    assert near_reports([near(0.9)], [], pasted("RX 580 (gfx803) and MIOpen").snapshot, MATRIX) == ()
 
 
 def test_no_torch_is_uninstalled_where_none_is_installed() -> None:

@@ -36,7 +36,7 @@ def reports(training: Any) -> list[Any]:
         training.Report(
             Entry(id=f"{label}-{n}", label=label, text=text, thread=f"https://example.org/{label}/{n}" if n % 2 else "",
                   confirmed_by="reporter" if n % 2 else ""),
-            dict(text_features(f"{text} Take {'one' if n % 4 else 'two'} of it.")), ("f:platform=linux", f"f:gfx={label}"), (),
+            dict(text_features(f"{text} Take {'one' if n % 4 else 'two'} of it.")),
         )
         for label, text in TEXTS.items()
         for n in range(8)
@@ -44,8 +44,8 @@ def reports(training: Any) -> list[Any]:
 
 
 def test_a_word_of_one_diagnosis_counts_more_than_a_rarer_one_of_all(training: Any, reports: list[Any]) -> None:
-    every = training.counted(reports)
-    kept = training.space(every, reports, range(len(reports)))
+    every = training.count(reports)
+    kept = training.choose_features(every, reports)
     counts = dict(zip(every.names[kept.places], kept.worth))
     assert counts["w:permission"] > counts["w:two"]
     worth = training.telling(every.counts > 0, reports)
@@ -54,23 +54,22 @@ def test_a_word_of_one_diagnosis_counts_more_than_a_rarer_one_of_all(training: A
 
 
 def test_the_doctor_sees_a_report_as_the_training_saw_it(training: Any, reports: list[Any], tmp_path: Path) -> None:
-    every = training.counted(reports)
-    kept = training.space(every, reports, range(len(reports)))
+    np = pytest.importorskip("numpy")
+    every = training.count(reports)
+    kept = training.choose_features(every, reports)
     found = training.vectors(every, kept)
-    made = training.Calibration(1.0, 0.1, (0.0,) * len(model.FINDING_WEIGHTS), 0.005)
     fitted = training.fit(found, reports, sorted(TEXTS))
     weights = tmp_path / "weights.bin"
-    weights.write_bytes(training.packed(every, kept, sorted(TEXTS), fitted, made, reports, found))
+    weights.write_bytes(training.pack(every, kept, sorted(TEXTS), fitted, reports, found))
     loaded = model.load(weights)
     assert loaded is not None
     for row, report in enumerate(reports):
-        vector = model.vector(loaded, report.text, report.facts)
+        vector = model.vector(loaded, report.text)
         (nearest, alike), *_ = model.similar(loaded, vector)
         assert nearest.label == report.entry.label
         assert alike > 0.5  # by the sixty strongest of its features
-        seen = vector.values
         trained = found[row].tocoo()
-        assert seen == pytest.approx(dict(zip(trained.col.tolist(), trained.data.tolist())))
-        scores = model.scores(loaded, vector, ())
-        meant = found[row] @ fitted.weights + fitted.start + 0.1 * training.commonness(reports, sorted(TEXTS))
-        assert scores == pytest.approx(meant.ravel().tolist(), abs=0.01)
+        assert vector == pytest.approx(dict(zip(trained.col.tolist(), trained.data.tolist())))
+        scores = np.asarray(found[row] @ fitted.weights + fitted.start).ravel()
+        meant = np.exp(scores) / np.exp(scores).sum()
+        assert model.shares(loaded, vector) == pytest.approx(dict(zip(sorted(TEXTS), meant.tolist())), abs=0.01)

@@ -16,7 +16,7 @@ from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Proposal
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.reports.opinion import LABELS
+from rocm_doctor.reports.answer import PROOFS
 
 LONGEST = 20_000
 """Characters that are judged."""
@@ -77,7 +77,7 @@ def _judged(line: str, known: Known) -> Proposal:
 
 
 def _shown(line: str, one: Proposal) -> Iterator[str]:
-    yield f"{'not known' if one.proof == 'word' else LABELS[one.proof]}: {line}"
+    yield f"{'not known' if one.proof == 'word' else PROOFS[one.proof]}: {line}"
     yield f"  {one.because}"
     if one.proof == "corrected":
         yield from (f"  run: {command.text}" + (f" ({said})" if (said := remarks(command)) else "") for command in one.commands)

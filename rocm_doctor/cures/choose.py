@@ -11,7 +11,7 @@ from rocm_doctor.cures.no_build import drop_plan, plan_packages
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import GUESS, Artifact, Diagnosis, Fact, Finding, Gpu, Reply, ReportKind, Snapshot
+from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.findings import once, subject_of
@@ -24,42 +24,22 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
     A hypothesis on another machine's text changes nothing there: a wrong change costs more than a right one helps.
     """
     made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
-    symptom = symptom_cure(snapshot, logs, matrix)
-    if symptom:
-        values = Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
-        made = [_apply(symptom, one, values) if one.origin == GUESS and not one.id.startswith(_SYSTEM) else one for one in made]
-    elif snapshot.get("said.program").known:
-        made = [_with_update(one, Values(snapshot, None, logs, matrix, kind)) if one.origin == GUESS else one for one in made]
     if kind in ("machine", "smoke"):
         made = [drop_plan(plan_packages(one, snapshot, matrix), _target(one, snapshot), snapshot, matrix) for one in made]
-    return [
-        _keep_harmless_commands(one) if one.origin == GUESS or (one.confidence == "low" and kind == "capture") else one
-        for one in made
-    ]
-
-
-def _with_update(one: Finding, values: Values) -> Finding:
-    """The finding, whose advice ends with how the program is updated: a guess is wrong often, and its own faults are repaired there."""
-    cures = values.matrix.once(cures_by_name).get(UPDATE, ())
-    return msgspec.structs.replace(one, advice=" ".join([one.advice, *(values.words(cure.do) for cure in cures)]))
+    return [_keep_harmless_commands(one) if one.confidence == "low" and kind == "capture" else one for one in made]
 
 
 def _keep_harmless_commands(one: Finding) -> Finding:
-    """The hypothesis with commands that read; one of a row or a person's words keeps those that set a variable for one shell, too."""
-    kept = [c for c in one.commands if c.effect == "reads" or (one.origin != GUESS and c.text.startswith(_IN_THE_SHELL))]
+    """The finding with commands that read or set a variable for one shell."""
+    kept = [c for c in one.commands if c.effect == "reads" or c.text.startswith(_IN_THE_SHELL)]
     return msgspec.structs.replace(one, commands=tuple(kept))
 
 
 QUESTION = "question"
 """What a cure is for that answers a question."""
 SYMPTOM = "symptom"
-"""What a cure is for that names what helps most often against a symptom in a program, where the cause is a guess."""
+"""What a cure is for that names what helps most often against a symptom in a program, where no cause is known."""
 _IN_THE_SHELL = ("export ", "unset ", "rocm-doctor ")
-UPDATE = "program"
-"""What a cure is for that says how the program of a text is updated, behind a guess."""
-_SYSTEM = ("access.permission", "access.container", "access.kfd", "access.driver", "access.wsl", "platform.pcie", "platform.iommu",
-           "platform.vm", "platform.bios", "memory.", "hw.", "dist.", "env.", "version.kernel", "version.firmware")  # fmt: skip
-"""Beginnings of diagnoses of the system under a program: their own cures hold for every program."""
 _FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
 """A line of a failure: a text with one is no question alone."""
 _MOST = 500
@@ -71,28 +51,37 @@ _SLOW, _TRAIN = "{slow}", "{train}"
 
 
 def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: Matrix, kind: ReportKind) -> Reply | None:
-    """The answer to a short text that asks something, or to one that says that a run is slow, and reports no failure; None for any other."""
+    """The answer to a text without a known cause: to a short one that asks something, to one that says that a run is slow, or to a
+    symptom of a known program. None for any other."""
     asked, short = snapshot.get("said.asks"), logs.length <= _MOST
     serious = [one for one in findings if one.severity != "note"]
     trains = snapshot.get("run.shown").value is True or (short and logs.find(_TRAIN))
     slow = logs.find(_SLOW) if trains and not serious else None
-    sure = any(one.confidence != "low" for one in serious)
-    if sure or logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):
+    if serious:
         return None
     gpu, values = first_gpu(snapshot), Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
+    if logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):
+        return _symptom_reply(values)
     for at in filter(None, (asked.readings[0] if short and isinstance(asked.value, str) else None, slow)):
         sentence = Logs([Artifact("question", "paste", at.quote)], failure_lines(matrix))
         fitting = [cure for cure in matrix.once(cures_by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
         if fitting:
             cure = max(fitting, key=lambda cure: len(cure.when))
-            return Reply(cure.key, values.words(cure.do), at, values.commands(cure.commands), cure.sources)
-    return None
+            return _reply(cure, at, values)
+    return _symptom_reply(values)
 
 
-def symptom_cure(snapshot: Snapshot, logs: Logs, matrix: Matrix) -> Cure | None:
+def _symptom_reply(values: Values) -> Reply | None:
     """What helps most often against the symptom of the text in its program; None where neither is known."""
-    fitting = [cure for cure in matrix.once(cures_by_name).get(SYMPTOM, ()) if _holds(cure, snapshot, first_gpu(snapshot), logs)]
-    return max(fitting, key=_rank, default=None)
+    cures = values.matrix.once(cures_by_name).get(SYMPTOM, ())
+    fitting = [cure for cure in cures if _holds(cure, values.snapshot, values.gpu, values.logs)]
+    cure = max(fitting, key=_rank, default=None)
+    at = values.logs.find(cure.when.get("log", "")) if cure else None
+    return _reply(cure, at, values) if cure and at else None
+
+
+def _reply(cure: Cure, at: Reading, values: Values) -> Reply:
+    return Reply(cure.key, values.words(cure.do), at, values.commands(cure.commands), cure.sources)
 
 
 def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:

@@ -1,5 +1,5 @@
-"""A second judge beside the rows: it weighs words, facts and findings together, and gives each diagnosis a probability.
+"""What a text reads like, where no row and no rule decides: likely diagnoses, and solved reports.
 
-`complaint.py` cuts the words of the person out of a report, `features.py` names what speaks, `model.py` weighs it. The weights
-are learned by scripts/train_differential.py from the labelled reports in fixtures/reports.
+`complaint.py` cuts the words of the person out of a text, `features.py` names its features, `model.py` weighs them. The weights are
+learned by scripts/train_differential.py from the labelled reports in fixtures/reports.
 """

@@ -1,8 +1,7 @@
-"""The weights, and what they make of one report: a probability for each diagnosis and for `none`, with what carried it.
+"""The weights, and what they make of one text: a share for each diagnosis and for `none`, and the solved reports nearest to it.
 
-The model is log-linear. A report is a vector of words, pieces of words and facts (tf-idf, more for words that tell diagnoses apart, each
-kind scaled to one length); its product with the weights gives a score for each diagnosis; what rows found adds a fixed amount by
-confidence; a softmax makes probabilities. Nothing else is in it, so that every answer can name the words and facts that it rests on.
+The model is log-linear. A text is a vector of words and pieces of words (tf-idf, more for words that tell diagnoses apart, each kind
+scaled to one length); its product with the weights gives a score for each diagnosis, and a softmax makes shares of the scores.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -23,13 +22,8 @@ WEIGHTS = Path(__file__).with_name("weights.bin")
 NONE = "none"
 WORTH_STEPS = 12
 """Steps of a unit of what a word counts: it is stored as a byte."""
-IDF_STEPS = 24
-"""Steps of a unit of a fact's idf: it is stored as a byte."""
 SCALE_STEPS = 16
 """Steps in which the worth of a feature's weights is halved: it is stored as a byte."""
-FACT = 0.25
-"""What a fact or relation counts: each the same, however many others are known."""
-FINDING_WEIGHTS = ("high", "medium", "low", "first high", "first medium", "first low", "nothing", "none")
 
 
 class Case(msgspec.Struct, frozen=True, array_like=True):
@@ -44,73 +38,49 @@ class Case(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """What scripts/train_differential.py writes: what a word of the text counts, by fact its idf, by feature the worth of one step of its
-    weights, and how many of `post_class` and `post_weight` are its own. `words` tells the features of a text by their keys in order, each as its distance from the one before:
-    the lowest bytes of all, then the next ones, four in all. Facts follow by name, a line each. `held`: by feature, how many cases hold
-    it among their strongest; `held_by` and `held_as` tell these cases by number, and what the feature counts in each."""
+    """The file that scripts/train_differential.py writes: a list of features, sorted by key, and what belongs to each of them."""
 
     classes: tuple[str, ...]
     kinds: dict[str, float]
+    """By kind of feature, the length of its part of a vector."""
     words: bytes
-    facts: str
+    """The key of each feature as its distance from the one before: the lowest bytes of all, then the next ones, four in all."""
     worth: bytes
-    idf: bytes
+    """By feature, what one occurrence counts."""
     scale: bytes
+    """By feature, the worth of one step of its weights."""
     counts: bytes
+    """By feature, how many of `post_class` and `post_weight` are its own."""
     post_class: bytes
     post_weight: bytes
     bias: tuple[float, ...]
-    steepness: float
-    findings: tuple[float, ...]
-    doubt: float
-    first: tuple[float, float]
+    """By class, the score of an empty text."""
     cases: tuple[Case, ...] = ()
     held: bytes = b""
+    """By feature, how many cases have it among their strongest; `held_by` numbers these cases, `held_as` is its weight in each."""
     held_by: bytes = b""
     held_as: bytes = b""
 
 
 class Loaded(NamedTuple):
-    """The weights with what is looked up in them: the keys of features of texts in their order, the numbers of facts (behind these) and
-    of classes, where each feature's weights begin, and the worth of one step of them, by the byte that tells it."""
+    """The weights with what is looked up in them."""
 
     weights: Weights
     keys: list[int]
-    fact_number: dict[str, int]
-    class_number: dict[str, int]
+    """The keys of all features, ascending."""
     starts: list[int]
+    """By feature, where its weights begin."""
     worth: list[float]
+    """The worth of one step, by the byte that stands for it."""
     amounts: memoryview
     """The weights in steps, with their signs."""
     held: list[int]
     """By feature, where the cases that hold it begin."""
     held_by: memoryview
 
-    def number(self, name: str) -> int | None:
-        """The number of a feature of a text."""
-        wanted = key(name)
-        place = bisect_left(self.keys, wanted)
-        return place if place < len(self.keys) and self.keys[place] == wanted else None
-
-    def of(self, number: int) -> Iterable[tuple[int, int]]:
-        """The classes that the feature speaks for or against, with its weights in steps."""
-        mine = slice(self.starts[number], self.starts[number + 1])
-        return zip(self.weights.post_class[mine], self.amounts[mine])
-
-    def step(self, number: int) -> float:
-        """The worth of one step of the feature's weights."""
-        return self.worth[self.weights.scale[number]]
-
-
-class Vector(NamedTuple):
-    """A report as the model sees it: the numbers of its features with their values, and their names."""
-
-    values: dict[int, float]
-    names: dict[int, str]
-
 
 def key(name: str) -> int:
-    """The entry of a text feature in the weights: its name comes with the text."""
+    """The key of a feature: the weights hold no names."""
     return zlib.crc32(name.encode())
 
 
@@ -120,13 +90,9 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
     if not path.is_file():
         return None
     weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
-    keys = list(accumulate(_distances(weights.words)))
-    facts = weights.facts.split("\n")
     return Loaded(
         weights,
-        keys,
-        dict(zip(facts, range(len(keys), len(keys) + len(facts)))),
-        dict(zip(weights.classes, range(len(weights.classes)))),
+        list(accumulate(_distances(weights.words))),
         [0, *accumulate(weights.counts)],
         [2 ** (-step / SCALE_STEPS) for step in range(256)],
         memoryview(weights.post_weight).cast("b"),
@@ -144,100 +110,46 @@ def _distances(planes: bytes) -> Iterable[int]:
     return struct.unpack(f"<{count}I", mixed)
 
 
-def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> Vector:
-    """The report's features: words (1 + log count) times what they count, each kind scaled to its length; facts FACT each."""
-    weights = loaded.weights
-    names = {loaded.fact_number[fact]: fact for fact in facts if fact in loaded.fact_number}
-    made = dict.fromkeys(names, FACT)
+def vector(loaded: Loaded, text: Mapping[str, int]) -> dict[int, float]:
+    """By number of a feature, its value in a text: (1 + log count) times what it counts, each kind scaled to its length."""
+    weights, keys = loaded.weights, loaded.keys
     found: dict[str, dict[int, float]] = {kind: {} for kind in weights.kinds}
     for name, count in text.items():
-        number = loaded.number(name)
-        if number is not None:
-            names[number] = name
+        wanted = key(name)
+        number = bisect_left(keys, wanted)
+        if number < len(keys) and keys[number] == wanted:
             found[name[0]][number] = (1 + math.log(count)) * weights.worth[number] / WORTH_STEPS
+    made: dict[int, float] = {}
     for kind, values in found.items():
         length = math.sqrt(sum(v * v for v in values.values()))
         made.update((number, v * weights.kinds[kind] / length) for number, v in values.items())
-    return Vector(made, names)
-
-
-def scores(loaded: Loaded, report: Vector, findings: Iterable[str]) -> list[float]:
-    """The score of each class: words and facts, how common it is, and what rows found."""
-    weights = loaded.weights
-    made = [0.0] * len(weights.classes)
-    for number, value in report.values.items():
-        step = value * loaded.step(number)
-        for place, amount in loaded.of(number):
-            made[place] += step * amount
-    made = [weights.steepness * s + b for s, b in zip(made, weights.bias)]
-    for name, gain in finding_scores(findings, weights.findings):
-        if name in loaded.class_number:
-            made[loaded.class_number[name]] += gain
     return made
 
 
-def finding_scores(findings: Iterable[str], amounts: Sequence[float]) -> Iterable[tuple[str, float]]:
-    """What the findings of rows and rules (features of kind `r`) add, by diagnosis."""
-    by_name = dict(zip(FINDING_WEIGHTS, amounts))
-    for name in sorted(set(findings)):
-        words = name[2:].split(" ")
-        if name == "r:nothing":
-            yield NONE, by_name["nothing"]
-        elif len(words) > 1 and words[-1] in ("high", "medium", "low") and words[0] != "note":
-            yield words[-2], by_name[f"first {words[-1]}" if words[0] == "first" else words[-1]]
-
-
-def probabilities(loaded: Loaded, made: Sequence[float]) -> list[float]:
-    """Softmax of the scores; a share of doubt is spread over all classes, for causes that the model does not see coming. The first
-    class then gets the probability with which a first class like it was right on reports that the model had not seen."""
-    top = max(made)
-    powers = [math.exp(s - top) for s in made]
-    total, doubt = sum(powers), loaded.weights.doubt
-    shares = [(1 - doubt) * p / total + doubt / len(powers) for p in powers]
-    place = max(range(len(shares)), key=shares.__getitem__)
-    first = shares[place]
-    start, slope = loaded.weights.first
-    meant = 1 / (1 + math.exp(-(start + slope * math.log(first / (1 - first)))))
-    return [meant if n == place else share * (1 - meant) / (1 - first) for n, share in enumerate(shares)]
-
-
-def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) -> dict[str, float]:
-    """By fact, how much its value is expected to tell the classes apart: half the variance of its weights under these probabilities,
-    for each value times how common the value is. To second order this is the gain of information."""
+def shares(loaded: Loaded, report: Mapping[int, float]) -> dict[str, float]:
+    """The share of each class, the largest first; they add up to 1."""
     weights = loaded.weights
-    found: dict[str, float] = {}
-    for name, number in loaded.fact_number.items():
-        if fact := fact_of(name):
-            mean = square = 0.0
-            for place, amount in loaded.of(number):
-                mean += made[place] * amount
-                square += made[place] * amount * amount
-            step = weights.steepness * FACT * loaded.step(number)
-            common = math.exp(-weights.idf[number - len(weights.worth)] / IDF_STEPS)
-            found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
-    return found
+    scores = list(weights.bias)
+    for number, value in report.items():
+        mine = slice(loaded.starts[number], loaded.starts[number + 1])
+        step = value * loaded.worth[weights.scale[number]]
+        for place, amount in zip(weights.post_class[mine], loaded.amounts[mine]):
+            scores[place] += step * amount
+    top = max(scores)
+    powers = [math.exp(score - top) for score in scores]
+    total = sum(powers)
+    ranked = sorted(zip(powers, weights.classes), key=lambda one: -one[0])
+    return {name: power / total for power, name in ranked}
 
 
-def strongest(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list[tuple[str, float]]:
-    """The features that speak most for this class (weights are against the mean of all classes), strongest first."""
-    weights, starts = loaded.weights, loaded.starts
-    wanted = loaded.class_number[name]
-    found: list[tuple[str, float]] = []
-    for number, value in report.values.items():
-        place = weights.post_class.find(wanted, starts[number], starts[number + 1])
-        if place >= 0 and loaded.amounts[place] > 0:
-            found.append((report.names[number], value * loaded.step(number) * loaded.amounts[place]))
-    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
-
-
-def similar(loaded: Loaded, report: Vector, most: int = 8, least: float = 0.25) -> list[tuple[Case, float]]:
+def similar(loaded: Loaded, report: Mapping[int, float], most: int = 8, least: float = 0.25) -> list[tuple[Case, float]]:
     """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
     cases, amounts = loaded.weights.cases, loaded.weights.held_as
     shared = [0.0] * len(cases)
-    for number, value in report.values.items():
+    for number, value in report.items():
         mine = slice(loaded.held[number], loaded.held[number + 1])
         for place, amount in zip(loaded.held_by[mine], amounts[mine]):
             shared[place] += value * amount
-    length = 255 * (math.sqrt(sum(v * v for v in report.values.values())) or 1.0)
+    length = 255 * (math.sqrt(sum(v * v for v in report.values())) or 1.0)
     near = [(-amount / length, place) for place, amount in enumerate(shared) if amount / length >= least]
     return [(cases[place], -amount) for amount, place in sorted(near)[:most]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.explain.parts import said_by, section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import GUESS
+from rocm_doctor.model import Diagnosis, Finding
 from rocm_doctor.reports.page import Page
 
 _LIKELY = 0.5
@@ -21,14 +21,14 @@ def page(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     from rocm_doctor.sources.paste import cut
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
-    chances = {one.id: one.probability for one in report.differential}
-    possible = [one for one in report.findings if one.id in matrix.diagnoses]
-    likely = [one for one in possible if one.leads and (one.origin != GUESS or chances.get(one.id, 0.0) >= _LIKELY)]
-    best = next(iter(likely or (possible if guess else [])), None)
+    found = [one for one in report.findings if one.id in matrix.diagnoses]
+    read = [matrix.diagnoses[one.id] for one in report.guesses if guess or one.probability >= _LIKELY]
+    known: list[Finding | Diagnosis] = [*(one for one in found if one.leads), *read, *(found if guess else [])]
+    best = next(iter(known), None)
     if best is None:
         return None
-    sure = "A line alone can mean several things." if likely else "This is a guess from the words of the line."
-    others = dict.fromkeys(one.id for one in report.findings if one.id in matrix.diagnoses and one.id != best.id)
+    sure = "A line alone can mean several things." if found else "This is a guess from the words of the line."
+    others = dict.fromkeys(name for name in (*(one.id for one in found), *(one.id for one in read)) if name != best.id)
     return Page(
         f"{best.id}: {best.title}",
         (

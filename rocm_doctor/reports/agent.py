@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_of
-from rocm_doctor.reports.places import answer, because, line_of, name_of, where
+from rocm_doctor.reports.places import line_of, name_of, where
 
 _SUMMED_UP = 3
 """Likely diagnoses and readings of a finding, at most."""
@@ -27,21 +28,11 @@ def _lines(report: Report) -> Iterator[str]:
     machine = [*(f"{label} {words}" for label, words in gpu_lines(report.snapshot)), *map(" ".join, stack_of(report.snapshot))]
     if machine:
         yield f"machine: {'; '.join(machine)}"
-    if report.reply:
-        yield f"answer: {report.reply.words}"
-        yield from _commands("run", report.reply.commands)
-    told = answer(report)
-    for finding in told.whole:
+    for finding in whole_findings(report):
         yield from _finding(finding)
-    for one in told.possible:
-        yield f"also possible {name_of(one)}: {one.title}, {because(one)}"
-    if report.opinion:
-        from rocm_doctor.reports import opinion as opinions
-
-        yield f"opinion: {opinions.heading(report.opinion)}"
-        for line in opinions.lines(report.opinion):
-            yield f"  {line.label}: {line.words}"
-            yield from _commands("run", line.commands)
+    for line in lines(report):
+        yield f"{line.label}: {line.words}"
+        yield from _commands("run", line.commands)
     notes = [f for f in report.findings if f.severity == "note" and f.status not in NO_FAULT and not f.follows_from]
     yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
     for question in report.questions:
@@ -60,7 +51,6 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield from _commands("verify", finding.verify)
     if finding.sources:
         yield f"  source ({finding.grade}): {finding.sources[0]}"
-    yield from (f"  solved: {s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved)
 
 
 def _read(reading: Reading) -> str:

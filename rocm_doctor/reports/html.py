@@ -15,6 +15,7 @@ from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.answer import lines
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, show_value
 from rocm_doctor.reports.neutral import clean
@@ -116,11 +117,10 @@ def _body(report: Report, folded: bool = False) -> Iterator[str]:
         for finding in roots:
             yield from _finding(finding, followers(report, finding))
         yield "</section>"
-    if report.opinion:
-        from rocm_doctor.reports import opinion as opinions
-
-        yield f"<section><h2>{escape(opinions.heading(report.opinion))}</h2>"
-        for line in opinions.lines(report.opinion):
+    beside = [line for line in lines(report) if line.label != "possible"]
+    if beside:
+        yield "<section>"
+        for line in beside:
             yield f'<p><span class="dim">{line.label}</span> {prose(line.words)}</p>'
             yield from map(command, line.commands)
         yield "</section>"

@@ -8,10 +8,11 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
 from rocm_doctor.reports.packed import pack
-from rocm_doctor.reports.places import SURE, answer, because, followers, location, name_of, request, where
+from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
@@ -27,17 +28,11 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"rocm-doctor {escape(report.tool_version)}, matrix {escape(report.matrix_version)}, {escape(report.source)}"
     yield from _machine(report)
-    if report.reply:
-        yield f"\n{prose(report.reply.words)}"
-        yield from block(report.reply.commands)
-    told = answer(report)
-    for finding in [*told.whole, *(f for f in report.findings if f.severity == "note" and f.leads)]:
+    for finding in [*whole_findings(report), *(f for f in report.findings if f.severity == "note" and f.leads)]:
         yield from _finding(finding, followers(report, finding))
-    for one in told.possible:
-        yield f"\nAlso possible: {prose(one.title + where(one))} ({code(name_of(one))}), {escape(because(one))}"
-    yield from opinion(report)
-    solved = [s for finding in told.whole for s in finding.solved]
-    yield from fold("Solved reports like this one", (f"- {escape(s.thread)}: {escape(s.cause)} {escape(s.fix)}" for s in solved))
+    for line in lines(report):
+        yield f"\n{f'*{line.label}*: ' if line.label else ''}{prose(line.words)}"
+        yield from block(line.commands)
     if report.questions:
         yield f"\n{request(report)}"
         yield from block(q.command for q in report.questions)
@@ -45,17 +40,6 @@ def _lines(report: Report) -> Iterator[str]:
     yield from fold("Disputed", (f"- {escape(d)}" for d in report.disputes))
     data = pack(report)
     yield from ("", data) if data else ()
-
-
-def opinion(report: Report) -> Iterator[str]:
-    """What a language model said, where one was asked."""
-    if report.opinion:
-        from rocm_doctor.reports import opinion as opinions
-
-        yield f"\n### {escape(opinions.heading(report.opinion))}"
-        for line in opinions.lines(report.opinion):
-            yield f"\n*{line.label}*: {prose(line.words)}"
-            yield from block(line.commands)
 
 
 def _machine(report: Report) -> Iterator[str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import NamedTuple
-
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import GUESS, Finding, Reading, Report
+from rocm_doctor.model import Finding, Reading, Report
 
 _GPU = regex(r"(GPUs? [\d, -]+) \((gfx\w+)\)")
 _LINE = regex(r"line (\d+)")
@@ -41,9 +38,7 @@ SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
 
 
 def certainty(finding: Finding) -> str:
-    """Severity and confidence in words: `error`, `warning, a hypothesis`; `a guess` for what the differential says alone."""
-    if finding.origin == GUESS:
-        return "a guess from the words of the text"
+    """Severity and confidence in words: `error`, `warning, a hypothesis`."""
     return finding.severity + SURE[finding.confidence]
 
 
@@ -51,53 +46,6 @@ def followers(report: Report, finding: Finding) -> list[Finding]:
     """The consequences of this finding, each title once, in the report's order."""
     found = (f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id))
     return list({f.title: f for f in found}.values())
-
-
-class Answer(NamedTuple):
-    """What a person reads: the findings shown whole, the two to think of next, and how many more there are."""
-
-    whole: list[Finding]
-    possible: list[Finding]
-    more: int = 0
-
-
-MOST_POSSIBLE = 2
-_QUOTED = 110
-"""Characters of a line that is quoted as a reason."""
-
-
-def answer(report: Report) -> Answer:
-    """The answer of a report: its first finding and every other that evidence decides; then what else it may be.
-
-    What the differential says alone is left out beside a finding of a row or a rule, and is no answer beside the opinion of a
-    language model, which reads better. A repository has many problems at once: all of its findings are shown whole.
-    """
-    serious = [f for f in report.findings if f.severity != "note" and not f.follows_from]
-    if report.kind == "repository":
-        return Answer(serious, [])
-    decided = any(f.confidence == "high" and f.leads for f in serious)
-    read = report.opinion is not None and bool(report.opinion.causes)
-    whole = [
-        f for n, f in enumerate(serious) if f.leads and (n == 0 or f.confidence == "high") and not (read and f.origin == GUESS)
-    ]
-    found = any(f.leads and f.origin != GUESS for f in serious)
-    rest = [f for f in serious if f not in whole and not (decided and f.alternative) and not (found and f.origin == GUESS)]
-    return Answer(whole, rest[:MOST_POSSIBLE], len(rest[MOST_POSSIBLE:]))
-
-
-def because(finding: Finding) -> str:
-    """The line or fact that speaks for a finding, quoted."""
-    first = next(iter(finding.evidence), None)
-    if first is None:
-        return ""
-    at = f"{first.artifact} {first.place}".strip()
-    quote = textwrap.shorten(first.quote, _QUOTED, placeholder=" ...")
-    return f'because {at} says "{quote}"' if first.origin == "text" else f"because {quote or at}"
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of an advice."""
-    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 def request(report: Report) -> str:

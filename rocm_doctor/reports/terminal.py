@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import GUESS, NO_FAULT, Command, Finding, Report, Snapshot, Undecided
+from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, show_value, stack_of
-from rocm_doctor.reports.places import Answer, answer, because, certainty, first_sentence, followers, name_of, request, where
+from rocm_doctor.reports.places import certainty, followers, name_of, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _LABEL = 10
-"""Columns of a label: cause, evidence, not, fix, verify, settle, source, solved, related."""
+"""Columns of a label: cause, evidence, not, fix, verify, settle, source, related, and those of answer.py."""
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
 
 
@@ -27,20 +28,20 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     repository = report.kind == "repository"
-    told = answer(report)
     notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status not in NO_FAULT)]
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
     if report.verdict != "problems" and not report.reply:
         yield from _checks(report, look)
-    yield from _reply(report, look)
-    for finding in [*told.whole, *(notes if look.verbose else ())]:
+    for finding in [*whole_findings(report), *(notes if look.verbose else ())]:
         yield ""
         yield from _finding(finding, report, look)
     if not look.verbose:
         yield from _notes(notes, look)
-    yield from _possible(report, told, look)
-    yield from _opinion(report, look)
+    for number, line in enumerate(lines(report)):
+        yield from ("",) if number == 0 or line.label == "opinion" else ()
+        yield from _label(line.label, [line.words], look)
+        yield from command_lines("", line.commands, look.width)
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
@@ -51,48 +52,6 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if report.undecided and not look.verbose and report.verdict == "undetermined" and not report.reply:
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
-
-
-def _reply(report: Report, look: RenderOptions) -> Iterator[str]:
-    """The answer to a question, with the commands that answer it in full."""
-    told = report.reply
-    if told:
-        yield ""
-        yield from _label("question", [told.question.quote], look)
-        yield from _label("answer", [told.words], look)
-        yield from command_lines("", told.commands, look.width)
-        yield from _label("source", ["; ".join(told.sources[:2])], look)
-
-
-def _possible(report: Report, told: Answer, look: RenderOptions) -> Iterator[str]:
-    """What else it may be, one sentence each, with the line or fact that speaks for it. A guess is named only, but for the
-    first one where nothing else is said."""
-    if report.reply:
-        return
-    if told.possible:
-        yield ""
-    for number, one in enumerate(told.possible):
-        words = f"Also possible: {one.title}{where(one)} [{one.row or one.id}]"
-        if one.origin != GUESS:
-            why = because(one)
-            words += (f", {why}" if why else "") + (f". Fix: {first_sentence(one.advice)}" if one.advice else "")
-        elif not told.whole and number == 0 and one.advice:
-            words += f". If so: {one.advice}"
-        yield from _wrap(words, look, "", "  ")
-    if told.more:
-        yield click.style(f"  {told.more} more; --format json lists them", dim=True)
-
-
-def _opinion(report: Report, look: RenderOptions) -> Iterator[str]:
-    """What a language model said, where one was asked."""
-    if report.opinion:
-        from rocm_doctor.reports import opinion as opinions
-
-        yield ""
-        yield from _wrap(opinions.heading(report.opinion), look, "", "  ", "cyan")
-        for line in opinions.lines(report.opinion):
-            yield from _label(line.label, [line.words], look)
-            yield from command_lines("", line.commands, look.width)
 
 
 def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
@@ -158,7 +117,6 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
     yield from command_lines("verify", finding.verify, look.width)
     yield from command_lines("settle", [finding.settle] if finding.settle else [], look.width)
     yield from _label("source", [_says(finding), _cure_says(finding)], look)
-    yield from _label("solved", [f"{s.thread}: {s.cause} Fix: {s.fix}" for s in finding.solved], look)
     following = followers(report, finding)
     yield from _label("related", dict.fromkeys(f.title for f in following if f.title != finding.title), look)
 
@@ -178,7 +136,7 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
 
 def _says(finding: Finding) -> str:
     limit = 2
-    origin = f" (from {finding.origin})" if finding.origin not in ("", GUESS) else ""
+    origin = f" (from {finding.origin})" if finding.origin else ""
     more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
     grade = f"{finding.grade}: " if finding.row else ""
     return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""

@@ -5,8 +5,7 @@ A question whose command is in the text with its output was answered: it is not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -23,9 +22,7 @@ _NEEDED = 100.0
 """Weight of a fact without which no machine is ready."""
 _HYPOTHESIS = 60.0
 _SEPARATES = 101.0
-"""Weight of what is expected to tell the likely diagnoses apart best: asked first."""
-_LEAST_GAIN = 0.02
-"""Expected gain of information, in nats, below which a question is not worth a paste."""
+"""Weight of what a row of a likely diagnosis lacks: asked first."""
 _SEEN = 20.0
 """Weight of a row whose failure line is in the text."""
 _LEAST = 15.0
@@ -41,21 +38,20 @@ def questions(
     undecided: Iterable[Undecided],
     missing: Iterable[str],
     matrix: Matrix,
-    gains: Mapping[str, float] = MappingProxyType({}),
     likely: Collection[str] = (),
     *,
     python: bool = True,
 ) -> tuple[Question, ...]:
     """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
-    `gains`: by fact, what knowing it is expected to tell the likely diagnoses apart, in nats.
 
     `python`: False leaves out what only a Python answers. Where a hypothesis stands, what tells the `likely` diagnoses apart comes first, and no other row is asked about.
     """
     found: dict[str, tuple[float, Question]] = {}
-    guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
+    serious = [f for f in findings if f.severity != "note"]
+    guessed = any(f.confidence == "low" for f in serious) or (bool(likely) and not serious)
     rows = [(f, _SEPARATES + w) for f, w in _row_facts((u for u in undecided if u.id in likely), matrix)]
     rows = rows if guessed else list(_row_facts(undecided, matrix))
-    for fact, weight in (*_wanted_facts(missing), *rows, *_separating(gains, snapshot, matrix)):
+    for fact, weight in (*_wanted_facts(missing), *rows):
         known = _question_for(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
@@ -94,23 +90,6 @@ def _covers(settled: str, fact: str) -> bool:
 
 def _wanted_facts(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
     yield from ((fact, _NEEDED - place) for place, fact in enumerate(missing))
-
-
-def _separating(gains: Mapping[str, float], snapshot: Snapshot, matrix: Matrix) -> Iterator[tuple[str, float]]:
-    """The unknown facts of the one question that is expected to tell the likely diagnoses apart best."""
-    by_question: dict[str, list[str]] = {}
-    for fact in gains:
-        asked = None if _is_known(fact, snapshot) else _question_for(fact, snapshot, matrix)
-        if asked:
-            by_question.setdefault(asked.key, []).append(fact)
-    best = max(by_question.values(), key=lambda facts: sum(gains[f] for f in facts), default=[])
-    if sum(gains[f] for f in best) >= _LEAST_GAIN:
-        yield from ((fact, _SEPARATES) for fact in best)
-
-
-def _is_known(fact: str, snapshot: Snapshot) -> bool:
-    name = fact.removeprefix("gpu.")
-    return snapshot.get(fact).known if name == fact else any(gpu.get(name).known for gpu in snapshot.gpus)
 
 
 def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:

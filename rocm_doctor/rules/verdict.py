@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.facts.speed import summary
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import GUESS, Finding, Gpu, Reply, Snapshot, Verdict
+from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, not_judged
@@ -34,18 +34,16 @@ def verdict(
     """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
     serious = [f for f in findings if f.severity != "note"]
-    roots = [f for f in serious if f.leads] or [f for f in serious if not f.alternative]
+    roots = [f for f in serious if f.leads] or serious
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
-        guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == GUESS else "most likely: "
+        guess = "" if roots[0].confidence != "low" else "most likely: "
         target = f"for {_declared_words(snapshot)}: " if snapshot.get("declared").value is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
     answer = reply.words if reply else support_answer(snapshot, matrix)
     if answer:
         return "undetermined", answer, proven
     lacking = missing(snapshot, matrix)
-    if serious:
-        return "undetermined", f"{_nothing(snapshot, findings, pasted)}; it may not be the GPU stack", proven
     if lacking:
         unknown = "" if without_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven

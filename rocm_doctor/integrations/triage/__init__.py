@@ -73,6 +73,6 @@ def _facts_only(artifact: Artifact) -> Artifact:
     except Unreadable:
         return artifact
     bare = msgspec.structs.replace(
-        report, findings=(), questions=(), undecided=(), differential=(), checks=(), disputes=(), summary=""
+        report, findings=(), questions=(), undecided=(), differential=(), solved=(), checks=(), disputes=(), summary=""
     )
     return msgspec.structs.replace(artifact, text=msgspec.json.encode(bare).decode())

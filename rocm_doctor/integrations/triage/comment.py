@@ -5,31 +5,29 @@ What the reporter wrote appears in code spans only; links lead to pages of this 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor._version import PROJECT, SOURCE, page_of
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.differential.model import NONE, load
 from rocm_doctor.integrations.triage.event import MARK, Comment
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command, Finding, Likely, Report, Similar
+from rocm_doctor.model import Command, Finding, Report
 from rocm_doctor.reports.markup import block, code, escape, prose
 from rocm_doctor.reports.places import where
 
 PROBABLE = 0.5
-"""Probability from which a hypothesis is called likely, and `none` means that nothing is to be said."""
+"""Probability of `none` from which nothing is to be said."""
 CERTAIN = 0.8
-"""The same for `none` where not even the GPU is known: a short report reads like one that nothing is wrong with."""
-WORTH = 0.25
-"""Probability below which a hypothesis is left out: only the commands to run remain."""
+"""The same where not even the GPU is known: a short report reads like one that nothing is wrong with."""
+WORTH = 0.1
+"""Probability below which a guess is left out."""
 _LOOK = Command(f"uvx --from {SOURCE} rocm-doctor check --no-smoke --format markdown", effect="reads")
 """What a reporter runs: it needs uv alone, and leaves nothing behind."""
 _REQUEST = (
     "Run this where it fails, with the environment of the run active, and paste what it prints with the whole log of the run. It reads the "
     "machine, installs nothing there, and takes names and addresses out:"
 )
-_SIMILAR = 3
 _QUOTES = 3
 _WIDTH = 160
 """Characters of one quote or title: a value in it may be as long as a report."""
@@ -50,26 +48,23 @@ class Words(NamedTuple):
 def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> Words:
     """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself; `first`: no
     comment of ours is there, so that a GPU alone is enough to ask for the machine."""
-    chances = {one.id: one.probability for one in report.differential}
-    root = next((f for f in report.findings if f.severity != "note" and not f.follows_from), None)
-    chance = chances.get(root.id, 0.0) if root else 0.0
-    if root and root.confidence == "low" and (chance < WORTH or chances.get(NONE, 0.0) > chance):
-        root = None
+    roots = [f for f in report.findings if f.severity != "note" and f.leads]
+    root = roots[0] if roots else None
+    fine = next((one.probability for one in report.differential if not one.title), 0.0)
     bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
     asked = (_LOOK.text,) if report.questions or bare else ()
-    nothing = (not report.differential and not bare) or chances.get(NONE, 0.0) >= (PROBABLE if report.snapshot.gpus else CERTAIN)
+    nothing = (not report.differential and not bare) or fine >= (PROBABLE if report.snapshot.gpus else CERTAIN)
     told = list(_opinion(report))
     if report.verdict == "ready" or (root is None and not told and (nothing or not asked)):
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
-    likely = root.id if root and (root.confidence != "low" or chance >= PROBABLE) else ""
+    likely = root.id if root and root.confidence != "low" else ""
     asked = () if root is None and nothing else asked
-    lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix)), *told]
+    lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _unsure(report, matrix)), *told]
     lines += _similar(report, own)
     if asked:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
     lines += ["", _signature(report)]
-    share = f", {chance:.0%}" if chance else ""
-    return Words("\n".join(lines) + "\n", likely, asked, f"{root.id}{share}" if root else "asks for the machine")
+    return Words("\n".join(lines) + "\n", likely, asked, root.id if root else "asks for the machine")
 
 
 def again(ours: Comment | None) -> str:
@@ -81,10 +76,8 @@ def again(ours: Comment | None) -> str:
     )
 
 
-def _cause(root: Finding, chance: float, report: Report, matrix: Matrix) -> Iterator[str]:
-    sure = root.confidence != "low" or chance >= PROBABLE
-    share = f" ({chance:.0%})" if chance else ""
-    yield f"### {'Likely' if sure else 'Possible'} cause{share}: {prose(_short(root.title + where(root)))}"
+def _cause(root: Finding, others: Sequence[Finding], matrix: Matrix) -> Iterator[str]:
+    yield f"### {'Likely' if root.confidence != 'low' else 'Possible'} cause: {prose(_short(root.title + where(root)))}"
     yield from ("", prose(_short(root.cause, _SENTENCES)))
     quotes = dict.fromkeys(code(_short(r.quote)) for r in root.evidence if r.quote and r.origin == "text")
     if quotes:
@@ -95,16 +88,16 @@ def _cause(root: Finding, chance: float, report: Report, matrix: Matrix) -> Iter
         yield "\nThen check:"
         yield from block(root.verify)
     yield from ("", f"Sources and all that is known: {_page(root.id, matrix)}")
-    others = [one for one in report.differential if one.id not in (root.id, NONE) and one.probability >= 0.1]
-    if others:
-        yield from ("", f"If it is not that: {'; '.join(_other(one, matrix) for one in others[:2])}.")
+    named = {one.id: one.title for one in others if one.id != root.id}
+    if named:
+        yield from ("", f"If it is not that: {'; '.join(_other(*one, matrix) for one in list(named.items())[:2])}.")
 
 
 def _opinion(report: Report) -> Iterator[str]:
     """The likeliest cause that a language model names, if a quote of it stands in the report: its words, and the commands that were checked."""
     said = report.opinion
     cause = next(iter(said.causes), None) if said else None
-    if said and cause and cause.evidence and cause.id != NONE and not cause.against:
+    if said and cause and cause.evidence and cause.id != "none" and not cause.against:
         yield f"\n**What a language model ({code(said.model)}) says**, checked by rocm-doctor for its quotes, commands and versions alone:"
         yield from ("", prose(_short(cause.words, _SENTENCES)))
         yield from ("", f"Read in the report: {', '.join(code(_short(r.quote)) for r in cause.evidence[:_QUOTES])}")
@@ -116,14 +109,13 @@ def _opinion(report: Report) -> Iterator[str]:
 def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
     """The words above the questions where no diagnosis is probable enough."""
     yield "### The report lacks what would tell the cause"
-    others = [one for one in report.differential if one.id != NONE and one.probability >= 0.1][:3]
+    others = [one for one in report.differential if one.title and one.probability >= WORTH][:3]
     if others:
-        yield from ("", f"Possible so far: {'; '.join(_other(one, matrix) for one in others)}.")
+        yield from ("", f"The words read like this: {'; '.join(_other(one.id, one.title, matrix) for one in others)}.")
 
 
-def _other(one: Likely, matrix: Matrix) -> str:
-    known = matrix.diagnoses.get(one.id)
-    return f"{prose(known.title) if known else escape(one.id)} ({_page(one.id, matrix)})"
+def _other(id_: str, title: str, matrix: Matrix) -> str:
+    return f"{prose(_short(title))} ({_page(id_, matrix)})"
 
 
 def _page(id_: str, matrix: Matrix) -> str:
@@ -133,21 +125,13 @@ def _page(id_: str, matrix: Matrix) -> str:
 
 def _similar(report: Report, own: str) -> Iterator[str]:
     """Confirmed reports. Their addresses go through GitHub's redirect, which leaves no mention in the other thread."""
-    cases = load()
-    known = {case.thread for case in cases.weights.cases} - {own} if cases else set()
-    found = [
-        (one, thread) for one in _alike(report.differential) if one.thread in known and (thread := _THREAD.fullmatch(one.thread))
-    ]
+    found = [(one, thread) for one in report.solved if one.thread != own and (thread := _THREAD.fullmatch(one.thread))]
     if found:
         yield from ("", "Reports that read like this one, with a confirmed cause:", "")
-    for one, thread in found[:_SIMILAR]:
+    for one, thread in found:
         name, kind, number = thread.groups()
         link = f"[{name} {number}](https://redirect.github.com/{name}/{kind}/{number})"
         yield f"- {link}: {prose(one.cause)} Fix: {prose(one.fix)}"
-
-
-def _alike(likely: Iterable[Likely]) -> Iterator[Similar]:
-    yield from (alike for one in likely if one.id != NONE for alike in one.similar)
 
 
 def _short(text: str, most: int = _WIDTH) -> str:

@@ -156,7 +156,7 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     slots = {e.value.name for e in entries if isinstance(e.value, Slot)}
     yield from _report(
         entries,
-        lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values), "question", "symptom", "program"}, slots),
+        lint_cures.faults([e.value for e in entries], {*ids, *(r.key for r in values), "question", "symptom"}, slots),
         "cure",
     )
     programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}

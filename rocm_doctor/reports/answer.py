@@ -1,0 +1,100 @@
+"""What a person reads of a report, for every format: the findings shown whole, and labelled lines for all that stands beside them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.model import Command, Finding, Opinion, Proof, Proposal, Reply, Report
+from rocm_doctor.reports.places import where
+
+MOST_POSSIBLE = 2
+"""Other possible findings that are named, at most."""
+_QUOTED = 110
+"""Characters of a line that is quoted as a reason."""
+PROOFS: dict[Proof, str] = {"proven": "checked", "corrected": "corrected", "word": "its word", "withheld": "withheld"}
+"""Labels of what a language model proposes."""
+
+
+class Line(NamedTuple):
+    """A label, a sentence, and commands to paste."""
+
+    label: str
+    words: str
+    commands: tuple[Command, ...] = ()
+
+
+def whole_findings(report: Report) -> list[Finding]:
+    """The first root cause and every other that evidence decides; of a repository, which has many problems at once, all of them."""
+    roots = [f for f in report.findings if f.severity != "note" and f.leads]
+    return roots if report.kind == "repository" else [f for n, f in enumerate(roots) if n == 0 or f.confidence == "high"]
+
+
+def lines(report: Report) -> Iterator[Line]:
+    """What else there is to say: the answer to a question, what else it may be, solved reports, a second opinion."""
+    if report.reply:
+        yield from _reply(report.reply)
+    yield from _possible(report)
+    if not report.reply and not (report.opinion and report.opinion.causes):
+        yield from (Line("guess", f"the words read like this: {one.title} [{one.id}]") for one in report.guesses)
+    yield from (Line("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
+    if report.opinion:
+        yield Line("opinion", _heading(report.opinion))
+        yield from _opinion(report.opinion)
+
+
+def _reply(reply: Reply) -> Iterator[Line]:
+    yield Line("about", reply.question.quote)
+    yield Line("answer", reply.words, reply.commands)
+    yield Line("source", "; ".join(reply.sources[:2]))
+
+
+def _possible(report: Report) -> Iterator[Line]:
+    """The root causes that are not shown whole, a sentence each, with the line or fact that speaks for it."""
+    shown = whole_findings(report)
+    rest = [f for f in report.findings if f.severity != "note" and f.leads and f not in shown]
+    for one in rest[:MOST_POSSIBLE]:
+        fix = f". Fix: {one.advice.partition('. ')[0].removesuffix('.')}." if one.advice else ""
+        yield Line("possible", f"{one.title}{where(one)} [{one.row or one.id}]{_because(one)}{fix}")
+    if len(rest) > MOST_POSSIBLE:
+        yield Line("", f"{len(rest) - MOST_POSSIBLE} more; --format json lists them")
+
+
+def _because(finding: Finding) -> str:
+    """The line or fact that speaks for a finding, quoted."""
+    first = next(iter(finding.evidence), None)
+    if first is None:
+        return ""
+    at = f"{first.artifact} {first.place}".strip()
+    quote = textwrap.shorten(first.quote, _QUOTED, placeholder=" ...")
+    return f', because {at} says "{quote}"' if first.origin == "text" else f", because {quote or at}"
+
+
+def _heading(opinion: Opinion) -> str:
+    """One sentence: whose opinion it is and what was checked of it, or why there is none."""
+    who = f"{opinion.model} ({opinion.server})"
+    if opinion.failure:
+        return f"No second opinion of {who}: {opinion.failure}"
+    return f"Second opinion of {who}, asked for with --reader: its quotes, commands and versions were checked, its conclusions were not"
+
+
+def _opinion(opinion: Opinion) -> Iterator[Line]:
+    """What it said, the likeliest cause first."""
+    for cause in opinion.causes:
+        yield Line("cause", f"{cause.id}: {cause.words}")
+        if cause.against:
+            yield Line("against", f"evidence says otherwise: {cause.against}")
+        yield from (Line("quote", f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":")) for r in cause.evidence)
+        if cause.misquoted:
+            yield Line("quote", f"{cause.misquoted} more stand nowhere in the text and are left out")
+        for step in cause.steps:
+            yield Line("step", step.words or "[withheld: it tells to run what deletes files]")
+            yield from map(_proposal, step.proposals)
+
+
+def _proposal(one: Proposal) -> Line:
+    label = PROOFS[one.proof]
+    if one.proof == "corrected":
+        return Line(label, f"{one.because}; in place of `{one.said}`:", one.commands)
+    return Line(label, f"`{one.said}`: {one.because}" if one.proof == "word" else one.because, one.commands)
