@@ -6,7 +6,7 @@ import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import starmap, takewhile
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import by_likelihood, failure_lines, is_nvidia, rank
+from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.frameworks import own_checks, without_torch
 from rocm_doctor.rules.logs import Logs, readable_logs
@@ -142,7 +142,6 @@ def judge(
     told = msgspec.structs.replace(told, words=support) if told and support else told
     read = None if held or support or is_nvidia(facts, logs) else _differential(artifacts, matrix)
     likely, near = (read.likely, read.near) if read else ((), ())
-    findings = findings if _whole(artifacts) else by_likelihood(findings, {one.id: one.probability for one in likely})
     findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
     findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
@@ -164,7 +163,7 @@ def judge(
             undecided,
             [one.fact for one in missing(facts, matrix) if one.fact],
             matrix,
-            [one.id for one in takewhile(lambda one: one.title, likely)][:3],
+            [one.id for one in likely],
             python=python,
         ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
@@ -177,7 +176,7 @@ def judge(
         checks=checks(facts, findings, matrix),
         reply=told,
         differential=likely,
-        solved=near_reports(near, findings, facts, matrix),
+        solved=near_reports(near, findings, likely, facts, matrix),
     )
     report = name_files(report, artifacts)
     return accepting(report, [f for f in report.findings if is_ignored(f, ignore)])

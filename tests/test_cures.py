@@ -8,7 +8,7 @@ from rocm_doctor.commands import accepts, to_powershell
 from rocm_doctor.cures.solved import SHOWN, near_reports
 from rocm_doctor.cures.values import Values, templates_of
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Command, Finding, Report, Similar, Snapshot
+from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.sources.paste import cut
@@ -50,7 +50,7 @@ def told(one: Finding) -> str:
          " check permission on /dev/kfd: open /dev/kfd: permission denied\"", "access.permission", ["usermod -aG render,video ollama"]),
         # overrides: the value, and where the program reads it
         ("Ollama on an RX 6600 (gfx1032) under Linux falls back to CPU, gfx1032 is not supported by its ROCm. I did not set any override.",
-         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0", "systemctl edit ollama.service"]),
+         "arch.", ["HSA_OVERRIDE_GFX_VERSION=10.3.0"]),
         # builds: the target
         ("llama.cpp compiled with cmake -DGGML_HIP=ON on my RX 6800: ggml_cuda_compute_forward: MUL_MAT failed, hipErrorNoBinaryForGpu:"
          " Unable to find code object for all current devices!", "arch.not-in-build", ["AMDGPU_TARGETS=gfx1030"]),
@@ -117,17 +117,17 @@ def near(likeness: float, label: str = "lib.miopen") -> Similar:
     return Similar("https://github.com/o/r/issues/1", label, "MIOpen.", "Set MIOPEN_X=1.", likeness, ("gfx1100",))
 
 
-def test_a_solved_report_is_shown_where_it_is_near_and_no_finding_says_otherwise() -> None:
-    guess, sure = (Finding("lib.miopen", "t", "warning", sure, "c") for sure in ("low", "high"))
+def test_a_solved_report_is_shown_where_it_is_near_and_of_the_same_diagnosis() -> None:
+    found, guess = Finding("lib.miopen", "t", "warning", "low", "c"), Likely("lib.miopen", "t", 0.4)
     shown = [SHOWN - 0.01, SHOWN]
-    assert [bool(near_reports([near(one)], [guess], Snapshot(), MATRIX)) for one in shown] == [False, True]
-    other = [near(0.9, "lib.triton")]
-    assert near_reports(other, [guess], Snapshot(), MATRIX) == tuple(other)
-    assert near_reports(other, [sure], Snapshot(), MATRIX) == ()
+    assert [bool(near_reports([near(one)], [found], (), Snapshot(), MATRIX)) for one in shown] == [False, True]
+    assert near_reports([near(0.9)], (), [guess], Snapshot(), MATRIX)
+    assert not near_reports([near(0.9, "lib.triton")], [found], [guess], Snapshot(), MATRIX)
 
 
 def test_a_solved_report_of_another_gpu_is_not_shown() -> None:
-    assert near_reports([near(0.9)], [], pasted("RX 580 (gfx803) and MIOpen").snapshot, MATRIX) == ()
+    found = Finding("lib.miopen", "t", "warning", "low", "c")
+    assert near_reports([near(0.9)], [found], (), pasted("RX 580 (gfx803) and MIOpen").snapshot, MATRIX) == ()
 
 
 def test_no_torch_is_uninstalled_where_none_is_installed() -> None:

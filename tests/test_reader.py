@@ -260,9 +260,9 @@ def test_a_guess_does_not_stand_above_an_opinion(server: Server) -> None:
     text = "The web UI on my card generates on the CPU only, torch says it is not able to use the GPU, AssertionError: Torch not able to use GPU"
     server.content = opinion(quote="generates on the CPU only", do="Join the groups render and video.")
     alone = CliRunner().invoke(cli, ["check", "-"], input=text).stdout
-    assert "a guess from the words of the text" in alone
+    assert "read like this" in alone
     beside = server.check(text).stdout
-    assert "a guess from the words of the text" not in beside.partition("Second opinion")[0]
+    assert "read like this" not in beside
     assert "Second opinion" in beside
 
 

@@ -21,11 +21,12 @@ def first(text: str) -> Finding:
 
 
 def test_an_override_that_is_set_is_not_advised_again() -> None:
-    one = first(
+    report = judged(
         "Ryzen 4650G (Renoir), Debian, podman. Ollama does not use the GPU, it runs on the CPU. podman run -e"
         ' HSA_OVERRIDE_GFX_VERSION="9.0.0" --privileged ollama'
     )
-    assert "HSA_OVERRIDE_GFX_VERSION=9.0.0" not in one.advice
+    assert report.reply
+    assert "HSA_OVERRIDE_GFX_VERSION=9.0.0" not in report.reply.words
 
 
 @pytest.mark.parametrize(

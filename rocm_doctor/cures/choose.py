@@ -57,7 +57,7 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
     serious = [one for one in findings if one.severity != "note"]
     trains = snapshot.get("run.shown").value is True or (short and logs.find(_TRAIN))
     slow = logs.find(_SLOW) if trains and not serious else None
-    if serious:
+    if any(one.confidence != "low" for one in serious):
         return None
     gpu, values = first_gpu(snapshot), Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
     if logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):

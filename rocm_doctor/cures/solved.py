@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Similar, Snapshot
+from rocm_doctor.model import Finding, Likely, Similar, Snapshot
 
-SHOWN = 0.36
+SHOWN = 0.28
 """Likeness from which on a solved report is shown. On threads kept for testing 93 % of these have the diagnosis of the thread."""
 MOST = 3
 
 
-def near_reports(near: Sequence[Similar], findings: Sequence[Finding], snapshot: Snapshot, matrix: Matrix) -> tuple[Similar, ...]:
-    """The reports that are near enough and that no fact contradicts; only those of the diagnosis that a row or a rule is sure of."""
-    first = next((one for one in findings if one.severity != "note" and one.leads), None)
-    sure = first.id if first and first.confidence != "low" else ""
-    found = (s for s in near if s.likeness >= SHOWN and s.label != "none" and sure in ("", s.label))
+def near_reports(
+    near: Sequence[Similar], findings: Sequence[Finding], likely: Sequence[Likely], snapshot: Snapshot, matrix: Matrix
+) -> tuple[Similar, ...]:
+    """The reports that are near enough, of the diagnosis of the first finding (without one, the likeliest), and that no fact contradicts."""
+    named = [one.id for one in findings if one.severity != "note" and one.leads] or [one.id for one in likely if one.title]
+    found = (s for s in near if s.likeness >= SHOWN and s.label in named[:1])
     return tuple(s for s in found if _possible(s, snapshot, matrix))[:MOST]
 
 

@@ -38,7 +38,7 @@ _WIDTH = 600
 """Characters of a line that are looked at."""
 _READ = 200_000
 """Characters that are read, an equal part of each text, half of it at its beginning, half at its end: 0.1 s of redaction."""
-_WORDS = 6
+_WORDS = 8
 """Words of a line that make a sentence; less is a caption over a tool's output."""
 
 

@@ -26,9 +26,13 @@ class Line(NamedTuple):
 
 
 def whole_findings(report: Report) -> list[Finding]:
-    """The first root cause and every other that evidence decides; of a repository, which has many problems at once, all of them."""
+    """The first root cause, if there is no answer instead, and every other that evidence decides; of a repository all of them."""
     roots = [f for f in report.findings if f.severity != "note" and f.leads]
-    return roots if report.kind == "repository" else [f for n, f in enumerate(roots) if n == 0 or f.confidence == "high"]
+    return (
+        roots
+        if report.kind == "repository"
+        else [f for n, f in enumerate(roots) if f.confidence == "high" or (n == 0 and not report.reply)]
+    )
 
 
 def lines(report: Report) -> Iterator[Line]:

@@ -263,18 +263,6 @@ def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     return sorted((_join_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
 
 
-def by_likelihood(findings: Sequence[Finding], shares: Mapping[str, float]) -> list[Finding]:
-    """The findings on a text, those of more than low confidence in the order in which its words make their diagnoses probable. One that facts
-    decide comes first where the words know nothing of its diagnosis."""
-
-    def place(one: Finding) -> tuple[bool, bool, bool, float]:
-        unknown = 1.0 if one.confidence == "high" else 0.0
-        sure = one.confidence != "low"
-        return one.severity == "note", bool(one.follows_from), not sure, -shares.get(one.id, unknown) * sure
-
-    return sorted(findings, key=place) if shares else list(findings)
-
-
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
     """The index of each finding's root cause (its own without one). Of two that name each other the first wins."""
     roots = list(range(len(ordered)))

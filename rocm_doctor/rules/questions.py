@@ -22,7 +22,7 @@ _NEEDED = 100.0
 """Weight of a fact without which no machine is ready."""
 _HYPOTHESIS = 60.0
 _SEPARATES = 101.0
-"""Weight of what a row of a likely diagnosis lacks: asked first."""
+"""Weight of what a row of a likely diagnosis lacks, beside a hypothesis: asked first."""
 _SEEN = 20.0
 """Weight of a row whose failure line is in the text."""
 _LEAST = 15.0
@@ -44,14 +44,13 @@ def questions(
 ) -> tuple[Question, ...]:
     """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
 
-    `python`: False leaves out what only a Python answers. Where a hypothesis stands, what tells the `likely` diagnoses apart comes first, and no other row is asked about.
+    `python`: False leaves out what only a Python answers. Beside a hypothesis, what the rows of the `likely` diagnoses lack comes first, and
+    no other row is asked about.
     """
     found: dict[str, tuple[float, Question]] = {}
-    serious = [f for f in findings if f.severity != "note"]
-    guessed = any(f.confidence == "low" for f in serious) or (bool(likely) and not serious)
-    rows = [(f, _SEPARATES + w) for f, w in _row_facts((u for u in undecided if u.id in likely), matrix)]
-    rows = rows if guessed else list(_row_facts(undecided, matrix))
-    for fact, weight in (*_wanted_facts(missing), *rows):
+    guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
+    rows = _row_facts((one for one in undecided if one.id in likely or not guessed), matrix)
+    for fact, weight in (*_wanted_facts(missing), *((fact, weight + guessed * _SEPARATES) for fact, weight in rows)):
         known = _question_for(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))

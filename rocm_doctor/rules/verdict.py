@@ -33,7 +33,7 @@ def verdict(
 ) -> tuple[Verdict, str, tuple[str, ...]]:
     """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
-    serious = [f for f in findings if f.severity != "note"]
+    serious = [f for f in findings if f.severity != "note" and not (reply and f.confidence == "low")]
     roots = [f for f in serious if f.leads] or serious
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
