@@ -41,7 +41,9 @@ def lines(report: Report) -> Iterator[Line]:
         yield from _reply(report.reply)
     yield from _possible(report)
     if not report.reply and not (report.opinion and report.opinion.causes):
-        yield from (Line("guess", f"the words read like this: {one.title} [{one.id}]") for one in report.guesses)
+        for number, one in enumerate(report.guesses):
+            more = () if number else (Command(f"rocm-doctor explain {one.id}", effect="reads"),)
+            yield Line("guess", f"the words read like this: {one.title} [{one.id}]", more)
     yield from (Line("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
     if report.opinion:
         yield Line("opinion", _heading(report.opinion))
