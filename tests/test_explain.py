@@ -80,8 +80,8 @@ def test_a_line_without_a_known_failure_is_said_to_be_one_and_gets_no_names() ->
 
 
 def test_a_line_that_check_calls_a_possible_case_is_answered_as_a_guess() -> None:
-    said = run("OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.").stdout
-    assert said.startswith("version.torch-not-rocm")
+    said = run("ImportError: cannot import name flash_attn_2_cuda from flash_attn").stdout
+    assert said.startswith("lib.flash-attn")
     assert "This is a guess" in said
 
 
