@@ -16,10 +16,8 @@ from rocm_doctor.model import Command, Finding, Report
 from rocm_doctor.reports.markup import block, code, escape, prose
 from rocm_doctor.reports.places import where
 
-PROBABLE = 0.5
-"""Probability of `none` from which nothing is to be said."""
 CERTAIN = 0.8
-"""The same where not even the GPU is known: a short report reads like one that nothing is wrong with."""
+"""Probability of `none` from which nothing is to be said."""
 WORTH = 0.1
 """Probability below which a guess is left out."""
 _LOOK = Command(f"uvx --from {SOURCE} rocm-doctor check --no-smoke --format markdown", effect="reads")
@@ -53,7 +51,7 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
     fine = next((one.probability for one in report.differential if not one.title), 0.0)
     bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
     asked = (_LOOK.text,) if report.questions or bare else ()
-    nothing = (not report.differential and not bare) or fine >= (PROBABLE if report.snapshot.gpus else CERTAIN)
+    nothing = (not report.differential and not bare) or fine >= CERTAIN
     told = list(_opinion(report))
     if report.verdict == "ready" or (root is None and not told and (nothing or not asked)):
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
