@@ -27,13 +27,14 @@ def page(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     best = next(iter(known), None)
     if best is None:
         return None
+    by = said_by(best.cure_grade or best.grade) if isinstance(best, Finding) else ""
     sure = "A line alone can mean several things." if found else "This is a guess from the words of the line."
     others = dict.fromkeys(name for name in (*(one.id for one in found), *(one.id for one in read)) if name != best.id)
     return Page(
         f"{best.id}: {best.title}",
         (
             section("cause", best.cause),
-            section("fix", best.advice and said_by(best.cure_grade or best.grade) + best.advice, *best.commands),
+            section("fix", best.advice and by + best.advice, *best.commands),
             section("check", *best.verify),
             section("or", *(f"{one}: {matrix.diagnoses[one].title}" for one in list(others)[:2])),
             section("sure", f"{sure} The whole log tells more: rocm-doctor check FILE"),
