@@ -46,6 +46,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """
 
     name: str
+    kernel: str
     package: str
     sources: tuple[str, ...]
     grade: Grade
@@ -60,6 +61,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 # What a slot of a template accepts. Everything is quoted besides; the list keeps out what a shell would never mean.
 _SLOTS = {
     "version": regex(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
+    "kernel": regex(r"linux-[a-z0-9.-]{1,60}"),
     "package": regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
     "gfx": regex(r"gfx[0-9a-f]{3,5}"),
     "group": regex(r"[a-z_][a-z0-9_-]{0,31}(,[a-z_][a-z0-9_-]{0,31})?"),

@@ -101,6 +101,7 @@ def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
         "version": "6.4.1",
         "value": "12",
         "gid": "993",
+        "kernel": "linux-generic-hwe-24.04",
         "package": "linux-generic-hwe-24.04",
         "url": "https://download.pytorch.org/whl/rocm6.4",
     }

@@ -234,7 +234,7 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "value_pages": _pages,
     "value_library": _library,
     "version_python": _python,
-    "package_kernel": _kernel_package,
+    "kernel_package": _kernel_package,
     "url_index": _index,
     "value_program": _title,
     "value_back": _how("back"),
