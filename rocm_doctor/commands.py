@@ -46,7 +46,6 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """
 
     name: str
-    kernel: str
     package: str
     sources: tuple[str, ...]
     grade: Grade
