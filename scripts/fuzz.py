@@ -1,10 +1,9 @@
 """Mutated inputs for every reader, in this process: no exception but those that it declares, no crashed probe, bounded time and memory.
 
-    python scripts/fuzz.py zip --inputs 100000 [--seed 1] [--minutes 60]
-    python scripts/fuzz.py all --inputs 1000000 --jobs 64    shared among the readers and the processes
+    python scripts/fuzz.py zip --inputs 100000 [--seed 1]
+    python scripts/fuzz.py all --inputs 1000000             shared among the readers
 
-Prints a line for each reader and one for all of them, and ends with 1 for any defect. An input depends on the reader, the seed and its
-number alone, whichever process makes it. Runs from a source tree (PYTHONPATH=.) with the package's own dependencies. Texts come from fixtures/ and, in a checkout that has it beside it, ../shared/corpus; containers are built here. What breaks is
+Prints a line for each reader and ends with 1 for any defect. An input depends on the reader, the seed and its number alone. Runs from a source tree (PYTHONPATH=.) with the package's own dependencies. Texts come from fixtures/ and, in a checkout that has it beside it, ../shared/corpus; containers are built here. What breaks is
 written to the folder that --keep names, with the reader, the seed and the number of the run.
 """
 
@@ -16,7 +15,6 @@ import functools
 import gzip
 import io
 import json
-import multiprocessing
 import random
 import resource
 import signal
@@ -27,7 +25,6 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,8 +54,6 @@ MEMORY = 500
 """MiB that the process may grow by."""
 HANGS = 60
 """Seconds after which an input is given up."""
-SHARD = 500
-"""Inputs that a process is given at a time."""
 LARGEST = 60_000
 LETTERS = (0, 9, 10, 32, 42, 58, 92, 124, 0x2028, 0x130, 0x1F600)
 HOSTILE = (
@@ -401,37 +396,12 @@ def at_most(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def campaign(name: str, numbers: range, seed: int, minutes: float = 600.0) -> Iterator[tuple[int, Any, str, float]]:
+def campaign(name: str, numbers: range, seed: int) -> Iterator[tuple[int, Any, str, float]]:
     """(number, input, what went wrong, seconds) of every run of one reader."""
-    stop = time.monotonic() + 60 * minutes
     most = peak() + MEMORY  # a test runner holds more than the readers
     for number in numbers:
-        if time.monotonic() > stop:
-            return
         given = READERS[name].make(random.Random(f"{name}-{seed}-{number}"))
         yield (number, given, *fault(READERS[name], given, most))
-
-
-class Tried(NamedTuple):
-    """What came of some inputs of one reader: how many, what went wrong by number, the slowest, and the memory of the process."""
-
-    reader: str
-    inputs: int
-    wrong: dict[int, str]
-    slowest: float
-    memory: int
-
-
-def tried(name: str, numbers: range, seed: int, minutes: float, keep: Path) -> Tried:
-    """A shard of a campaign. Each input that broke something is kept."""
-    done, slowest = 0, 0.0
-    wrong: dict[int, str] = {}
-    for number, given, why, took in campaign(name, numbers, seed, minutes):
-        done, slowest = done + 1, max(slowest, took)
-        if why:
-            wrong[number] = why
-            kept(keep, f"{name}-{seed}-{number}", given)
-    return Tried(name, done, wrong, slowest, peak())
 
 
 def kept(folder: Path, name: str, given: Any) -> None:
@@ -440,44 +410,26 @@ def kept(folder: Path, name: str, given: Any) -> None:
     (folder / name).write_bytes(data)
 
 
-def shards(wanted: dict[str, int], size: int) -> Iterator[tuple[str, range]]:
-    """Readers with the numbers of at most `size` inputs each, the slow readers first."""
-    for name, inputs in sorted(wanted.items(), key=lambda one: READERS[one[0]].share):
-        yield from ((name, range(first, min(first + size, inputs))) for first in range(0, inputs, size))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reader", choices=("all", *READERS))
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--minutes", type=float, default=600.0, help="for each shard of inputs")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-faults"), help="folder for the inputs that broke something")
     args = parser.parse_args()
-    share = {n: args.inputs * r.share // 1000 for n, r in READERS.items()} if args.reader == "all" else {args.reader: args.inputs}
-    texts(), matrix()  # loaded once, before the processes are made
-    found: dict[str, list[Tried]] = {name: [] for name in share}
-    begun = time.monotonic()
-    with ProcessPoolExecutor(args.jobs, multiprocessing.get_context("fork")) as pool:
-        waiting = [pool.submit(tried, *one, args.seed, args.minutes, args.keep) for one in shards(share, SHARD)]
-        for future in as_completed(waiting):
-            one = future.result()  # a process that died raises here: the parser in C of some reader crashed
-            found[one.reader].append(one)
-            for number, why in one.wrong.items():
-                print(f"{one.reader} {number}: {why}", flush=True)
-    for name, parts in found.items():
-        print(summary(name, parts))
-    every = [one for parts in found.values() for one in parts]
-    print(f"{summary('all', every)}, {time.monotonic() - begun:.0f} s in {args.jobs} processes")
-    return 1 if any(one.wrong for one in every) or sum(one.inputs for one in every) < sum(share.values()) else 0
-
-
-def summary(name: str, parts: Sequence[Tried]) -> str:
-    """One line on these parts."""
-    inputs, wrong = sum(one.inputs for one in parts), sum(len(one.wrong) for one in parts)
-    slowest, memory = max((one.slowest for one in parts), default=0.0), max((one.memory for one in parts), default=0)
-    return f"{name}: {inputs:,} inputs, {wrong} defects, slowest {slowest:.2f} s, {memory} MiB at most"
+    wrong = 0
+    for name in READERS if args.reader == "all" else (args.reader,):
+        inputs = args.inputs * READERS[name].share // 1000 if args.reader == "all" else args.inputs
+        slowest, broken = 0.0, 0
+        for number, given, why, took in campaign(name, range(inputs), args.seed):
+            slowest = max(slowest, took)
+            if why:
+                broken += 1
+                print(f"{name} {number}: {why}", flush=True)
+                kept(args.keep, f"{name}-{args.seed}-{number}", given)
+        wrong += broken
+        print(f"{name}: {inputs:,} inputs, {broken} defects, slowest {slowest:.2f} s, {peak()} MiB at most", flush=True)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Keep what was collected out of every later collection of garbage."""
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip where what a mark names is not installed: `torch("peft")` needs both. Nothing is imported before a test asks for it."""
+    for mark in (one for name in ("torch", "jax") for one in item.iter_markers(name)):
+        for needed in (mark.name, *mark.args):
+            if importlib.util.find_spec(needed) is None:
+                pytest.skip(f"{needed} is not installed")
 
 
 _CALM = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

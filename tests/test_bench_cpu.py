@@ -24,7 +24,6 @@ from rocm_doctor.matrix import load
 from rocm_doctor.workers import process
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")]
-torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "rocm_doctor" / "schemas" / "bench.json").read_text("utf-8"))
 ON_CPU = {

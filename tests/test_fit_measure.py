@@ -12,9 +12,10 @@ from called import called
 from rocm_doctor.fit import runner
 from rocm_doctor.fit.job import Job
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::FutureWarning")]  # peft calls an older name of transformers
+pytestmark = [
+    pytest.mark.torch("transformers"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]  # peft calls an older name of transformers
 
 TINY = {
     "model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
@@ -34,6 +35,7 @@ REFUSED = {"kernels": ("--attention", "math")}
 
 def operators(job: Job) -> list[tuple[str, str]]:
     """The operators of a measured step with the shapes and types of what they return, on the CPU."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 
@@ -101,6 +103,8 @@ def test_progress_of_the_worker_is_told(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_weights_to_quantise_are_drawn_once_for_each_shape() -> None:
     """8 billion numbers drawn on the CPU were why QLoRA of an 8B model was not measured within 200 s."""
+    import torch
+
     from rocm_doctor.workers.fit.quant import random_weight
 
     first = random_weight((8, 4), torch.bfloat16)

@@ -80,12 +80,6 @@ def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
     found_is_planted(plain(result), 1000)
 
 
-@pytest.mark.slow
-def test_planted_deviations_of_ten_thousand_nodes(tmp_path: Path) -> None:
-    result = judge(tmp_path, (one.rstrip() for one in many_nodes.lines(10_000)), "--format", "json")
-    found_is_planted(plain(result), 10_000)
-
-
 def test_sound_nodes_have_no_deviation(tmp_path: Path) -> None:
     summary = plain(judge(tmp_path, map(report, range(40)), "--format", "json"))
     assert summary["deviations"] == summary["associations"] == summary["stragglers"] == []

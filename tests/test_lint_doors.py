@@ -209,7 +209,7 @@ def resolved(folder: Path, text: str) -> tuple[int, dict[str, str], str]:
     return done.exit_code, {f["id"]: f["title"] for f in report["findings"] if f["severity"] == "error"}, report["summary"]
 
 
-@pytest.fixture(params=[pytest.param("uv", marks=pytest.mark.slow), "pip"])
+@pytest.fixture(params=["uv", "pip"])
 def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """The resolver: uv (of the extra `slow`), and pip where uv is not on the path."""
     beside = Path(sys.executable).with_name("uv")
@@ -221,6 +221,7 @@ def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pa
     return str(request.param)
 
 
+@pytest.mark.slow
 def test_resolve_judges_what_the_resolver_takes(tool: str, index: str, tmp_path: Path) -> None:
     code, errors, summary = resolved(tmp_path, f"--index-url {index}/pypi/simple/\ntorch==2.9.1\n")
     assert code == 1
@@ -228,6 +229,7 @@ def test_resolve_judges_what_the_resolver_takes(tool: str, index: str, tmp_path:
     assert f"{tool} takes torch 2.9.1" in summary
 
 
+@pytest.mark.slow
 def test_resolve_knows_the_order_of_indexes(tool: str, index: str, tmp_path: Path) -> None:
     """With an extra index, uv takes torch from it; pip takes the highest version of both."""
     code, errors, summary = resolved(
@@ -241,6 +243,7 @@ def test_resolve_knows_the_order_of_indexes(tool: str, index: str, tmp_path: Pat
         assert "takes torch 2.14.1" in summary
 
 
+@pytest.mark.slow
 def test_resolve_says_that_there_is_no_solution(tool: str, index: str, tmp_path: Path) -> None:
     code, errors, summary = resolved(tmp_path, f"--index-url {index}/rocm/simple/\ntorch==2.14.1\n")
     assert code == 1
@@ -248,6 +251,7 @@ def test_resolve_says_that_there_is_no_solution(tool: str, index: str, tmp_path:
     assert "no solution" in summary
 
 
+@pytest.mark.slow
 def test_resolve_says_that_an_index_does_not_answer(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_RETRIES", "1")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
@@ -288,6 +292,7 @@ sdist = { url = "https://example.org/r.tar.gz", hash = "sha256:00000000000000000
 PROJECT = '[project]\nname = "trainer"\nversion = "1"\nrequires-python = ">=3.12"\ndependencies = ["torch"]\n[tool.uv]\npackage = false\n'
 
 
+@pytest.mark.slow
 def test_resolve_takes_a_lock_as_it_is(tool: str, tmp_path: Path) -> None:
     """No index is asked. uv chooses the fork for Linux; without uv nothing chooses one."""
     repository(tmp_path, rocm__uv_DOT_lock=LOCK, rocm__pyproject_DOT_toml=PROJECT)

@@ -169,6 +169,7 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (GFX, '"66a0"', '"73bf"', "catalog", "belongs to"),
         (GFX, "verdict: identity", "verdict: harmful", "catalog", "names the chip itself"),
         (TORCH, "gfx: {set: torch-rocm5.2}", "gfx: [gfx999]", "catalog", "not in catalog"),
+        (TORCH, "  gfx: {set: torch-rocm5.2}\n  gfx_evidence: build script\n", "", "catalog", "whose targets are missing"),
         (TORCH, "gfx: {set: torch-rocm5.2}", "gfx: {set: torch-rocm0}", "schema", "not a set"),
         (TORCH, 'local: "1.13.0+rocm5.2"', 'local: "1.12.0+rocm5.2"', "catalog", "not a build of torch"),
         ("catalog/support.yaml", "state: supported", "state: fine", "schema", "fine"),

@@ -72,6 +72,8 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
     if entry.family == "bundled" and not set(entry.blas) <= set(entry.gfx):
         yield "blas", "rocBLAS targets that torch is not compiled for"
     rocm = release(entry.rocm)
+    if entry.family == "bundled" and not entry.gfx:
+        yield "gfx", "`plan` cannot offer a wheel whose targets are missing"
     if entry.family == "bundled" and entry.gfx and not entry.blas and rocm and rocm >= (6, 4):
         yield "blas", "from ROCm 6.4 on, rocBLAS serves fewer targets than torch is compiled for; list them"
     if (entry.gfx and not entry.gfx_evidence) or (entry.blas and not entry.blas_evidence):
