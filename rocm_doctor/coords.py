@@ -214,8 +214,6 @@ COORDS: dict[str, Coord] = {
     "run.clock_mhz": Coord("number", "shader clock of the busiest GPU, in MHz"),
     "run.temperature": Coord("number", "hottest temperature of the busiest GPU, in degrees Celsius"),
     "run.gtt_bytes": Coord("number", "system memory that the busiest GPU uses, in bytes"),
-    "run.cpu_percent": Coord("number", "CPU of the busiest Python process, in percent of a core, as top and ps print it"),
-    "run.iowait_percent": Coord("number", "CPU time that waits for the disk, in percent, as top prints it"),
     "run.killed": Coord("flag", "the shell says that a process was killed, and no more"),
     "oom.kind": Coord("word", "why an allocation failed: pieces (PyTorch held enough unused) or full"),
     # what a text says beside its tool output

@@ -13,8 +13,8 @@ import pytest
 from faketools import alive, environment, flood, hanging, named, pid_of, run, tool
 
 from rocm_doctor.sources import live
-from rocm_doctor.sources.live import was_interrupted
 from rocm_doctor.sources.live import tools as live_tools
+from rocm_doctor.sources.live import was_interrupted
 from rocm_doctor.workers import process
 
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"

@@ -41,8 +41,6 @@ def first(text: str) -> Any:
         ("gfx1100", "gradient_checkpointing: true\n" + BAR + smi(vram=30), "run-checkpointing"),
         ("gfx1100", BAR + smi(heat="104.0"), "run-hot"),
         ("gfx1100", BAR + smi(clock=500, watts="60.0"), "run-low-clock"),
-        ("gfx1100", BAR + "    PID USER  %CPU  %MEM COMMAND\n  4711 me   101.2   9.6 python\nGPU utilization is about 30%\n", "run-cpu-bound"),
-        ("gfx1100", BAR + "%Cpu(s):  3.1 us,  1.0 sy,  0.0 ni, 60.1 id, 35.2 wa,  0.0 hi\n", "run-disk-waits"),
         (
             "gfx1100",
             "GPU[0]\t\t: VRAM Total Memory (B): 25753026560\nGPU[0]\t\t: VRAM Total Used Memory (B): 25700000000\n"

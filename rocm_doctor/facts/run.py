@@ -47,8 +47,6 @@ _BUSY = regex(
     r"|\b(\d{1,3}) ?% (?:of the )?GPU\b",
     re.I,
 )
-_HEADS = regex(r"^\s*(?:USER\s+)?PID\b.*%CPU\b")
-_WAITS = regex(r"%?Cpu\(s\):.*?(\d+\.\d) wa\b")
 
 
 def read(artifacts: Artifacts, matrix: Matrix) -> ProbeResult:
@@ -133,21 +131,10 @@ def _bytes(found: re.Match[str] | None) -> float | None:
 
 
 def _host(result: ProbeResult, document: Document) -> None:
-    """run.busy_percent in words; run.cpu_percent of Python's busiest process in top or ps; run.iowait_percent."""
+    """run.busy_percent in words."""
     for line in document.lines_with("gpu", most=40):
         if (found := _BUSY.search(line.text)) and "vram" not in line.text.lower():
             result.facts.setdefault("run.busy_percent", Fact(int(found[1] or found[2]), (document.reading(line),)))
-    for line in document.lines_with("cpu(s):", most=4):
-        if found := _WAITS.search(line.text):
-            result.facts.setdefault("run.iowait_percent", Fact(float(found[1]), (document.reading(line),)))
-    for head in document.lines_with("%cpu", most=4):
-        names = head.text.split()
-        if _HEADS.match(head.text):
-            rows = (line for line in document.lines_with("python", "pt_main_thread") if line.start > head.start)
-            shares = [(float(cells[at]), line) for line in rows if (cells := line.text.split()) and len(cells) > (at := names.index("%CPU"))
-                      and re.fullmatch(r"\d+(?:\.\d+)?", cells[at])]  # fmt: skip
-            for share, line in sorted(shares, key=lambda pair: pair[0])[-1:]:
-                result.facts.setdefault("run.cpu_percent", Fact(share, (document.reading(line),)))
 
 
 def add_run_facts(snapshot: Snapshot) -> Snapshot:
