@@ -118,6 +118,7 @@ def test_single_statements(text: str, fact: str, value: object) -> None:
         ("RX 6750 GRE", [{"gfx1031", "gfx1032"}]),
         ("an RDNA2 card", [{"gfx1030", "gfx1031", "gfx1032"}]),
         ("an RDNA2 card (gfx1032)", ["gfx1032"]),
+        ("fails with a gfx110X GPU", [{"gfx1100", "gfx1101", "gfx1103"}]),
         ("my devices are gfx110x", [{"gfx1100", "gfx1101", "gfx1103"}]),
         ("pip install --index-url https://example.org/v2/gfx120X-all torch", [{"gfx1200", "gfx1201"}]),
         ("a 780M parameter model", []),

@@ -27,7 +27,9 @@ _GFX = regex(r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}
 _PCI = regex(r"\b1002:([0-9a-f]{4})\b", re.I)
 _INSIDE = regex(r"[\w/.+=_'\"-]$")
 _CONTINUED = regex(r"[\w/_]|-\w|\.\w")
-_AS_IF = regex(r"\b(?:as|like|not|instead of|than|to|with|treated as)\s+(?:an?\s+)?$", re.I)
+_AS_IF = regex(
+    r"\b(?:as|like|not|instead of|than|(?:spoof|pretend|overr|treat|fak)\w*(?: it)?(?: to| with)?(?: be)?)\s+(?:an?\s+)?$", re.I
+)
 """Before a target that the GPU is driven as."""
 _LISTED = regex(
     r"\b(?:files?|kernels?|built|compiled|support(?:ed|s)|listed|targets?|arch(?:itectures?|s|_list)?|includes?|wheels?)\b|\[\s*['\"]gfx",
