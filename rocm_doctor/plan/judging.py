@@ -67,13 +67,13 @@ class StackJudge(msgspec.Struct, frozen=True):
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
         else:
             found, _ = judge(snapshot, _NO_LOGS, self.matrix, RULES)
-        return [f for f in found if f.fingerprint not in self.before and not self._set_here(f)]
+        return [f for f in found if f.fingerprint not in self.before and not self._set_here(f, env)]
 
-    def _set_here(self, finding: Finding) -> bool:
-        """True if a command of the finding changes or unsets a variable that is set in this shell: that cures it, whatever is
-        installed."""
+    def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
+        """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
+        whatever is installed."""
         names = (*unset(finding), *(name for name, _ in exports(finding)))
-        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) for name in names)
+        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) and name not in env for name in names)
 
     def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""

@@ -63,10 +63,12 @@ def _linux(machine: Machine, listed: list[DriverRange], line: str, matrix: Matri
 
 
 def _modules(driver: str, matrix: Matrix) -> list[str]:
-    """What /sys/module/amdgpu/version holds with a driver: the part of the module's version before its build number."""
-    series_of = driver.replace(".x", "")
-    found = [m.module for m in matrix.driver.modules if m.release == driver or m.release.startswith(f"{series_of}.")]
-    return list(dict.fromkeys(module.partition("-")[0] for module in found))
+    """What /sys/module/amdgpu/version holds with a driver: the part of the module's version before its build number. Of a driver that
+    the catalog has no module of, that of the other drivers of its series."""
+    modules = matrix.driver.modules
+    exact = [m.module for m in modules if m.release == driver]
+    of_series = [m.module for m in modules if series(m.release) == series(driver.replace(".x", ".0"))]
+    return list(dict.fromkeys(module.partition("-")[0] for module in exact or of_series))
 
 
 def _step(machine: Machine, window: DriverRange, words: str) -> Step:

@@ -22,7 +22,8 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     Beside another framework with AMD code it is a warning, and for the CPU build, which somebody chose, a note.
     """
     build = snapshot.get("torch.build").value
-    if build not in ("cuda", "cpu") or TORCH not in wanted(snapshot) or (snapshot.gpus_listed and not snapshot.gpus):
+    none = snapshot.gpus_listed and not snapshot.gpus and snapshot.get("dxg.exists").value is not True  # WSL lists none by itself
+    if build not in ("cuda", "cpu") or TORCH not in wanted(snapshot) or none:
         return
     if snapshot.gpus and all(g.get("is_apu").value is True for g in snapshot.gpus) and _has_nvidia(snapshot):
         return
