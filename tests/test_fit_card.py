@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rocm_doctor.fit import advice, card, closed_form, estimate, sharding
+from rocm_doctor.fit import advice, card, closed_form, estimate
 from rocm_doctor.fit.job import Job, Kernels
 from rocm_doctor.fit.resolve import FLAG, kernels_of
 from rocm_doctor.fit.shape import shape_of
@@ -127,16 +127,16 @@ def test_a_verdict_keeps_the_error_in_mind() -> None:
 def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> None:
     run = job("Llama-3.1-8B", method="full")
     whole = closed_form.predict(run, 0).breakdown
-    four = sharding.split_breakdown(whole, run, shape_of(run.config), 4, strategy)
+    four = estimate.split_breakdown(whole, run, shape_of(run.config), 4, strategy)
     for part, size in whole.items():
-        assert four[part] == (-(-size // 4) if part in sharding.SHARDED[strategy] else size)
+        assert four[part] == (-(-size // 4) if part in estimate.SHARDED[strategy] else size)
     assert (sum(four.values()) < sum(whole.values())) == (strategy != "ddp")
 
 
 def test_one_card_is_not_sharded() -> None:
     run = job()
     whole = closed_form.predict(run, 0).breakdown
-    assert sharding.split_breakdown(whole, run, shape_of(run.config), 1, "zero3") == whole
+    assert estimate.split_breakdown(whole, run, shape_of(run.config), 1, "zero3") == whole
 
 
 def test_limits_fit_and_one_more_does_not() -> None:

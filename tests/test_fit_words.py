@@ -14,8 +14,8 @@ from rocm_doctor.facts.enrich import find_target
 from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
 from rocm_doctor.fit.quantised import needs, wheels
-from rocm_doctor.fit.text import wrap
 from rocm_doctor.matrix import load
+from rocm_doctor.reports.table import wrap
 
 GIB = 1 << 30
 MATRIX = load()

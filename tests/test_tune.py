@@ -23,7 +23,6 @@ from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import AOTRITON, Job
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
-from rocm_doctor.tune.lengths import packing
 from rocm_doctor.tune.search import Measured, NothingFits, Search
 from rocm_doctor.tune.space import Choice, changes, choice_of, fits, job_of, numerics_of, shapes
 from rocm_doctor.workers import process
@@ -138,10 +137,10 @@ def test_the_page_says_the_gain_first_and_what_changes_the_numbers() -> None:
 def test_packing_is_said_by_the_lengths_of_the_texts(tmp_path: Path) -> None:
     path = tmp_path / "lengths"
     path.write_text("100\n100\n200\n", encoding="utf-8")
-    assert "fill 33% of sequences of 400 tokens" in packing(path, 400)[0]
+    assert "fill 33% of sequences of 400 tokens" in text.packing(path, 400)[0]
     path.write_text("long\n", encoding="utf-8")
     with pytest.raises(ValueError, match="whole number of tokens"):
-        packing(path, None)
+        text.packing(path, None)
 
 
 @pytest.mark.torch

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from rocm_doctor.figures.types import BenchReport, Cause, Conditions, Device, Figure
+from rocm_doctor.reports.table import wrap
 
 BAR = 16
 MARKS = {"as expected": "ok", "slow": "SLOW", "cannot tell": "?"}
@@ -18,12 +18,7 @@ def page(report: BenchReport, width: int = 100) -> str:
     missing = [f"  {one.stage}: {one.status}{': ' + one.reason if one.reason else ''}" for one in report.not_measured]
     parts += [["not measured:", *missing]] if missing else []
     parts.append([summary(report)])
-    return "\n\n".join("\n".join(row for line in part for row in _wrap(line, width)) for part in parts)
-
-
-def _wrap(line: str, width: int) -> list[str]:
-    hang = " " * (len(line) - len(line.lstrip()) + 2)
-    return [line] if len(line) <= width else textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False)
+    return "\n\n".join("\n".join(row for line in part for row in wrap(line, width)) for part in parts)
 
 
 def summary(report: BenchReport) -> str:

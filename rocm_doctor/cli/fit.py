@@ -232,27 +232,10 @@ def card_of_measurement(measured: runner.Measured, matrix: Matrix) -> tuple[card
 
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
     """The answer with the estimate's fields at the top level."""
-    body = {
-        **msgspec.to_builtins(answer.estimate),
-        "verdict": answer.verdict,
-        "margin_bytes": answer.margin_bytes,
-        "available_bytes": answer.card.available,
-        "model": answer.run.source,
-        "job": answer.run.job,
-        "card": answer.card,
-        "limits": answer.limits,
-        "enough": answer.enough,
-        "sizes": answer.sizes,
-        "notes": answer.notes,
-        "bitsandbytes": answer.run.bitsandbytes,
-        "unsupported": answer.unsupported,
-        "config": None
-        if answer.run.config is None
-        else {
-            "framework": answer.run.config.framework,
-            "unread": answer.run.config.unread,
-            "unmodelled": answer.run.config.unmodelled,
-        },
-        "measured": measured,
-    }
+    body, run = msgspec.to_builtins(answer), answer.run
+    parts = ("framework", "unread", "unmodelled")
+    body |= body.pop("estimate") | {"model": run.source, "job": run.job, "bitsandbytes": run.bitsandbytes, "measured": measured}
+    body["available_bytes"] = answer.card.available
+    body["config"] = {name: getattr(run.config, name) for name in parts} if run.config else None
+    del body["run"]
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()

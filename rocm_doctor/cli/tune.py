@@ -18,7 +18,6 @@ from rocm_doctor.fit.job import Dtype, Method
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.tune import runner, search, text
-from rocm_doctor.tune.lengths import packing
 from rocm_doctor.tune.space import Choice, changes
 
 
@@ -73,7 +72,7 @@ def command(
     if fix and not files:
         raise InputError("--fix changes a configuration: give --config FILE")
     try:
-        notes = packing(lengths, seq) if lengths else ()
+        notes = text.packing(lengths, seq) if lengths else ()
         answer = tune_run(request, matrix, python, vram, sequences, device, 60 * minutes, began, notes)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc

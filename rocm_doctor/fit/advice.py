@@ -5,7 +5,7 @@ The closed form is scaled to agree with the simulation at the asked setting, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import Wheels, needs
-from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 
 STEP = 64
@@ -72,7 +71,7 @@ def _largest(fits: Callable[[int], bool], top: int) -> int:
 
 
 def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Way, ...]:
-    """The ways that are enough, the least change first: settings, more GPUs, a larger GPU, a smaller model. Empty when the memory of the
+    """The ways that are enough, the least change first: settings, more GPUs, a larger GPU. Empty when the memory of the
     GPU is not known."""
     if card.available is None:
         return ()
@@ -81,7 +80,6 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix:
         *_settings(job, peak, room, wheels),
         *_gpus(job, card, wheels),
         *_larger(job, card, peak, bound, matrix),
-        *_smaller(job, peak, room, matrix),
     )
 
 
@@ -152,27 +150,6 @@ def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> I
     if least is not None:
         size, product, gfx = next(one for one in reversed(products) if one[0] == least)
         yield Way(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
-
-
-def _smaller(job: Job, peak: Peak, room: float, matrix: Matrix) -> Iterator[Way]:
-    """The largest preset that fits with the settings as they are, of the same architecture where one does."""
-    presets: Mapping[str, Any] = matrix.plain("models") or {}
-    kind = job.config.get("model_type")
-    fitting = [
-        (entry["config"].get("model_type") == kind, size, name)
-        for name, entry in presets.items()
-        if (size := _peak_of(job, entry["config"], peak)) is not None and size <= room
-    ]
-    if fitting:
-        _, size, name = max(fitting)
-        yield Way(f"a smaller model, such as {name}", f"--model {name}", size)
-
-
-def _peak_of(job: Job, config: Mapping[str, Any], peak: Peak) -> int | None:
-    try:
-        return peak(_change(job, config=config))
-    except (ShapeError, ValueError, KeyError):
-        return None
 
 
 def neighbours(job: Job, wheels: Wheels) -> Iterator[tuple[str, str, Job]]:

@@ -1,4 +1,5 @@
-"""One answer from one job and one GPU: predicted peaks, how sure, whether it fits, and what would change that."""
+"""One answer from one job and one GPU: predicted peaks, how sure, and whether it fits; and what each of several GPUs holds, from the
+documented behaviour of each scheme (none of it was measured by us)."""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ import msgspec
 from rocm_doctor.fit import closed_form
 from rocm_doctor.fit.allocator import Peak
 from rocm_doctor.fit.card import Card, Strategy
-from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.job import BYTES, Job
 from rocm_doctor.fit.runner import Simulated, peak_of
-from rocm_doctor.fit.shape import shape_of
-from rocm_doctor.fit.sharding import split_breakdown
+from rocm_doctor.fit.shape import Shape, shape_of
 
 How = Literal["simulation", "closed form"]
 Verdict = Literal["fits", "tight", "too close to call", "does not fit", "unknown"]
@@ -32,7 +32,7 @@ BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, BASIS), "closed form
 rows."""
 
 
-SHARDED = Bound(0.25, 0.40, "derived from how the scheme works; runs on several GPUs were not measured")
+SEVERAL = Bound(0.25, 0.40, "derived from how the scheme works; runs on several GPUs were not measured")
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> E
     ).breakdown
     scale = peak.allocated / closed_form.predict(job, card.workspace).allocated
     allocated = int(sum(parts.values()) * scale)
-    return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, SHARDED)
+    return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, SEVERAL)
 
 
 def verdict(estimate: Estimate, card: Card) -> Verdict:
@@ -86,3 +86,44 @@ def verdict(estimate: Estimate, card: Card) -> Verdict:
 def margin(estimate: Estimate, card: Card) -> int | None:
     """Bytes left over (negative: missing) when nothing that is allocated can be given back."""
     return None if card.available is None else card.available - estimate.peak_allocated_bytes
+
+
+ZERO_BUCKET = 500_000_000
+"""DeepSpeed's reduce_bucket_size and allgather_bucket_size, in values (its documented default)."""
+ZERO3_LIVE = 1_000_000_000
+"""DeepSpeed's stage3_max_live_parameters, in values."""
+
+
+def split_breakdown(breakdown: dict[str, int], job: Job, shape: Shape, cards: int, strategy: Strategy) -> dict[str, int]:
+    """The breakdown of one GPU's peak in bytes. Activations and logits are each GPU's own: its micro-batch is not shared."""
+    if strategy == "single" or cards < 2:
+        return breakdown
+    out = dict(breakdown)
+    for part in SHARDED[strategy]:
+        if part in out:
+            out[part] = -(-out[part] // cards)
+    out["sharding buffers"] = _buffers(breakdown, job, shape, strategy)
+    return out
+
+
+SHARDED: dict[Strategy, tuple[str, ...]] = {
+    "single": (),
+    "ddp": (),
+    "zero2": ("gradients", "optimizer states", "optimizer scratch"),
+    "zero3": ("weights", "adapters", "gradients", "optimizer states", "optimizer scratch"),
+    "fsdp2": ("weights", "adapters", "gradients", "optimizer states", "optimizer scratch"),
+}
+
+
+def _buffers(breakdown: dict[str, int], job: Job, shape: Shape, strategy: Strategy) -> int:
+    """DDP: a second copy of the gradients in buckets. ZeRO: its buckets. FSDP2: two whole layers (one prefetched) and the
+    root's own."""
+    size = BYTES[job.dtype]
+    trainable = shape.parameters if job.method == "full" else breakdown.get("adapters", 0) // BYTES[job.adapter_dtype]
+    if strategy == "ddp":
+        return trainable * (size if job.method == "full" else BYTES[job.adapter_dtype])
+    if strategy == "zero2":
+        return 2 * min(ZERO_BUCKET, trainable) * size
+    if strategy == "zero3":
+        return min(ZERO3_LIVE, shape.parameters) * size + min(ZERO_BUCKET, trainable) * size
+    return (2 * shape.layer_parameters + shape.embedding_parameters) * size

@@ -140,17 +140,12 @@ def _as_dict(job: Job, task: Task) -> Mapping[str, Any]:
 
 
 def _decode(stdout: str, stderr: str, kind: type[Any]) -> Any:
+    """The result in the last line of JSON. Raises WorkerError, with the worker's own words where it has some."""
     lines = [line for line in stdout.splitlines() if line.startswith("{")]
     if not lines:
         raise WorkerError((stderr.strip().splitlines() or ["the worker printed nothing"])[-1])
-    try:
+    with contextlib.suppress(Unreadable):
         return jsons.decode(lines[-1], kind)
-    except Unreadable:
-        raise WorkerError(_error_in(lines[-1])) from None
-
-
-def _error_in(line: str) -> str:
-    try:
-        return str(jsons.decode(line, dict[str, Any])["error"])
-    except (Unreadable, KeyError):
-        return "unreadable result of the worker"
+    with contextlib.suppress(Unreadable, KeyError):
+        raise WorkerError(str(jsons.decode(lines[-1], dict[str, Any])["error"]))
+    raise WorkerError("unreadable result of the worker")

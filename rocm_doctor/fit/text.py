@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.answer import Answer
@@ -15,6 +13,7 @@ from rocm_doctor.fit.quantised import needs
 from rocm_doctor.fit.runner import Measured
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import html
+from rocm_doctor.reports.table import wrap
 
 BAR = 32
 
@@ -55,16 +54,6 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
         comparison(answer.estimate, measured) if measured else [],
     ]
     return "\n\n".join("\n".join(row for line in part for row in wrap(line, width)) for part in parts if part)
-
-
-def wrap(line: str, width: int) -> Iterator[str]:
-    """A line in rows of at most `width` columns; the rows after the first hang below its words, behind a label or a figure."""
-    if len(line) <= width:
-        yield line
-        return
-    found = re.match(r" *(?:[^ ]+ ?[^ ]* {2,})?", line)
-    hang = " " * (found.end() if found else 0)
-    yield from textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
 
 
 def heading(source: str, job: Job, card: Card) -> list[str]:

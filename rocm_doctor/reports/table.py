@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 
@@ -18,6 +19,16 @@ def simple(lines: Sequence[Sequence[str]], columns: Sequence[str], widths: Seque
             for row in parts for pieces in zip_longest(*row, fillvalue="")]  # fmt: skip
     under = sum(1 for _ in zip_longest(*parts[0]))
     return "\n".join([*rows[:under], "  ".join("-" * width for width in taken), *rows[under:]])
+
+
+def wrap(line: str, width: int) -> Iterator[str]:
+    """A line in rows of at most `width` columns; the rows after the first hang below its words, behind a label or a figure."""
+    if len(line) <= width:
+        yield line
+        return
+    found = re.match(r" *(?:[^ ]+ ?[^ ]* {2,})?", line)
+    hang = " " * (found.end() if found else 0)
+    yield from textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
 
 
 def markdown(lines: Sequence[Sequence[str]], columns: Sequence[str]) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rocm_doctor.bounded import files
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.tune.search import Effect, Measured, Tuned
 from rocm_doctor.tune.space import Choice, changes
@@ -109,6 +111,20 @@ def _table(found: Tuned) -> Iterator[str]:
 
 def _effect(effect: Effect) -> str:
     return f"  {effect.change:+5.0%}  {effect.field} {effect.value} instead of {effect.against}: {WHY[effect.field]}; the numbers stay the same"
+
+
+def packing(path: Path, seq: int | None) -> tuple[str, ...]:
+    """A line about padding. `path`: a whole number of tokens a line; `seq`: longer texts are cut there. Raises ValueError."""
+    words = files.text(path, files.MIB * 8).split()
+    if not words or not all(word.isdigit() and int(word) for word in words):
+        raise ValueError(f"{path}: expected a whole number of tokens on each line")
+    lengths = sorted(min(int(word), seq or int(word)) for word in words)
+    longest = seq or lengths[-1]
+    full = sum(lengths) / (longest * len(lengths))
+    return (
+        f"packing: {len(lengths)} texts of {lengths[len(lengths) // 2]} tokens (median) fill {full:.0%} of sequences of {longest} tokens; "
+        f"packed, or padded to the longest of a batch, a step would do up to {1 / full:.1f} x the work",
+    )
 
 
 def progress(run: Measured, best: float, choice: Choice) -> str:
