@@ -72,7 +72,7 @@ class Watched(msgspec.Struct, frozen=True):
     pace: str = ""
 
 
-def number(path: Path, scale: float = 1.0) -> float | None:
+def read_number(path: Path, scale: float = 1.0) -> float | None:
     """The number in a file, times `scale`; None if it is missing or is no number."""
     try:
         return float(path.read_text().split()[0]) * scale
@@ -80,23 +80,23 @@ def number(path: Path, scale: float = 1.0) -> float | None:
         return None
 
 
-def devices(sysfs: Path) -> list[Path]:
+def list_devices(sysfs: Path) -> list[Path]:
     """The device folders of AMD's GPUs."""
     found = sorted(sysfs.glob("class/drm/card[0-9]*/device"))
-    return [path for path in found if "-" not in path.parent.name and _text(path / "vendor") == "0x1002"]
+    return [path for path in found if "-" not in path.parent.name and _read_text(path / "vendor") == "0x1002"]
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with contextlib.suppress(OSError):
         return path.read_text().strip()
     return ""
 
 
-def holders(sysfs: Path) -> dict[int, float]:
+def vram_by_process(sysfs: Path) -> dict[int, float]:
     """Bytes of VRAM by process, as KFD counts them."""
     found = {}
     for folder in sysfs.glob("class/kfd/kfd/proc/[0-9]*"):
-        sizes = [number(file) for file in folder.glob("vram_*")]
+        sizes = [read_number(file) for file in folder.glob("vram_*")]
         found[int(folder.name)] = sum(size for size in sizes if size)
     return found
 
@@ -104,26 +104,26 @@ def holders(sysfs: Path) -> dict[int, float]:
 def look_at_gpu(device: Path) -> dict[str, float | None]:
     """The figures of one GPU."""
     hwmon = next(iter(sorted(device.glob("hwmon/hwmon*"))), device)
-    levels = _CLOCK.findall(_text(device / "pp_dpm_sclk"))
+    levels = _CLOCK.findall(_read_text(device / "pp_dpm_sclk"))
     clocks = [float(mhz) for mhz, _ in levels]
     now = next((float(mhz) for mhz, mark in levels if mark), None)
     inputs = list(hwmon.glob("temp*_input"))
-    heats = [(number(one, 1e-3), number(one.with_name(one.name.replace("_input", "_crit")), 1e-3)) for one in inputs]
+    heats = [(read_number(one, 1e-3), read_number(one.with_name(one.name.replace("_input", "_crit")), 1e-3)) for one in inputs]
     known = [(heat, limit) for heat, limit in heats if heat is not None and limit]
     hottest = max(known, key=lambda pair: pair[0] - pair[1], default=(None, None))
-    watts = number(hwmon / "power1_average", 1e-6)
+    watts = read_number(hwmon / "power1_average", 1e-6)
     return {
-        "busy": number(device / "gpu_busy_percent"), "memory_busy": number(device / "mem_busy_percent"),
-        "vram": number(device / "mem_info_vram_used"), "vram_total": number(device / "mem_info_vram_total"),
-        "gtt": number(device / "mem_info_gtt_used"), "gtt_total": number(device / "mem_info_gtt_total"),
-        "power": watts if watts is not None else number(hwmon / "power1_input", 1e-6), "cap": number(hwmon / "power1_cap", 1e-6),
+        "busy": read_number(device / "gpu_busy_percent"), "memory_busy": read_number(device / "mem_busy_percent"),
+        "vram": read_number(device / "mem_info_vram_used"), "vram_total": read_number(device / "mem_info_vram_total"),
+        "gtt": read_number(device / "mem_info_gtt_used"), "gtt_total": read_number(device / "mem_info_gtt_total"),
+        "power": watts if watts is not None else read_number(hwmon / "power1_input", 1e-6), "cap": read_number(hwmon / "power1_cap", 1e-6),
         "heat": hottest[0], "heat_limit": hottest[1], "clock": now, "clock_most": max(clocks, default=None),
-        "width": number(device / "current_link_width"), "width_most": number(device / "max_link_width"),
-        "speed": number(device / "current_link_speed"), "speed_most": number(device / "max_link_speed"),
+        "width": read_number(device / "current_link_width"), "width_most": read_number(device / "max_link_width"),
+        "speed": read_number(device / "current_link_speed"), "speed_most": read_number(device / "max_link_speed"),
     }  # fmt: skip
 
 
-def sample(process: Any, device: Path | None, sysfs: Path) -> Sample:
+def take_sample(process: Any, device: Path | None, sysfs: Path) -> Sample:
     """One look at the process and its GPU. Raises psutil.NoSuchProcess when the process has ended."""
     import psutil
 
@@ -138,7 +138,7 @@ def sample(process: Any, device: Path | None, sysfs: Path) -> Sample:
     with contextlib.suppress(OSError, ValueError, IndexError):
         faults = float(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[9])
     mine = {process.pid, *workers}
-    others = tuple(sorted(pid for pid, size in holders(sysfs).items() if pid not in mine and size > 64 * MIB))
+    others = tuple(sorted(pid for pid, size in vram_by_process(sysfs).items() if pid not in mine and size > 64 * MIB))
     gpu = look_at_gpu(device) if device else {}
     return Sample(time.monotonic(), gpu, max(threads, default=0.0), sum(process.cpu_times()[:2]), workers, read, faults, others)
 
@@ -149,19 +149,19 @@ def watch(
     """Look at the process (None: the one that holds most VRAM) for so many seconds, or until it ends or Ctrl-C. Raises WatchError."""
     import psutil
 
-    held = holders(sysfs)
+    held = vram_by_process(sysfs)
     pid = pid or max(held, key=lambda one: held[one], default=None)
     if not pid:
         raise WatchError("no process uses a GPU here: give the PID of the training")
-    found = devices(sysfs)
-    device = max(found, key=lambda one: number(one / "mem_info_vram_used") or 0.0, default=None)
+    found = list_devices(sysfs)
+    device = max(found, key=lambda one: read_number(one / "mem_info_vram_used") or 0.0, default=None)
     samples: list[Sample] = []
     try:
         process = psutil.Process(pid)
         command = " ".join(process.cmdline())[:200]
         until = time.monotonic() + seconds
         while time.monotonic() < until or len(samples) < 2:
-            samples.append(sample(process, device, sysfs))
+            samples.append(take_sample(process, device, sysfs))
             if len(samples) % 4 == 0:
                 tell(f"looking at process {pid}: {until - time.monotonic():.0f} s left")
             time.sleep(EVERY)
@@ -174,7 +174,7 @@ def watch(
         if len(samples) < 2:
             raise
     figures = summary(samples)
-    name = _text(device / "product_name") if device else ""
+    name = _read_text(device / "product_name") if device else ""
     gpu = name or (device.parent.name if device else "")
     return Watched(pid, command, gpu, samples[-1].at - samples[0].at, tuple(judge(figures)), figures)
 
@@ -200,7 +200,7 @@ def summary(samples: Sequence[Sample]) -> dict[str, float | None]:
 
 def judge(f: Mapping[str, float | None]) -> list[Cause]:
     """The causes, the one that explains most first; one with the id `unknown` where nothing does."""
-    causes = [*_machine_causes(f), *_waits(f)]
+    causes = [*_machine_causes(f), *_waiting_causes(f)]
     if not causes:
         busy = f.get("busy")
         seen = (f"GPU busy {_percent(busy)}, busiest thread {_percent(f['thread'])} of a core",)
@@ -246,7 +246,7 @@ def _machine_causes(f: Mapping[str, float | None]) -> Iterator[Cause]:
         yield Cause("power", "the GPU is slowed down by its power cap", seen, "a higher cap, if the board allows it")
 
 
-def _waits(f: Mapping[str, float | None]) -> Iterator[Cause]:
+def _waiting_causes(f: Mapping[str, float | None]) -> Iterator[Cause]:
     """Why a GPU that is not busy waits; nothing where it is busy."""
     busy, thread, worker, read = f.get("busy"), f["thread"] or 0.0, f["worker"] or 0.0, f.get("read") or 0.0
     if busy is not None and busy >= BUSY:

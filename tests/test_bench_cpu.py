@@ -95,7 +95,7 @@ def test_a_busy_gpu_is_refused_by_the_name_of_the_program(tmp_path: Path) -> Non
     )
     report = runner.run(load(), quick=True, device="cpu", prelude=str(prelude), environment=ALONE)
     assert report.figures == ()
-    assert runner.busy(report) == "the GPU is in use by ollama (pid 4711, 12.0 GiB)"
+    assert runner.busy_words(report) == "the GPU is in use by ollama (pid 4711, 12.0 GiB)"
 
 
 def test_an_earlier_report_that_is_none_is_a_usage_error(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def judged(name: str, gpu: str, value: float, **device: Any) -> Figure:
 def test_the_catalog_has_sixty_amd_products_each_with_a_source_and_most_with_every_figure() -> None:
     assert len(AMD) >= 60
     assert all(one.sources for one in AMD)
-    assert all(peaks.compute("fp16", one, MATRIX) for one in AMD)
+    assert all(peaks.compute_peak("fp16", one, MATRIX) for one in AMD)
     assert sum(bool(one.memory_gb_s) for one in AMD) >= 60
     assert {MATRIX.gfx[one.gfx].family for one in AMD} >= {
         "CDNA1",
@@ -69,7 +69,7 @@ def test_the_catalog_has_sixty_amd_products_each_with_a_source_and_most_with_eve
 )
 def test_a_peak_is_the_one_that_is_published(product: str, dtype: str, value: float) -> None:
     one = next(p for p in MATRIX.peaks if p.product == product)
-    limit = peaks.compute(dtype, one, MATRIX)
+    limit = peaks.compute_peak(dtype, one, MATRIX)
     assert limit
     assert math.isclose(limit.value, value, rel_tol=0.005)
     assert limit.source
@@ -77,8 +77,8 @@ def test_a_peak_is_the_one_that_is_published(product: str, dtype: str, value: fl
 
 def test_a_chip_without_an_instruction_has_no_peak_for_it() -> None:
     mi50, xt = (next(p for p in MATRIX.peaks if p.product == name) for name in ("Instinct MI50", "Radeon RX 6900 XT"))
-    assert peaks.compute("bf16", mi50, MATRIX) is None
-    assert peaks.compute("fp8", xt, MATRIX) is None
+    assert peaks.compute_peak("bf16", mi50, MATRIX) is None
+    assert peaks.compute_peak("fp8", xt, MATRIX) is None
 
 
 def test_a_peak_says_its_condition_and_who_contradicts_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from rocm_doctor.fit import advice, card, closed_form, estimate
 from rocm_doctor.fit.job import Job, Kernels
-from rocm_doctor.fit.resolve import FLAG, kernels_of
+from rocm_doctor.fit.resolve import FLAG, gpu_kernels
 from rocm_doctor.fit.shape import shape_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Snapshot
@@ -32,24 +32,24 @@ def job(model: str = "Qwen2.5-7B", **fields: object) -> Job:
     ],
 )  # fmt: skip
 def test_fused_attention_by_target_and_torch(gfx: str, torch: str, experimental: bool, fused: bool) -> None:
-    kernels, words = kernels_of(gfx, torch, experimental, MATRIX)
+    kernels, words = gpu_kernels(gfx, torch, experimental, MATRIX)
     assert (kernels.flash, kernels.efficient) == (fused, fused)
     assert gfx in words
 
 
 def test_the_flag_is_named_where_it_would_help() -> None:
-    assert FLAG in kernels_of("gfx1200", "2.11.0", False, MATRIX)[1]
+    assert FLAG in gpu_kernels("gfx1200", "2.11.0", False, MATRIX)[1]
 
 
 def test_grouped_heads_need_torch_26() -> None:
     """transformers hands grouped heads to torch as they are, and AOTriton took them from 0.8b on."""
-    assert not kernels_of("gfx942", "2.5.1", False, MATRIX)[0].flash_gqa
-    assert kernels_of("gfx942", "2.6.0", False, MATRIX)[0].flash_gqa
+    assert not gpu_kernels("gfx942", "2.5.1", False, MATRIX)[0].flash_gqa
+    assert gpu_kernels("gfx942", "2.6.0", False, MATRIX)[0].flash_gqa
 
 
 def test_every_torch_of_the_catalog_has_an_entry() -> None:
     for build in (build for build in MATRIX.torch if parse(build.torch)):
-        assert "no entry" not in kernels_of("gfx90a", build.torch, False, MATRIX)[1], build.key
+        assert "no entry" not in gpu_kernels("gfx90a", build.torch, False, MATRIX)[1], build.key
 
 
 @pytest.mark.parametrize(("gfx", "mib"), [("gfx906", 32), ("gfx1100", 32), ("gfx90a", 108), ("gfx942", 204), ("sm_90", 33)])
@@ -62,7 +62,7 @@ def gpu(**facts: object) -> Gpu:
 
 
 def test_a_card_of_this_machine() -> None:
-    found = card.present(
+    found = card.list_cards(
         Snapshot(gpus=(gpu(gfx="gfx1100", vram_bytes=24 * GIB, vram_used_bytes=2 * GIB, is_apu=False),)), MATRIX
     )[0]
     assert found.available == 22 * GIB - card.CONTEXT
@@ -70,7 +70,7 @@ def test_a_card_of_this_machine() -> None:
 
 
 def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1036", visible=False), gpu(gfx="gfx1100"))), MATRIX)
+    found = card.list_cards(Snapshot(gpus=(gpu(gfx="gfx1036", visible=False), gpu(gfx="gfx1100"))), MATRIX)
     assert [c.gfx for c in found] == ["gfx1100"]
     assert found[0].available is None
 
@@ -87,7 +87,7 @@ def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
 def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int | None, carveout: float | None, words: str) -> None:
     read = {"vram_bytes": vram, "gtt_bytes": gtt, "carveout_bytes": carveout}
     known = {name: size * GIB for name, size in read.items() if size}
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", is_apu=True, **known),)), MATRIX)[0]
+    found = card.list_cards(Snapshot(gpus=(gpu(gfx="gfx1151", is_apu=True, **known),)), MATRIX)[0]
     assert found.total == vram * GIB
     assert words in found.notes[0]
 
@@ -95,7 +95,7 @@ def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int | None, carveo
 def test_the_processors_own_gpu_beside_a_discrete_one_does_not_count() -> None:
     """It comes first on this machine, and nobody trains on it."""
     both = (gpu(gfx="gfx1036", is_apu=True, vram_bytes=GIB // 2), gpu(gfx="gfx1100", is_apu=False, vram_bytes=24 * GIB))
-    assert [c.gfx for c in card.present(Snapshot(gpus=both), MATRIX)] == ["gfx1100"]
+    assert [c.gfx for c in card.list_cards(Snapshot(gpus=both), MATRIX)] == ["gfx1100"]
 
 
 def test_a_declared_card_with_one_size_knows_it_and_with_several_asks() -> None:

@@ -78,6 +78,6 @@ def test_a_single_change_is_preferred_to_two() -> None:
 
 
 def test_why_nothing_was_simulated_is_said_in_words() -> None:
-    from rocm_doctor.fit.answer import _why
+    from rocm_doctor.fit.answer import _explain_failure
 
-    assert "ModuleNotFoundError" not in _why(ValueError("ModuleNotFoundError: No module named 'torch'"))
+    assert "ModuleNotFoundError" not in _explain_failure(ValueError("ModuleNotFoundError: No module named 'torch'"))

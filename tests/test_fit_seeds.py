@@ -13,7 +13,7 @@ import pytest
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit.estimate import Estimate, compute, verdict
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.resolve import kernels_of
+from rocm_doctor.fit.resolve import gpu_kernels
 from rocm_doctor.matrix import load
 
 MATRIX = load()
@@ -22,7 +22,7 @@ GIB = 1 << 30
 
 def ask(gfx: str, torch: str, model: str, **fields: Any) -> tuple[Estimate, str]:
     card = cards.declare_card(gfx, 32 * GIB, MATRIX)
-    kernels, _ = kernels_of(gfx, torch, False, MATRIX)
+    kernels, _ = gpu_kernels(gfx, torch, False, MATRIX)
     estimate = compute(Job(config=MATRIX.plain("models")[model]["config"], kernels=kernels, **fields), card)
     return estimate, verdict(estimate, card)
 

@@ -13,7 +13,7 @@ from rocm_doctor.cli.fit import command
 from rocm_doctor.facts.enrich import find_target
 from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
-from rocm_doctor.fit.quantised import needs, wheels
+from rocm_doctor.fit.quantised import find_wheels, needed_kernels
 from rocm_doctor.matrix import load
 from rocm_doctor.reports.table import wrap
 
@@ -71,7 +71,7 @@ def test_a_gpu_to_compare_is_not_looked_up() -> None:
     ],
 )  # fmt: skip
 def test_what_the_wheels_of_bitsandbytes_hold(gfx: str, torch: str | None, state: str) -> None:
-    found = wheels(gfx, torch, MATRIX)
+    found = find_wheels(gfx, torch, MATRIX)
     assert found.state == state
     assert bool(found.words) == (state != "held")
 
@@ -81,7 +81,7 @@ def test_what_the_wheels_of_bitsandbytes_hold(gfx: str, torch: str | None, state
 def test_the_rows_and_the_list_of_code_agree(release: dict[str, dict[str, list[str]]]) -> None:
     """A target that the catalog lists in a wheel is not said to be missing from all of them."""
     listed = {gfx for targets in release["code"].values() for gfx in targets}
-    assert not [gfx for gfx in listed if wheels(gfx, None, MATRIX).state == "missing"]
+    assert not [gfx for gfx in listed if find_wheels(gfx, None, MATRIX).state == "missing"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_rows_and_the_list_of_code_agree(release: dict[str, dict[str, list[s
     ],
 )
 def test_what_of_a_run_is_bitsandbytes(bits: int, optimizer: Optimizer, words: str) -> None:
-    assert needs(Job(config={}, quant_bits=bits, optimizer=optimizer)) == words  # type: ignore[arg-type]
+    assert needed_kernels(Job(config={}, quant_bits=bits, optimizer=optimizer)) == words  # type: ignore[arg-type]
 
 
 def test_four_bits_without_a_kernel_are_said_before_the_verdict() -> None:

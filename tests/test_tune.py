@@ -24,7 +24,7 @@ from rocm_doctor.fit.job import AOTRITON, Job
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
 from rocm_doctor.tune.search import Measured, NothingFits, Search
-from rocm_doctor.tune.space import Choice, changes, choice_of, fits, job_of, numerics_of, shapes
+from rocm_doctor.tune.space import Choice, changes, choice_of, is_predicted_to_fit, job_of, list_shapes, numerics_of
 from rocm_doctor.workers import process
 from rocm_doctor.workers.tune import main
 
@@ -66,7 +66,7 @@ def recorded(choice: Choice, steps: int) -> Measured:
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(method: str, gib: float) -> None:
     job = base(method=method, checkpointing=True)
-    able = list(shapes(job, card(gib), {}))
+    able = list(list_shapes(job, card(gib), {}))
     if not able:
         with pytest.raises(NothingFits):
             Search(job, card(gib), "bfloat16", recorded, 60).search()
@@ -97,12 +97,12 @@ def test_the_own_run_is_measured_first_and_the_same_sequences_make_a_step() -> N
 
 
 def test_nothing_that_saves_memory_is_tried_where_the_run_fits_for_sure_without_it() -> None:
-    roomy = list(shapes(base(), card(192), {}))
+    roomy = list(list_shapes(base(), card(192), {}))
     assert not any(one.checkpointing or one.fused_loss for one in roomy)
-    tight = list(shapes(base(), card(8), {}))
+    tight = list(list_shapes(base(), card(8), {}))
     assert tight[0].batch == 16
     assert tight[0].checkpointing
-    assert all(fits(job_of(one, base()), card(8)) for one in tight)
+    assert all(is_predicted_to_fit(job_of(one, base()), card(8)) for one in tight)
 
 
 def test_a_gpu_without_bfloat16_is_tried_in_float16_and_float32() -> None:

@@ -135,19 +135,19 @@ def derive_facts(device: Device, figures: list[Figure]) -> dict[str, Any]:
     values = {f.name: f.value for f in figures}
     used, possible = peaks.link(device), peaks.slot(device)
     found = {
-        "speed.clock-share": _part(loaded.clock_mhz, loaded.clock_max_mhz),
-        "speed.power-share": _part(loaded.power_watts, device.power_cap_watts),
-        "speed.cap-share": _part(device.power_cap_watts, device.power_default_watts),
+        "speed.clock-share": _ratio(loaded.clock_mhz, loaded.clock_max_mhz),
+        "speed.power-share": _ratio(loaded.power_watts, device.power_cap_watts),
+        "speed.cap-share": _ratio(device.power_cap_watts, device.power_default_watts),
         "speed.temperature": loaded.temperature_c,
         "speed.throttle": loaded.throttle or None,
-        "speed.link-share": _part(used.value, possible.value) if used and possible else None,
-        "speed.peer-share": _part(values.get("peer-copy"), values.get("host-to-device-pinned")),
+        "speed.link-share": _ratio(used.value, possible.value) if used and possible else None,
+        "speed.peer-share": _ratio(values.get("peer-copy"), values.get("host-to-device-pinned")),
         "speed.profile": device.profile or None,
     }
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _part(one: float | None, other: float | None) -> float | None:
+def _ratio(one: float | None, other: float | None) -> float | None:
     return round(one / other, 4) if one and other else None
 
 
@@ -169,6 +169,6 @@ def _not_measured(gpu: int, records: list[Record]) -> Iterator[NotMeasured]:
             yield NotMeasured(gpu, str(name), "skipped", str(why))
 
 
-def busy(one: BenchReport) -> str:
+def busy_words(one: BenchReport) -> str:
     """The words of a refusal because of other programs on a GPU; empty if there was none."""
     return next((n.reason.partition(": ")[2] for n in one.not_measured if n.stage == "idle" and n.reason.startswith("busy")), "")

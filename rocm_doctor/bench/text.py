@@ -52,14 +52,14 @@ def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
     for figure in (f for f in report.figures if f.gpu == gpu.index):
         bar = _bar(figure.share) if figure.share is not None else " " * BAR
         value = f"{figure.value:>9.4g} {figure.unit:<8} ±{100 * figure.spread:>4.1f} %"
-        yield f"  {figure.name:<28}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
+        yield f"  {figure.name:<28}{value}  {bar}  {MARKS[figure.verdict]:<4} {verdict_words(figure)}".rstrip()
     beside = [(f.name, describe(f)) for f in report.figures if f.gpu == gpu.index and gpu.kind != "cpu"]
     if any(words for _, words in beside):
         yield "  measured with:"
         yield from (f"    {name:<28}{words}" for name, words in beside if words)
 
 
-def words(figure: Figure) -> str:
+def verdict_words(figure: Figure) -> str:
     """Why this verdict; nothing for a figure without a reference."""
     return "" if figure.why == "no reference" else figure.why + (f" [{figure.cause}]" if figure.cause else "")
 

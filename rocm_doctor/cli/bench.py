@@ -40,16 +40,16 @@ def command(
     References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs, an earlier run.
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.
     """
-    earlier = read(compare) if compare else None
+    earlier = read_report(compare) if compare else None
     matrix = load_matrix(None, ())
     python = interpreter(python)
     measured = runner.run(
         matrix, python, quick=quick, device=device, gpu=gpu, on_progress=lambda line: click.echo(line, err=True)
     )
-    if words := runner.busy(measured):
+    if words := runner.busy_words(measured):
         raise InputError(f"{words}: end it, or choose another GPU with --gpu")
     if not measured.figures:
-        raise InputError(nothing(measured))
+        raise InputError(explain_nothing(measured))
     if earlier and earlier.quick != measured.quick:
         click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
     judged = judge.judge_figures(measured, matrix, earlier, str(compare or ""))
@@ -61,7 +61,7 @@ def command(
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
 
 
-def read(path: Path) -> BenchReport:
+def read_report(path: Path) -> BenchReport:
     """An earlier report. Raises InputError."""
     try:
         return jsons.decode(files.read(path), BenchReport)
@@ -69,7 +69,7 @@ def read(path: Path) -> BenchReport:
         raise InputError(f"{path}: not a report of `rocm-doctor bench --format json` ({exc})") from exc
 
 
-def nothing(report: BenchReport) -> str:
+def explain_nothing(report: BenchReport) -> str:
     """Why nothing was measured."""
     if any(n.stage == "import" and "not-installed" in f"{n.status} {n.reason}" for n in report.not_measured):
         return (

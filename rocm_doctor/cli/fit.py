@@ -35,7 +35,7 @@ UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20,
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+def to_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
     """`24`, `24GiB`, `24GB`, `512MiB` in bytes."""
     if value is None:
         return None
@@ -45,12 +45,12 @@ def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def whole(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+def to_int(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
     """The option as a whole number; None if it was not given."""
     return None if value is None else int(value)
 
 
-def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """The names of a comma-separated option; None if it was not given."""
     return tuple(part for part in re.split(r"[,+\s]+", value) if part) if value else None
 
@@ -72,7 +72,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
 @click.option(
-    "--targets", callback=names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]"
+    "--targets", callback=split_names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]"
 )
 @click.option("--dropout", type=click.FloatRange(0, 1), help="LoRA dropout. [default: 0]")
 @click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Of the weights. [default: bfloat16]")
@@ -90,7 +90,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 )
 @click.option("--optimizer", type=click.Choice(get_args(Optimizer)), help="[default: adamw]")
 @click.option("--fused-loss/--no-fused-loss", default=None, help="Fused output head and loss, as in Liger-Kernel. [default: no]")
-@click.option("--quant-bits", type=click.Choice(["4", "8"]), callback=whole, help="Bits of a QLoRA base. [default: 4]")
+@click.option("--quant-bits", type=click.Choice(["4", "8"]), callback=to_int, help="Bits of a QLoRA base. [default: 4]")
 @click.option("--double-quant/--no-double-quant", default=None, help="Quantise the scales too. [default: no]")
 @click.option(
     "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: unquantised weights in float32. [default: yes]"
@@ -102,7 +102,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     shell_complete=completes("targets"),
     help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
 )
-@click.option("--vram", callback=size, help="Memory of the GPU: 24GiB.")
+@click.option("--vram", callback=to_bytes, help="Memory of the GPU: 24GiB.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="Number of such GPUs.")
 @click.option(
     "--strategy",
@@ -142,10 +142,10 @@ def command(
     python = interpreter(python)
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
     if measure:
-        measurable(attention, gpus)
+        refuse_unmeasurable(attention, gpus)
     try:
         measured = measure_step(request, python, matrix) if measure else None
-        card, installed = machine(gpu, vram, python, matrix) if measured is None else card_of_measurement(measured, matrix)
+        card, installed = find_card(gpu, vram, python, matrix) if measured is None else measured_card(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed or None, matrix)
         with notice_when_slow("still tracing one training step through the model, on the CPU"):
@@ -155,7 +155,7 @@ def command(
     pages = {"json": as_json, "html": text.html_page}
     print_page(pages[form](answer, measured) if form in pages else text.page(answer, measured, width(output is not None)), output)
     wanted = next((way.fields for way in answer.enough if way.fields), {})
-    made = change(request, wanted, matrix)
+    made = change_file(request, wanted, matrix)
     if fix and made is None:
         raise InputError("nothing to fix: give --config FILE" if not files else "nothing to fix: it fits, or no change is enough")
     if made is not None:
@@ -164,10 +164,10 @@ def command(
         head = "written" if fix else "the first of these, in your file (--fix writes it)"
         left = f"\nthe file has no key for {', '.join(made.left)}" if made.left else ""
         click.echo(f"\n{head}\n{made.diff}{left}", err=form != "text" or output is not None)
-    sys.exit(1 if answer.verdict == "does not fit" or answer.over_reserved else 0)
+    sys.exit(1 if answer.verdict == "does not fit" or answer.reserves_too_much else 0)
 
 
-def change(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> edit.Edited | None:
+def change_file(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> edit.Edited | None:
     """The person's file with these fields of a job; None without a file, or where nothing is to be changed."""
     run = resolve.read_configuration(request, matrix)
     if run is None or not wanted:
@@ -176,7 +176,7 @@ def change(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) 
     return edit.edit(request.files[0].read_text(encoding="utf-8"), run, named, matrix)
 
 
-def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:
+def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:
     """The GPU and the version of torch for it (empty for a declared GPU)."""
     if re.fullmatch(r"sm_\d+a?|cuda", gpu):
         return cards.declare_card(gpu, vram, matrix), ""
@@ -185,7 +185,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
         return cards.declare_card(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), ""
     report = examine(python, matrix)
     snapshot = report.snapshot
-    found = cards.present(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
+    found = cards.list_cards(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
     blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
     card = msgspec.structs.replace(found[0], blocker=blocker, total=found[0].total if vram is None else vram)
@@ -208,7 +208,7 @@ def planned_torch(report: Report, matrix: Matrix) -> str:
     return best.candidate.build.local if best else ""
 
 
-def measurable(attention: str | None, gpus: int) -> None:
+def refuse_unmeasurable(attention: str | None, gpus: int) -> None:
     """Raise InputError for what a measurement cannot do as it is predicted."""
     if attention in ("math", "flash"):
         raise InputError(
@@ -224,7 +224,7 @@ def measure_step(request: resolve.Request, python: str | None, matrix: Matrix) -
     return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
-def card_of_measurement(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str]:
+def measured_card(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str]:
     """The GPU that the measurement ran on, and its torch."""
     card = cards.measured_card(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
     return card, measured.versions.get("torch", "")

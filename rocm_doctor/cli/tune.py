@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
-from rocm_doctor.cli.fit import FILE, change, size
+from rocm_doctor.cli.fit import FILE, change_file, to_bytes
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve
 from rocm_doctor.fit.job import Dtype, Method
@@ -36,7 +36,7 @@ from rocm_doctor.tune.space import Choice, changes
 @click.option("--sequences", type=click.IntRange(1), help="Sequences of one optimizer step, kept the same. [default: 16]")
 @click.option("--lengths", type=FILE, help="The lengths of your texts in tokens, one a line: says what packing would save.")
 @click.option("--minutes", type=click.FloatRange(0.2), default=2.0, show_default=True, help="How long to measure.")
-@click.option("--vram", callback=size, help="Use no more than this much of the GPU's memory: 24GiB.")
+@click.option("--vram", callback=to_bytes, help="Use no more than this much of the GPU's memory: 24GiB.")
 @click.option("--fix", is_flag=True, help="Write the change into the file.")
 @click.option(
     "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
@@ -81,7 +81,7 @@ def command(
     ).decode()
     print_page(page if form == "json" else text.page(answer), output)
     if fix and files:
-        made = change(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)
+        made = change_file(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)
         if made is not None:
             files[0].write_text(made.text, encoding="utf-8")
 
@@ -116,8 +116,8 @@ def tune_run(
         complete = run_search(hunt)
     found = hunt.outcome(complete)
     own = found.baseline.choice
-    made = change(request, changes(own, found.best.choice), matrix)
-    faster = change(request, changes(own, found.faster.choice), matrix) if found.faster else None
+    made = change_file(request, changes(own, found.best.choice), matrix)
+    faster = change_file(request, changes(own, found.faster.choice), matrix) if found.faster else None
     diff, left = (made.diff, made.left) if made else ("", ())
     seconds = round(time.monotonic() - began, 1)
     return text.Answer(found, resolved.source, hello.name or "the CPU", seconds, diff, left, faster.diff if faster else "", notes)

@@ -45,7 +45,7 @@ def command(pid: int | None, seconds: float, files: tuple[Path, ...], step: floa
     except ValueError as exc:
         raise InputError(str(exc)) from exc
     if work and step:
-        found = msgspec.structs.replace(found, pace=pace(work, step, found.gpu, matrix))
+        found = msgspec.structs.replace(found, pace=pace_words(work, step, found.gpu, matrix))
     as_json = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     print_page(as_json if form == "json" else watch.page(found), output)
     sys.exit(0 if found.causes[0].id == "computes" else 1)
@@ -60,13 +60,13 @@ def step_work(files: tuple[Path, ...], matrix: Matrix) -> tuple[float, str]:
     return operations(job), PEAKS[job.autocast or job.dtype]
 
 
-def pace(work: tuple[float, str], step: float, gpu: str, matrix: Matrix) -> str:
+def pace_words(work: tuple[float, str], step: float, gpu: str, matrix: Matrix) -> str:
     """A sentence: TFLOP/s of the run, and its part of the GPU's peak. Work that checkpointing repeats does not count."""
     from rocm_doctor.figures import peaks
 
     operations, dtype = work
     rate, product = operations / step / 1e12, peaks.product_of(gpu, matrix)
-    limit = peaks.compute(dtype, product, matrix) if product else None
+    limit = peaks.compute_peak(dtype, product, matrix) if product else None
     if limit is None:
         return f"the run computes {rate:.3g} TFLOP/s; no {dtype} peak is known for {gpu or 'this GPU'}"
     return f"the run computes at {rate / limit.value:.0%} of the peak: {rate:.3g} of {limit.value:g} TFLOP/s ({limit.words}; {limit.source})"

@@ -67,7 +67,10 @@ def judge_figures(report: BenchReport, matrix: Matrix, earlier: BenchReport | No
     """The report with references and verdicts; `file` names the earlier report."""
     devices = {one.index: one for one in report.gpus}
     figures = tuple(
-        verdict(one, [*_references(one, devices[one.gpu], matrix), *_rest(one, report), *_earlier(one, earlier, file)])
+        verdict(
+            one,
+            [*_references(one, devices[one.gpu], matrix), *_run_references(one, report), *_earlier_reference(one, earlier, file)],
+        )
         for one in report.figures
     )
     return msgspec.structs.replace(report, figures=figures)
@@ -99,16 +102,16 @@ def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit, lowest: 
     return Reference(kind, limit.value, round(part, 4), limit.words, limit.source, worst)
 
 
-def _rest(figure: Figure, report: BenchReport) -> Iterable[Reference]:
+def _run_references(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The other GPUs of this machine; for the DataLoader the training step; for a copy between GPUs the one from the host."""
-    yield from _others(figure, report)
+    yield from _sibling_reference(figure, report)
     mine = {one.name: one.value for one in report.figures if one.gpu == figure.gpu}
     for name, kind, other, words in BESIDE:
         if figure.name == name and other in mine:
             yield _reference(kind, figure, peaks.Limit(mine[other], words, "this run"))
 
 
-def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
+def _sibling_reference(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The same figure of the other GPUs of this machine, pooled; only of GPUs of the same name."""
     names = {one.index: one.name for one in report.gpus}
     others = [
@@ -120,7 +123,7 @@ def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
         yield _sample_reference("others", figure, others, "the other GPUs of this machine", "this run")
 
 
-def _earlier(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
+def _earlier_reference(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
     """The same figure of the same GPU in an earlier report."""
     for one in earlier.figures if earlier else ():
         if (one.gpu, one.name, one.unit) == (figure.gpu, figure.name, figure.unit) and one.samples:

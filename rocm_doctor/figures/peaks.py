@@ -24,8 +24,8 @@ class Limit(NamedTuple):
 
 def product_of(name: str, matrix: Matrix) -> Peak | None:
     """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
-    wanted = _bare(name)
-    known = {_bare(one.product): one for one in matrix.peaks}
+    wanted = _distinct_words(name)
+    known = {_distinct_words(one.product): one for one in matrix.peaks}
     if wanted in known:
         return known[wanted]
     held = [words for words in known if re.search(rf"(?<!\S){re.escape(words)}(?!\S)", wanted)]
@@ -35,7 +35,7 @@ def product_of(name: str, matrix: Matrix) -> Peak | None:
 _NOISE = regex(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
 
 
-def _bare(name: str) -> str:
+def _distinct_words(name: str) -> str:
     """The words of a name that tell products apart: `AMD Radeon RX 7900 XTX` and `Radeon RX 7900 XTX` are `rx 7900 xtx`."""
     words = _NOISE.sub(" ", re.sub(r"[^\w]", " ", name.lower()))
     return " ".join(words.split())
@@ -49,7 +49,7 @@ def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:
         speed, _, lanes = product.pcie.partition(" x")
         return _limit(pcie_gb_s(_GENERATIONS.get(speed, 0.0), int(lanes or 0)), f"PCIe {product.pcie}, one direction", product)
     dtype = dtype_of(figure)
-    return compute(dtype, product, matrix) if dtype else None
+    return compute_peak(dtype, product, matrix) if dtype else None
 
 
 def dtype_of(figure: str) -> str:
@@ -58,7 +58,7 @@ def dtype_of(figure: str) -> str:
     return found[1] if found else "bf16" if figure.startswith("attention-") else ""
 
 
-def compute(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
+def compute_peak(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     """The peak of matrix products of a type in TFLOP/s (TOP/s for int8), without sparsity; every other statement is in its words."""
     told = _other_peaks(dtype, product)
     if product.peaks:

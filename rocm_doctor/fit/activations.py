@@ -17,7 +17,7 @@ ROUTED = 4 * 8 + 2 * 4
 """Bytes that the router keeps for each token and expert that it takes: four places and two weights."""
 
 
-def kernel_of(shape: Shape, job: Job) -> str:
+def choose_kernel(shape: Shape, job: Job) -> str:
     """The attention path of this run: flash, efficient, math or eager (the rules of `workers/fit/kernels.py`)."""
     card, masked = job.kernels, 0 < shape.window <= job.seq
     grouped = shape.heads != shape.kv_heads and not masked
@@ -39,7 +39,7 @@ def attention_bytes(job: Job) -> int:
     return BYTES[job.autocast] if job.autocast else compute_bytes(job)
 
 
-def lowers(job: Job) -> bool:
+def casts_weights(job: Job) -> bool:
     """True if autocast makes copies of the weights and of the residual stream in another dtype."""
     return job.autocast is not None and job.autocast != job.dtype and not job.quant_bits
 
@@ -80,10 +80,10 @@ def _norm_bytes(shape: Shape, job: Job) -> int:
 
 def _inputs(shape: Shape, job: Job, groups: list[tuple[str, ...]]) -> int:
     """Inputs of these projections, and under autocast the lowered copies of their weights, which the product keeps as well."""
-    adapted = shape.adapted(job.targets)
+    adapted = shape.adapted_linears(job.targets)
     total = sum(_group_inputs(shape, job, group, sum(name in adapted for name in group)) for group in groups)
     weights = sum(shape.projections[name][0] * shape.projections[name][1] for group in groups for name in group)
-    return job.tokens * total + (weights * compute_bytes(job) if lowers(job) else 0)
+    return job.tokens * total + (weights * compute_bytes(job) if casts_weights(job) else 0)
 
 
 def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
@@ -91,9 +91,9 @@ def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     between."""
     width, compute = shape.projections[group[0]][0], compute_bytes(job)
     # The attention kernel has kept its output already, and the projection that follows shares it unless a cast comes between.
-    kept = group == ("o_proj",) and kernel_of(shape, job) in ("flash", "efficient")
+    kept = group == ("o_proj",) and choose_kernel(shape, job) in ("flash", "efficient")
     if job.method == "full":
-        lowered = lowers(job) and group[0] not in ("o_proj", "down_proj")
+        lowered = casts_weights(job) and group[0] not in ("o_proj", "down_proj")
         return 0 if kept else width * compute * (len(group) if lowered else 1)
     base = _int8_bytes(shape, job, group, targets)
     if not targets:
@@ -128,7 +128,7 @@ def _groups(shape: Shape) -> list[tuple[str, ...]]:
 
 def attention_saved(shape: Shape, job: Job) -> int:
     """Query, key, value and output, with a logsumexp (fused) or the probabilities of every pair of tokens (math, eager)."""
-    compute, kernel = attention_bytes(job), kernel_of(shape, job)
+    compute, kernel = attention_bytes(job), choose_kernel(shape, job)
     query, kv = job.tokens * shape.query_width, job.tokens * shape.kv_width
     if kernel in ("flash", "efficient"):
         kv = _key_values(shape, job, query, kv)
@@ -207,6 +207,6 @@ def mlp_scratch(shape: Shape, job: Job) -> int:
 def attention_scratch(shape: Shape, job: Job) -> int:
     """Gradients of the scores after and before the softmax, and the product that its kernel makes first; a fused kernel has
     none."""
-    if kernel_of(shape, job) in ("flash", "efficient"):
+    if choose_kernel(shape, job) in ("flash", "efficient"):
         return 0
     return 3 * score_bytes(shape, job)

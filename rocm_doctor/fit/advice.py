@@ -15,7 +15,7 @@ from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.quantised import Wheels, needs
+from rocm_doctor.fit.quantised import Wheels, needed_kernels
 from rocm_doctor.matrix import Matrix
 
 STEP = 64
@@ -56,12 +56,14 @@ def limits(job: Job, card: Card, peak: Peak, bound: float) -> Limits | None:
         return None
     room = card.available / (1 + bound)
     longest = job.config.get("max_position_embeddings")
-    batch = _largest(lambda n: peak(_change(job, batch=n)) <= room, 4096)
-    seq = _largest(lambda n: peak(_change(job, seq=n * STEP)) <= room, (longest if isinstance(longest, int) else 1 << 20) // STEP)
+    batch = _find_largest(lambda n: peak(_change(job, batch=n)) <= room, 4096)
+    seq = _find_largest(
+        lambda n: peak(_change(job, seq=n * STEP)) <= room, (longest if isinstance(longest, int) else 1 << 20) // STEP
+    )
     return Limits(batch, seq * STEP)
 
 
-def _largest(fits: Callable[[int], bool], top: int) -> int:
+def _find_largest(fits: Callable[[int], bool], top: int) -> int:
     """The largest n up to `top` that fits; memory grows with n."""
     low, high = 0, top
     while low < high:
@@ -78,8 +80,8 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix:
     room = card.available / (1 + bound)
     return (
         *_settings(job, peak, room, wheels),
-        *_gpus(job, card, wheels),
-        *_larger(job, card, peak, bound, matrix),
+        *_more_gpus(job, card, wheels),
+        *_larger_gpu(job, card, peak, bound, matrix),
     )
 
 
@@ -87,7 +89,7 @@ Changed = tuple[Job, dict[str, str]]
 """A job, and the options that made it with their words."""
 
 
-def _sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
+def _change_sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
     """The job as it is, then every set of one change, of two, up to DEPTH."""
     level: list[Changed] = [(job, {})]
     yield level
@@ -96,13 +98,13 @@ def _sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
             (other, {**made, option: words})
             for one, made in level
             for words, option, other in neighbours(one, wheels)
-            if wheels.state != "missing" or not needs(other) or needs(job)
+            if wheels.state != "missing" or not needed_kernels(other) or needed_kernels(job)
         ]
         level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
         yield level
 
 
-def _best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
+def _choose_best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
     """Words, options, peak and job of the set that fits and gives up least; None if none fits."""
     fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
     if not fitting:
@@ -114,32 +116,32 @@ def _best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str],
 
 def _settings(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Way]:
     """The smallest set of changes that is enough on the GPUs that are there."""
-    for level in _sets(job, wheels):
-        if found := _best(level, peak, room):
+    for level in _change_sets(job, wheels):
+        if found := _choose_best(level, peak, room):
             words, options, size, other = found
             changed = {n: getattr(other, n) for n in other.__struct_fields__ if getattr(other, n) != getattr(job, n)}
             yield Way(" and ".join(words), " ".join(options), size, changed)
             return
 
 
-def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Way]:
+def _more_gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Way]:
     """The fewest GPUs of this kind over which FSDP2 spreads the run, with as few further changes as possible."""
-    for level in _sets(job, wheels):
+    for level in _change_sets(job, wheels):
         for count in (n for n in GPUS if n > card.count):
             many = msgspec.structs.replace(card, count=count)
             bound = compute(job, many, "fsdp2").error_bound.allocated
-            if found := _best(level, partial(_spread, many), (card.available or 0) / (1 + bound)):
+            if found := _choose_best(level, partial(_spread_peak, many), (card.available or 0) / (1 + bound)):
                 words, options, size, _ = found
                 given = " ".join((f"--gpus {count} --strategy fsdp2", *options))
                 yield Way(" and ".join((f"{count} of these GPUs", *words)), given, size)
                 return
 
 
-def _spread(card: Card, job: Job) -> int:
+def _spread_peak(card: Card, job: Job) -> int:
     return compute(job, card, "fsdp2").peak_allocated_bytes
 
 
-def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Way]:
+def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Way]:
     """The product with the least memory that is enough, of the same or a newer kind."""
     taken = (card.total or 0) - (card.available or 0) - card.used
     wanted = peak(job) * (1 + bound) + taken

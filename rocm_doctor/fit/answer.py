@@ -34,7 +34,7 @@ class Answer(Shown, msgspec.Struct, frozen=True):
     """What the GPU cannot do of what the run asks for, a sentence each."""
 
     @property
-    def over_reserved(self) -> bool:
+    def reserves_too_much(self) -> bool:
         """True if what is allocated fits, and what the allocator would reserve does not."""
         room = self.card.available
         return self.verdict == "tight" and room is not None and self.estimate.peak_reserved_bytes > room
@@ -46,10 +46,10 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, strategy, python, fast)
-    sizes = tuple((size, verdict(estimate, _resize(card, size))) for size in card.sizes)
+    sizes = tuple((size, verdict(estimate, _resize_card(card, size))) for size in card.sizes)
     if sizes and len({_fits(said) for _, said in sizes}) == 1:
         # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
-        card = _resize(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
+        card = _resize_card(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
     said = verdict(estimate, card)
     notes = (*run.notes, note) if note else run.notes
     found = Answer(
@@ -60,9 +60,9 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     except ShapeError:
         return found
     bound = estimate.error_bound.allocated
-    if said == "fits" or (said == "tight" and not found.over_reserved):
+    if said == "fits" or (said == "tight" and not found.reserves_too_much):
         return msgspec.structs.replace(found, limits=advice.limits(run.job, card, peak, bound))
-    if found.over_reserved:
+    if found.reserves_too_much:
         bound = (1 + bound) * estimate.peak_reserved_bytes / estimate.peak_allocated_bytes - 1
     ways = advice.ways(run.job, card, peak, bound, run.bitsandbytes, matrix)
     return msgspec.structs.replace(found, enough=ways)
@@ -85,7 +85,7 @@ def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, 
     return tuple(lacks)
 
 
-def _resize(card: Card, size: int) -> Card:
+def _resize_card(card: Card, size: int) -> Card:
     return msgspec.structs.replace(card, total=size)
 
 
@@ -100,12 +100,12 @@ def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast
     try:
         found = runner.simulate(job, python)
     except runner.WorkerError as exc:
-        return compute(job, card, strategy), f"not simulated: {_why(exc)}"
+        return compute(job, card, strategy), f"not simulated: {_explain_failure(exc)}"
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    return simulate(job, card, found, strategy), f"simulated with {versions}; attention calls: {_calls(found.attention)}"
+    return simulate(job, card, found, strategy), f"simulated with {versions}; attention calls: {_count_calls(found.attention)}"
 
 
-def _why(problem: Exception) -> str:
+def _explain_failure(problem: Exception) -> str:
     """Why there is no simulation, and what to do."""
     words = str(problem)
     return (
@@ -115,5 +115,5 @@ def _why(problem: Exception) -> str:
     )
 
 
-def _calls(attention: dict[str, int]) -> str:
+def _count_calls(attention: dict[str, int]) -> str:
     return ", ".join(f"{kernel} {count}" for kernel, count in attention.items()) or "eager"

@@ -86,7 +86,7 @@ def measured_card(gfx: str, name: str, total: int, context: int, matrix: Matrix)
     )
 
 
-def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
+def list_cards(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
     """The AMD GPUs of this machine to train on, with a note on one that is hidden from this shell."""
     return [_card_of(gpu, matrix) for gpu in choosable_gpus(snapshot)]
 

@@ -66,13 +66,13 @@ def held_of(shape: Shape, job: Job) -> Held:
     """Weights, adapters, optimizer states and gradients. Gradients and states have the dtype of the adapters."""
     if job.method == "full":
         dense = shape.parameters * BYTES[job.dtype]
-        return Held(dense, 0, _states(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)
-    count = shape.layers * job.rank * sum(a + b for a, b in shape.adapted(job.targets).values())
+        return Held(dense, 0, _state_bytes(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)
+    count = shape.layers * job.rank * sum(a + b for a, b in shape.adapted_linears(job.targets).values())
     size = BYTES[job.adapter_dtype]
-    return Held(_frozen(shape, job), size * count, _states(job, count, size), size * count, count)
+    return Held(_base_bytes(shape, job), size * count, _state_bytes(job, count, size), size * count, count)
 
 
-def _frozen(shape: Shape, job: Job) -> int:
+def _base_bytes(shape: Shape, job: Job) -> int:
     """The base under adapters: dense, or its projections in 4 or 8 bits with their scales and the rest as k-bit preparation
     leaves it."""
     if not job.quant_bits:
@@ -83,7 +83,7 @@ def _frozen(shape: Shape, job: Job) -> int:
     return int(packed * (job.quant_bits / 8 + scales)) + rest * activations.stream_bytes(job)
 
 
-def _states(job: Job, count: int, size: int) -> int:
+def _state_bytes(job: Job, count: int, size: int) -> int:
     """AdamW has two per parameter; paged ones are in host memory; Adafactor's are a row and a column; plain SGD has none."""
     if job.optimizer in ("adamw", "adamw_fused"):
         return 2 * count * size
@@ -105,7 +105,7 @@ def _accumulated_bytes(job: Job, held: Held) -> int:
     return held.gradients if job.grad_accum > 1 else 0
 
 
-def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _loss_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Three float32 tensors of tokens x vocabulary (log-probabilities and two gradients); Gemma 2's soft cap keeps one more."""
     logits = job.tokens * shape.vocabulary * (12 + (activations.compute_bytes(job) if shape.softcap else 0))
     if job.fused_loss:
@@ -116,9 +116,9 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {**_kept_bytes(shape, job), "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
-def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _forward_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """End of the forward pass under autocast, which has kept a lowered copy of every trained weight until now."""
-    if job.method != "full" or not activations.lowers(job):
+    if job.method != "full" or not activations.casts_weights(job):
         return {}
     lowered = (
         shape.layers * sum(a * b for a, b in shape.projections.values()) * activations.compute_bytes(job)
@@ -130,32 +130,32 @@ def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"activations": kept, "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
-def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _layer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
-    again, scratch = _one_layer(shape, job)
+    again, scratch = _layer_peak_bytes(shape, job)
     kept = _kept_bytes(shape, job)["activations"] + (again if job.checkpointing else 0)
     return {"activations": kept, "gradients": max(head, _accumulated_bytes(job, held)), "backward scratch": scratch}
 
 
-def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
+def _layer_peak_bytes(shape: Shape, job: Job) -> tuple[int, int]:
     """What one layer keeps and takes in its backward pass; a quantised weight is unpacked for it."""
     kept, scratch = activations.layer_peak(shape, job)
     largest = max(a * b for a, b in shape.projections.values())
     return kept, scratch + (largest * BYTES[job.dtype] if job.quant_bits else 0)
 
 
-def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _end_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """All gradients are there, and beside them the first layer's activations or, for tied embeddings, the two gradients whose
     sum is theirs."""
     embedding = 2 * shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
-    kept, scratch = _one_layer(shape, job)
+    kept, scratch = _layer_peak_bytes(shape, job)
     if embedding > kept + scratch:
         return {"gradients": held.gradients, "backward scratch": embedding}
     return {"gradients": held.gradients, "activations": kept, "backward scratch": scratch}
 
 
-def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _optimizer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """torch's foreach AdamW takes the square roots of all second moments at once; Adafactor works on one parameter after
     another."""
     scratch = 0
@@ -178,11 +178,11 @@ def reserved_bytes(shape: Shape, job: Job, held: Held, allocated: int) -> int:
     blocks that the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
     """
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)
-    loose = logits + _one_layer(shape, job)[1] // 2
-    first = sum(_loss(shape, job, held).values()) + logits
-    later = sum(_optimizer(shape, job, held).values()) + held.states
+    loose = logits + _layer_peak_bytes(shape, job)[1] // 2
+    first = sum(_loss_moment(shape, job, held).values()) + logits
+    later = sum(_optimizer_moment(shape, job, held).values()) + held.states
     fixed = held.weights + held.adapters
     return max(allocated + loose if first >= later else allocated, fixed + max(first, later) + min(held.states, 4 * loose))
 
 
-MOMENTS = (_forward, _loss, _layer, _end, _optimizer)
+MOMENTS = (_forward_moment, _loss_moment, _layer_moment, _end_moment, _optimizer_moment)

@@ -43,12 +43,12 @@ def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
 def preset_key(name: str, presets: Mapping[str, Any]) -> str | None:
     """`meta-llama/Llama-3.2-1B-Instruct` and `llama-3.2-1b` both mean Llama-3.2-1B; a version counts where presets differ by
     it."""
-    known = {_plain(also): key for key, entry in presets.items() for also in (key, *entry.get("names", ()))}
-    wanted = _plain(name)
+    known = {_bare_name(also): key for key, entry in presets.items() for also in (key, *entry.get("names", ()))}
+    wanted = _bare_name(name)
     return known.get(wanted) or known.get(_VERSION.sub("", wanted))
 
 
-def _plain(name: str) -> str:
+def _bare_name(name: str) -> str:
     """The hub id without its owner and without what says only how it was tuned or packed."""
     tail, previous = name.rsplit("/", 1)[-1].lower().removeprefix("meta-"), ""
     while previous != tail:

@@ -27,14 +27,14 @@ class Wheels(msgspec.Struct, frozen=True):
     words: str = ""
 
 
-def needs(job: Job) -> str:
+def needed_kernels(job: Job) -> str:
     """What of a run are kernels of bitsandbytes; empty for none."""
     if job.quant_bits:
         return f"{job.quant_bits}-bit layers"
     return f"the optimizer {job.optimizer}" if job.optimizer.startswith("paged") or job.optimizer.endswith("8bit") else ""
 
 
-def wheels(gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
+def find_wheels(gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
     """The wheel that serves the GPU best, among the releases that go with this torch (None: any)."""
     package = load_catalog(matrix).packages.get(NAME)
     if package is None or gfx not in matrix.gfx:

@@ -50,13 +50,13 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
     fields, source = presets.config_of(model, matrix)
-    given = {**(_fields(run, fields) if run else {}), **{k: v for k, v in request.options.items() if k != "model"}}
+    given = {**(_job_fields(run, fields) if run else {}), **{k: v for k, v in request.options.items() if k != "model"}}
     if request.attention == "eager":
         given["implementation"] = "eager"
-    kernels, words = _kernels(request, gfx, request.torch or installed, matrix)
-    job = msgspec.convert({**_complete(given, fields), "config": fields, "kernels": kernels}, Job)
+    kernels, words = _choose_kernels(request, gfx, request.torch or installed, matrix)
+    job = msgspec.convert({**_fill_implied(given, fields), "config": fields, "kernels": kernels}, Job)
     notes = (f"read from {Path(run.file).name} ({run.framework})", *_assumptions(run, given)) if run else ()
-    wheels = quantised.wheels(gfx, request.torch or installed, matrix)
+    wheels = quantised.find_wheels(gfx, request.torch or installed, matrix)
     return Resolved(job, source, (*notes, words), wheels, run)
 
 
@@ -72,7 +72,7 @@ def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
     return msgspec.structs.replace(run, unread=left)
 
 
-def _fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
+def _job_fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `Job` in a configuration."""
     found = {name: run.value(name) for name in Job.__struct_fields__ if name in run.settings}
     if run.value("attention"):
@@ -92,7 +92,7 @@ def _assumptions(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]
     )
 
 
-def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
+def _choose_kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
     """auto: those of the GPU; an unnamed GPU is taken to have fused attention, and the note says so."""
     if request.attention in (None, "auto"):
         if not gfx:
@@ -100,13 +100,13 @@ def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> t
                 AOTRITON,
                 "no GPU is named: fused attention is assumed; one without it (gfx906, gfx10xx) takes more, give --gpu",
             )
-        return kernels_of(gfx, torch, os.environ.get(FLAG) == "1", matrix)
+        return gpu_kernels(gfx, torch, os.environ.get(FLAG) == "1", matrix)
     if request.attention == "flash":
         return Kernels(flash=True, efficient=True, flash_gqa=True, hip=not gfx.startswith("sm_")), "fused attention, as asked"
     return MATH, f"{request.attention} attention, as asked"
 
 
-def kernels_of(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) -> tuple[Kernels, str]:
+def gpu_kernels(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) -> tuple[Kernels, str]:
     """Fused attention kernels of torch for a GPU, by the catalog's `attention` section, and the reason in words. Without a torch version
     the newest entry is assumed, and the reason states it."""
     if gfx.startswith("sm_") or gfx == "cuda":
@@ -128,7 +128,7 @@ def _fused_kernels(grouped: bool) -> Kernels:
     return Kernels(flash=True, efficient=True, flash_gqa=grouped, efficient_gqa=False, hip=True)
 
 
-def _complete(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def _fill_implied(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """What one setting implies of another: QLoRA is 4 bits, a fused architecture has other layer names."""
     out = dict(given)
     if "method" not in out and out.get("quant_bits"):

@@ -24,7 +24,7 @@ Task = Literal["simulate", "measure"]
 Tell = Callable[[str], None]
 
 
-def _silent(_doing: str) -> None:
+def _drop(_doing: str) -> None:
     """Drop the report."""
 
 
@@ -70,7 +70,7 @@ def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simul
     return found
 
 
-def measure(job: Job, python: str | None = None, limit: float = 600.0, tell: Tell = _silent) -> Measured:
+def measure(job: Job, python: str | None = None, limit: float = 600.0, tell: Tell = _drop) -> Measured:
     """Three real steps on the first visible GPU. `tell` gets what is being done.
 
     Raises WorkerError, out of memory included.
@@ -84,10 +84,10 @@ def peak_of(found: Simulated, workspace: int) -> Peak:
     threads."""
     shift = len(found.events)
     again = {storage + shift: label for storage, label in found.labels.items()}
-    return replay(_steady(found, workspace), {**found.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})
+    return replay(_two_steps(found, workspace), {**found.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})
 
 
-def _steady(found: Simulated, workspace: int) -> Iterator[Event]:
+def _two_steps(found: Simulated, workspace: int) -> Iterator[Event]:
     """Setup, the step as it was recorded, and the step once more without what it only made the first time."""
     yield from ((-1, workspace), (-2, workspace))
     yield from found.events
@@ -97,7 +97,7 @@ def _steady(found: Simulated, workspace: int) -> Iterator[Event]:
     yield from ((storage + shift, size) for storage, size in step if storage in dead)
 
 
-def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float, tell: Tell = _silent) -> Any:
+def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float, tell: Tell = _drop) -> Any:
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
         path = Path(folder) / "job.json"
         path.write_bytes(msgspec.json.encode(_as_dict(job, task)))

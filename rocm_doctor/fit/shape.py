@@ -111,7 +111,7 @@ class Shape(msgspec.Struct, frozen=True):
         """Parameters of the whole model."""
         return self.layers * self.layer_parameters + self.embedding_parameters + self.hidden
 
-    def adapted(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    def adapted_linears(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:
         """The linears that LoRA adapts; `all-linear` is every projection."""
         return self.projections if targets == ("all-linear",) else {n: s for n, s in self.projections.items() if n in targets}
 

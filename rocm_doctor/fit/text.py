@@ -9,7 +9,7 @@ from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.quantised import needs
+from rocm_doctor.fit.quantised import needed_kernels
 from rocm_doctor.fit.runner import Measured
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import html
@@ -18,7 +18,7 @@ from rocm_doctor.reports.table import wrap
 BAR = 32
 
 
-def gib(size: int) -> str:
+def in_gib(size: int) -> str:
     """Bytes in GiB, as text."""
     return f"{size / GIB:.2f} GiB"
 
@@ -46,9 +46,9 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
         [*kernels(answer), verdict(answer), *blocker(answer.card)],
         heading(answer.run.source, job, answer.card),
         configuration(answer),
-        on_this_gpu(answer),
+        unsupported(answer),
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
-        room(answer.card),
+        memory(answer.card),
         ways(answer),
         outlook(answer),
         comparison(answer.estimate, measured) if measured else [],
@@ -85,7 +85,7 @@ def _at(line: int, key: str) -> str:
     return f" (line {line}, {key})" if line else f" ({key})"
 
 
-def on_this_gpu(answer: Answer) -> list[str]:
+def unsupported(answer: Answer) -> list[str]:
     """What the GPU cannot do of what the run asks for."""
     return ["On this GPU", *(f"  {line}" for line in answer.unsupported)] if answer.unsupported else []
 
@@ -96,7 +96,9 @@ def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
     parts = sorted(estimate.breakdown.items(), key=lambda part: -part[1])
     bar = max(1, min(BAR, width - 36))
     lines = [
-        f"  {name:<20}{gib(size):>12}  {'█' * max(1, round(bar * size / whole))}" for name, size in parts if size > whole / 1000
+        f"  {name:<20}{in_gib(size):>12}  {'█' * max(1, round(bar * size / whole))}"
+        for name, size in parts
+        if size > whole / 1000
     ]
     bound = estimate.error_bound
     return [
@@ -108,21 +110,21 @@ def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
 
 
 def _figure(name: str, size: int, bound: float) -> str:
-    return f"  {name:<20}{gib(size):>12}  ± {bound:.0%}: at most {gib(int(size * (1 + bound)))}"
+    return f"  {name:<20}{in_gib(size):>12}  ± {bound:.0%}: at most {in_gib(int(size * (1 + bound)))}"
 
 
-def room(card: Card) -> list[str]:
+def memory(card: Card) -> list[str]:
     """The GPU's memory and the notes on it."""
     notes = [f"  {note}" for note in card.notes]
     if card.total is None or card.available is None:
         return ["The GPU's memory is not known: give it with --vram.", *notes]
-    less = f"less {gib(card.used)} used by other processes and {gib(card.context)} for the runtime"
-    return [f"GPU   {gib(card.total)}, {less}: {gib(card.available)} available", *notes]
+    less = f"less {in_gib(card.used)} used by other processes and {in_gib(card.context)} for the runtime"
+    return [f"GPU   {in_gib(card.total)}, {less}: {in_gib(card.available)} available", *notes]
 
 
 def kernels(answer: Answer) -> list[str]:
     """What the run needs of bitsandbytes and the GPU does not get from its wheels."""
-    what, wheels = needs(answer.run.job), answer.run.bitsandbytes
+    what, wheels = needed_kernels(answer.run.job), answer.run.bitsandbytes
     if not what or wheels.state == "held":
         return []
     if wheels.state == "partly":
@@ -141,20 +143,20 @@ def blocker(card: Card) -> list[str]:
 def verdict(answer: Answer) -> str:
     """The verdict with the need and the room; about the memory alone where something else prevents the run."""
     words, left, room = WORDS[answer.verdict], answer.margin_bytes, answer.card.available
-    if answer.over_reserved and room is not None:
+    if answer.reserves_too_much and room is not None:
         reserved = answer.estimate.peak_reserved_bytes
-        words = f"Not safely: the allocator would reserve {gib(reserved)} of {gib(room)}, and cached blocks would have to go back"
-    if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
+        words = f"Not safely: the allocator would reserve {in_gib(reserved)} of {in_gib(room)}, and cached blocks would have to go back"
+    if needed_kernels(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
     if answer.sizes and left is None:
         return _size_words(answer.sizes)
     if left is None:
         return words
     each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}" if answer.sizes else ""
-    return f"{words}{each}: {need(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
+    return f"{words}{each}: {need_words(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
 
 
-def need(estimate: Estimate, card: Card) -> str:
+def need_words(estimate: Estimate, card: Card) -> str:
     """`about 16.6 GiB, at worst 18.3, of 23.3 GiB available`; at best where that is not enough."""
     peak, error, room = estimate.peak_allocated_bytes, estimate.error_bound.allocated, card.available or 0
     limit = f"at worst {peak * (1 + error) / GIB:.1f}" if peak < room else f"at best {peak * (1 - error) / GIB:.1f}"
@@ -191,7 +193,7 @@ WORDS: dict[Verdict, str] = {
 def ways(answer: Answer) -> list[str]:
     """What is enough, where it does not fit for sure: each way with its options and the peak it leads to."""
     if answer.enough:
-        lines = (f"  {gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
+        lines = (f"  {in_gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
         return ["Each of these is enough", *lines]
     none = "No set of changes, number of GPUs or GPU of the catalog was found to be enough"
     return [none] if answer.verdict == "does not fit" else []
@@ -215,6 +217,6 @@ def comparison(estimate: Estimate, measured: Measured) -> list[str]:
         ("reserved", estimate.peak_reserved_bytes, measured.peak_reserved),
     ]
     head = f"Measured on {measured.device} ({', '.join(f'{name} {version}' for name, version in measured.versions.items())})"
-    table = [f"  {name:<12}{gib(ours):>14}{gib(real):>14}{ours / real - 1:>+9.1%}" for name, ours, real in pairs]
-    tail = f"  step {measured.step_s:.3f} s; in use on the GPU beside torch's allocator: {gib(measured.context_bytes)}"
+    table = [f"  {name:<12}{in_gib(ours):>14}{in_gib(real):>14}{ours / real - 1:>+9.1%}" for name, ours, real in pairs]
+    tail = f"  step {measured.step_s:.3f} s; in use on the GPU beside torch's allocator: {in_gib(measured.context_bytes)}"
     return [head, f"  {'peak':<12}{'predicted':>14}{'measured':>14}{'error':>9}", *table, tail]

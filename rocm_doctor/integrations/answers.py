@@ -93,7 +93,7 @@ def fit_for(
     if gpu:
         card = cards.declare_card(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
-        card = next(iter(cards.present(_report(matrix).snapshot, matrix)), None) or cards.declare_card("", vram, matrix)
+        card = next(iter(cards.list_cards(_report(matrix).snapshot, matrix)), None) or cards.declare_card("", vram, matrix)
     given = {"model": str(model), **options} if model else options
     run = resolve(Request(given, (Path(config),) if config else ()), card.gfx, None, matrix)
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)

@@ -29,9 +29,9 @@ SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained,
 
 def read(path: Path, matrix: Matrix, beside: tuple[Path, ...] = ()) -> Run:
     """The run of a configuration or script; `beside` are the accelerate and DeepSpeed files of the same run. Raises ConfigError."""
-    first = read_text(_text(path), str(path), matrix, lambda name: _neighbour(path, name))
+    first = read_text(_read_file(path), str(path), matrix, lambda name: _read_neighbour(path, name))
     for other in beside:
-        first = _add_launcher(first, read_text(_text(other), str(other), matrix))
+        first = _add_launcher(first, read_text(_read_file(other), str(other), matrix))
     return first
 
 
@@ -41,7 +41,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
     tables = Tables(matrix)
     try:
         if PurePosixPath(name).suffix == ".py":
-            return _script(text, name, tables)
+            return _read_script(text, name, tables)
         leaves = literals.read_yaml(text)
     except Unreadable as exc:
         raise ConfigError(f"{name}{f':{exc.line}' if exc.line else ''}: {exc}") from exc
@@ -51,13 +51,13 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
         raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
     reading = Reading(tables.words)
     reading.apply(table, leaves)
-    run = _run(reading, table.framework, name, (table.table,), leaves)
+    run = _make_run(reading, table.framework, name, (table.table,), leaves)
     for leaf in reading.beside:
         run = _read_launcher(run, leaf, neighbour, matrix)
     return run
 
 
-def _text(path: Path) -> str:
+def _read_file(path: Path) -> str:
     try:
         return files.text(path, files.MIB)
     except OSError as exc:
@@ -66,13 +66,13 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}: {exc}") from exc
 
 
-def _neighbour(path: Path, name: str) -> str | None:
+def _read_neighbour(path: Path, name: str) -> str | None:
     """A file that the configuration names, from its own folder or the current one."""
     found = next((at for at in (path.parent / name, Path(name)) if at.is_file()), None)
-    return _text(found) if found else None
+    return _read_file(found) if found else None
 
 
-def _script(text: str, name: str, tables: Tables) -> Run:
+def _read_script(text: str, name: str, tables: Tables) -> Run:
     """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
     calls = [(table, call) for call in literals.read_script(text) if (table := tables.by_call(call.name))]
     if not calls:
@@ -87,7 +87,7 @@ def _script(text: str, name: str, tables: Tables) -> Run:
         leaves.update({f"{table.table}.{key}": leaf for key, leaf in own.items()})
     names = [table.framework for table in used]
     framework = next((one for one in ("Unsloth", "TRL") if one in names), names[0])
-    return _run(reading, framework, name, tuple(table.table for table in used), leaves)
+    return _make_run(reading, framework, name, tuple(table.table for table in used), leaves)
 
 
 def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
@@ -103,7 +103,7 @@ def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
     return found
 
 
-def _run(reading: Reading, framework: str, name: str, tables: tuple[str, ...], leaves: Mapping[str, Leaf]) -> Run:
+def _make_run(reading: Reading, framework: str, name: str, tables: tuple[str, ...], leaves: Mapping[str, Leaf]) -> Run:
     settings = dict(reading.settings)
     if settings.get("method") and settings["method"].value != "qlora":
         settings.pop("quant_bits", None)

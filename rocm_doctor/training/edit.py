@@ -29,13 +29,13 @@ def edit(before: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Ed
     tables, text, name = Tables(matrix), before, PurePosixPath(run.file).name
     for field, value in wanted.items():
         tries = (new for add in (False, True) for new in _tries(text, run, field, value, tables, matrix, add))
-        text = next((new for new in tries if _value(new, run, field, matrix) == value), text)
-    left = tuple(field for field, value in wanted.items() if _value(text, run, field, matrix) != value)
+        text = next((new for new in tries if _read_value(new, run, field, matrix) == value), text)
+    left = tuple(field for field, value in wanted.items() if _read_value(text, run, field, matrix) != value)
     diff = difflib.unified_diff(before.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
     return Edited(text, "\n".join(diff), left)
 
 
-def _value(text: str, run: Run, field: str, matrix: Matrix) -> Any:
+def _read_value(text: str, run: Run, field: str, matrix: Matrix) -> Any:
     """The field in a changed text; an empty tuple, which is no value, where it cannot be read."""
     try:
         return read_text(text, run.file, matrix).value(field)
@@ -57,7 +57,7 @@ def _tries(text: str, run: Run, field: str, value: Any, tables: Tables, matrix: 
             yield _put(text, run, table, key, new, matrix, add)
             neutral = text
             for other in (other for other in off if other != key):
-                neutral = _put(neutral, run, table, other, _native(off[other]), matrix, False)
+                neutral = _put(neutral, run, table, other, _native_value(off[other]), matrix, False)
             yield _put(neutral, run, table, key, new, matrix, add)
 
 
@@ -69,11 +69,11 @@ def _spell(key: str, rule: Rule, field: str, value: Any, tables: Tables) -> Any:
             return next((name for name, one in tables.words.optimizers.items() if one == value and ("." in name) == dotted), None)
         return value
     return next(
-        (_native(k) for k, v in rule.items() if isinstance(v, dict) and v.get(field, ()) == value and "note" not in v), None
+        (_native_value(k) for k, v in rule.items() if isinstance(v, dict) and v.get(field, ()) == value and "note" not in v), None
     )
 
 
-def _native(spelled: str) -> Any:
+def _native_value(spelled: str) -> Any:
     return {"true": True, "false": False, "": None}.get(spelled, spelled)
 
 
@@ -86,7 +86,7 @@ def _put(text: str, run: Run, table: Table, key: str, value: Any, matrix: Matrix
     prefix = f"{table.table}." if table.calls and PurePosixPath(run.file).suffix == ".py" else ""
     leaf = leaves.get(prefix + key)
     if leaf is not None and leaf.end > leaf.start:
-        return text[: leaf.start] + _literal(value, run.file, text[leaf.start : leaf.end]) + text[leaf.end :]
+        return text[: leaf.start] + _write_literal(value, run.file, text[leaf.start : leaf.end]) + text[leaf.end :]
     parent = (prefix + key).rpartition(".")[0]
     near = [one for name, one in leaves.items() if one.key_at >= 0 and name.rpartition(".")[0] == parent]
     return _insert(text, run.file, key.rpartition(".")[2], value, near[0]) if near and add else text
@@ -101,10 +101,10 @@ def _insert(text: str, name: str, key: str, value: Any, near: Leaf) -> str:
     quoted = text[near.key_at] == '"'
     said = f"{key}{spaced}" if script else f'"{key}": ' if quoted else f"{key}: "
     comma = "," if script or quoted or gap == " " else ""
-    return text[: near.key_at] + said + _literal(value, name, "") + comma + gap + text[near.key_at :]
+    return text[: near.key_at] + said + _write_literal(value, name, "") + comma + gap + text[near.key_at :]
 
 
-def _literal(value: Any, name: str, old: str) -> str:
+def _write_literal(value: Any, name: str, old: str) -> str:
     """A value as Python or YAML writes it, `torch.bfloat16` where the old one was such."""
     if PurePosixPath(name).suffix == ".py":
         return f"torch.{value}" if old.startswith("torch.") else repr(value) if not isinstance(value, str) else f'"{value}"'

@@ -45,7 +45,7 @@ def read_yaml(text: str) -> dict[str, Leaf]:
 
 
 def _read_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Leaf]:
-    spelled = {name: value for key, value in values.items() for name in (_plain(key), str(key))}
+    spelled = {name: value for key, value in values.items() for name in (_yaml_key(key), str(key))}
     for key_node, value_node in node.value:
         key = str(key_node.value)
         value = spelled.get(key)
@@ -56,7 +56,7 @@ def _read_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Le
         yield Leaf(prefix + key, value, first.line + 1, first.index, last.index, key_node.start_mark.index, why)
 
 
-def _plain(key: Any) -> str:
+def _yaml_key(key: Any) -> str:
     """A key as YAML spells it: `true` for True."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
@@ -119,7 +119,7 @@ def _dotted_name(node: ast.expr) -> str:
 
 def _arguments(call: ast.Call, constants: Mapping[str, ast.expr], places: _Places) -> Iterator[Leaf]:
     for number, node in enumerate(call.args):
-        yield _leaf(str(number), node, constants, places, -1)
+        yield _read_leaf(str(number), node, constants, places, -1)
     for word in call.keywords:
         at = places.offset(word.lineno, word.col_offset)
         if word.arg is None:
@@ -127,32 +127,32 @@ def _arguments(call: ast.Call, constants: Mapping[str, ast.expr], places: _Place
         elif isinstance(word.value, ast.Dict) and all(isinstance(k, ast.Constant) for k in word.value.keys):
             for key, value in zip(word.value.keys, word.value.values):
                 name = str(key.value) if isinstance(key, ast.Constant) else ""
-                yield _leaf(f"{word.arg}.{name}", value, constants, places, -1)
+                yield _read_leaf(f"{word.arg}.{name}", value, constants, places, -1)
         else:
-            yield _leaf(word.arg, word.value, constants, places, at)
+            yield _read_leaf(word.arg, word.value, constants, places, at)
 
 
-def _leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr], places: _Places, key_at: int) -> Leaf:
+def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr], places: _Places, key_at: int) -> Leaf:
     """The value of an argument; a constant of the module stands for its own place."""
     line = node.lineno
     node = constants.get(node.id, node) if isinstance(node, ast.Name) else node
     start = places.offset(node.lineno, node.col_offset)
     end = places.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
     try:
-        return Leaf(key, literal(node, constants), line, start, end, key_at)
+        return Leaf(key, evaluate(node, constants), line, start, end, key_at)
     except ValueError as exc:
         return Leaf(key, None, line, start, end, key_at, str(exc))
 
 
-def literal(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -> Any:
+def evaluate(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -> Any:
     """The value of a literal, of a constant of the module, or of `torch.bfloat16` (its last name). Raises ValueError, which says what the
     expression is."""
     if isinstance(node, ast.Name) and node.id in constants and depth:
-        return literal(constants[node.id], constants, depth - 1)
+        return evaluate(constants[node.id], constants, depth - 1)
     if isinstance(node, ast.Attribute) and _dotted_name(node).startswith("torch."):
         return node.attr
     if isinstance(node, (ast.List, ast.Tuple)):
-        return [literal(item, constants, depth) for item in node.elts]
+        return [evaluate(item, constants, depth) for item in node.elts]
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError):

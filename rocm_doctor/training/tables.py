@@ -60,13 +60,13 @@ class Tables:
     @cached_property
     def every(self) -> dict[str, Table]:
         """The tables by name, each with the keys of those that it includes."""
-        return {name: self._whole(table) for name, table in self.raw.items()}
+        return {name: self._include(table) for name, table in self.raw.items()}
 
-    def _whole(self, table: Table) -> Table:
-        parts = [*(self._whole(self.raw[name]) for name in table.include), table]
+    def _include(self, table: Table) -> Table:
+        parts = [*(self._include(self.raw[name]) for name in table.include), table]
         # A key that is there again keeps the place of its last mention: later keys win.
         order = [key for part in parts for key in part.keys]
-        keys = {key: next(p.keys[key] for p in reversed(parts) if key in p.keys) for key in _last(order)}
+        keys = {key: next(p.keys[key] for p in reversed(parts) if key in p.keys) for key in _keep_last(order)}
         merged = {name: {k: v for p in parts for k, v in getattr(p, name).items()} for name in ("defaults", "notes", "fields")}
         return msgspec.structs.replace(table, keys=keys, **merged)
 
@@ -81,7 +81,7 @@ class Tables:
         return next((t for end in ends for t in self.every.values() if any(fnmatchcase(end, p) for p in t.calls)), None)
 
 
-def _last(keys: list[str]) -> list[str]:
+def _keep_last(keys: list[str]) -> list[str]:
     """Each key once, where it stands last."""
     return list(reversed(dict.fromkeys(reversed(keys))))
 
@@ -99,55 +99,55 @@ class Reading:
     def apply(self, table: Table, leaves: Mapping[str, Leaf]) -> None:
         """Set what the table makes of these values and of the framework's defaults."""
         place = Leaf(table.table, None, min((leaf.line for leaf in leaves.values()), default=0) if table.calls else 0)
-        self._effect(table.fields, place)
+        self._set_effect(table.fields, place)
         for key, rule in table.keys.items():
             leaf = leaves.get(key)
             if leaf is None or (leaf.value is None and not leaf.why):
                 default = table.defaults.get(key)
                 leaf = None if default is None else Leaf(key, default, 0)
             if leaf is not None and leaf.why:
-                self.unread.append(Unread(leaf.key, leaf.line, leaf.why, _field(rule)))
+                self.unread.append(Unread(leaf.key, leaf.line, leaf.why, _first_field(rule)))
             elif leaf is not None:
-                self._key(leaf, rule)
+                self._set_key(leaf, rule)
         for key, words in table.notes.items():
             leaf = leaves.get(key)
             if leaf is not None and (leaf.why or leaf.value not in EMPTY):
                 self.unmodelled.append(Unmodelled(words, key, leaf.line))
 
-    def _key(self, leaf: Leaf, rule: Rule) -> None:
+    def _set_key(self, leaf: Leaf, rule: Rule) -> None:
         if isinstance(rule, str):
-            self._field(leaf, rule)
+            self._set_field(leaf, rule)
             return
         found = rule.get(spelling(leaf.value), rule.get("*"))
         if found is None:
-            self.unread.append(Unread(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _field(rule)))
+            self.unread.append(Unread(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _first_field(rule)))
         elif isinstance(found, str):
-            self._field(leaf, found)
+            self._set_field(leaf, found)
         else:
-            self._effect(found, leaf)
+            self._set_effect(found, leaf)
 
-    def _field(self, leaf: Leaf, field: str) -> None:
+    def _set_field(self, leaf: Leaf, field: str) -> None:
         if field == "beside":
             self.beside.append(leaf)
             return
-        if self._decided(field, leaf):
+        if self._is_decided(field, leaf):
             return
         if field == "builder":
-            self._builder(leaf)
+            self._set_builder(leaf)
             return
         try:
-            self.settings[field] = Setting(self._converted(field, leaf), leaf.key, leaf.line)
+            self.settings[field] = Setting(self._convert(field, leaf), leaf.key, leaf.line)
         except ValueError as exc:
             self.unread.append(Unread(leaf.key, leaf.line, str(exc), field))
 
-    def _decided(self, field: str, leaf: Leaf) -> bool:
+    def _is_decided(self, field: str, leaf: Leaf) -> bool:
         """True if the file says what the field is, and the leaf is only a default."""
         return not leaf.line and field in self.settings and self.settings[field].line > 0
 
-    def _converted(self, field: str, leaf: Leaf) -> Any:
+    def _convert(self, field: str, leaf: Leaf) -> Any:
         """The value as fit has it. Raises ValueError."""
         if field == "targets":
-            return self._targets(leaf)
+            return self._read_targets(leaf)
         names = {"optimizer": self.words.optimizers, "dtype": self.words.dtypes}.get(field)
         if names is not None:
             if str(leaf.value) not in names:
@@ -158,7 +158,7 @@ class Reading:
         except msgspec.ValidationError as exc:
             raise ValueError(f"`{leaf.value}`: {exc}") from None
 
-    def _targets(self, leaf: Leaf) -> tuple[str, ...]:
+    def _read_targets(self, leaf: Leaf) -> tuple[str, ...]:
         value = leaf.value
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, list) or not names or not all(isinstance(name, str) and name.strip() for name in names):
@@ -172,24 +172,24 @@ class Reading:
             )
         return tuple(name for name in found if name not in HEADS)
 
-    def _builder(self, leaf: Leaf) -> None:
+    def _set_builder(self, leaf: Leaf) -> None:
         """torchtune's builder: `torchtune.models.llama3_2.qlora_llama3_2_1b` is model and method."""
         name = str(leaf.value).rsplit(".", 1)[-1]
         prefix, _, rest = name.partition("_")
         method, size = (prefix, rest) if prefix in ("lora", "qlora") else ("full", name)
-        self._effect({"method": method, **({"quant_bits": 4} if method == "qlora" else {})}, leaf)
+        self._set_effect({"method": method, **({"quant_bits": 4} if method == "qlora" else {})}, leaf)
         if size in self.words.builders:
             self.settings["model"] = Setting(self.words.builders[size], leaf.key, leaf.line)
         else:
             self.unread.append(Unread(leaf.key, leaf.line, f"the model of `{name}` is not in the catalog", "model"))
 
-    def _effect(self, effect: Mapping[str, Any], leaf: Leaf) -> None:
+    def _set_effect(self, effect: Mapping[str, Any], leaf: Leaf) -> None:
         for field, value in effect.items():
             if field == "note":
                 self.unmodelled.append(Unmodelled(value, leaf.key, leaf.line))
                 continue
             name, known = field.removesuffix("+"), self.settings.get(field.removesuffix("+"))
-            if self._decided(name, leaf):
+            if self._is_decided(name, leaf):
                 continue
             if field.endswith("+"):
                 value = (*(known.value if known else ()), *value)
@@ -208,7 +208,7 @@ def spelling(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _field(rule: Rule) -> str:
+def _first_field(rule: Rule) -> str:
     """What a rule sets first: the name of a field."""
     return next(fields_of(rule), "")
 

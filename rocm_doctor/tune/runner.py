@@ -71,7 +71,7 @@ class Worker:
         self.results.touch()
         argv = [self.python, START, "tune", str(self.asks), str(self.results), str(self.limit), *self.packages]
         self.child = process.start(process.ChildSpec(argv, limit=float("inf"), keep="tail", cap=1 << 16))
-        line = self._next(0, START_LIMIT)
+        line = self._wait_for(0, START_LIMIT)
         if line is None:
             words = [w for w in process.result_of(self.child).stderr.splitlines() if w.strip()]
             self.stop()
@@ -99,14 +99,14 @@ class Worker:
         with self.asks.open("a", encoding="utf-8") as file:
             file.write(msgspec.json.encode(ask).decode() + "\n")
         began = time.monotonic()
-        line = self._next(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
+        line = self._wait_for(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
         if line is None:
-            return Measured(choice, steps, wall_s=round(time.monotonic() - began, 3), error=self._died())
+            return Measured(choice, steps, wall_s=round(time.monotonic() - began, 3), error=self._end_worker())
         self.ran = True
         known = {key: value for key, value in line.items() if key != "id"}
         return msgspec.convert({"choice": msgspec.to_builtins(choice), "steps": steps, **known}, Measured)
 
-    def _died(self) -> str:
+    def _end_worker(self) -> str:
         """End the worker; how it ended, with its last words. Raises WorkerError if that is the second time and nothing else happened yet."""
         assert self.child is not None
         over = self.child.ended is None
@@ -121,7 +121,7 @@ class Worker:
         self.deaths.append(way)
         return words
 
-    def _next(self, number: int, limit: float) -> Any:
+    def _wait_for(self, number: int, limit: float) -> Any:
         """The line of that number; None if the worker ends or the time is over before."""
         assert self.child is not None
         until = time.monotonic() + limit

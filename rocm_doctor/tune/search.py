@@ -13,7 +13,7 @@ import msgspec
 
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Dtype, Job
-from rocm_doctor.tune.space import Choice, choice_of, fits, job_of, numerics_of, shapes
+from rocm_doctor.tune.space import Choice, choice_of, is_predicted_to_fit, job_of, list_shapes, numerics_of
 
 SHORT, LONG = 1, 3
 """Measured steps of a first run, and at least of one of the last."""
@@ -87,7 +87,7 @@ class Search:
         self.runs.append(self.ask(choice, steps))
         return self.runs[-1]
 
-    def ranked(self) -> list[Measured]:
+    def rank(self) -> list[Measured]:
         """The figure of each configuration, fastest first; of the long runs alone once there are any."""
         able = [run for run in self.runs if run.tokens_s]
         by_choice: dict[Choice, list[Measured]] = {}
@@ -95,46 +95,46 @@ class Search:
             by_choice.setdefault(run.choice, []).append(run)
         return sorted(map(join, by_choice.values()), key=lambda one: -one.tokens_s)
 
-    def late(self, needed: float = 0.0) -> bool:
+    def is_late(self, needed: float = 0.0) -> bool:
         """True if the time is over, or less is left than needed, beside what is kept for the long runs."""
         return time.monotonic() + needed + self.reserved > self.until
 
     def search(self) -> None:
         """Run everything. Raises NothingFits, or RuntimeError if no run gave a figure."""
-        able = list(shapes(self.base, self.card, {}))
+        able = list(list_shapes(self.base, self.card, {}))
         if not able:
             raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
         self.ask(able[-1], SHORT)  # not counted: the first run of a process also pays for the libraries' start
         self.run(self.own, 2 * SHORT)
         for one in able[:MOST]:
             self._try(one)
-        shaped = [one.choice for one in self.ranked()[:2]]
+        shaped = [one.choice for one in self.rank()[:2]]
         for numerics in numerics_of(self.base, self.half):
             for one in self._reshape(shaped, numerics):
                 self._try(one)
         for best in dict.fromkeys(one.choice for one in self.leaders()):
             for one in _alternatives(best):
                 self._try(one, 2 * SHORT)
-        if not self.late(COMPILE_NEEDS):
+        if not self.is_late(COMPILE_NEEDS):
             self.run(msgspec.structs.replace(self.leaders()[0].choice, compile=True), 2 * SHORT)
         self._finish()
         self._explain()
 
     def _try(self, choice: Choice, steps: int = SHORT) -> None:
         """Measure it, where the time is left and it is predicted to fit."""
-        if not self.late() and fits(job_of(choice, self.base), self.card):
+        if not self.is_late() and is_predicted_to_fit(job_of(choice, self.base), self.card):
             self.run(choice, steps)
 
     def _reshape(self, shaped: Sequence[Choice], numerics: Mapping[str, Any]) -> Iterator[Choice]:
         """Configurations of other numerics: the micro-batches that were fastest, the largest, and the largest without checkpointing,
         which other numerics may have the memory for."""
-        able = [one for one in shapes(self.base, self.card, numerics) if one.numerics != self.own.numerics]
+        able = [one for one in list_shapes(self.base, self.card, numerics) if one.numerics != self.own.numerics]
         whole = next((one.batch for one in able if not one.checkpointing), 0)
         return (one for one in able if one.batch in {able[0].batch, whole, *(s.batch for s in shaped)})
 
     def leaders(self) -> list[Measured]:
         """The best of the own numerics, and of all. Raises RuntimeError if no run gave a figure."""
-        ranked = self.ranked()
+        ranked = self.rank()
         if not ranked:
             raise RuntimeError(next((one.error for one in self.runs if one.error), "no run gave a figure"))
         own = next((one for one in ranked if one.choice.numerics == self.own.numerics), None)
@@ -142,7 +142,7 @@ class Search:
 
     def _finish(self) -> None:
         """Long runs of the own run, the leaders and what came close, twice and in turn: the host's other work comes and goes."""
-        ranked = self.ranked()
+        ranked = self.rank()
         own = [one for one in ranked if one.choice.numerics == self.own.numerics]
         known = {one.choice: one.tokens_s for one in ranked}
         self.reserved = 0.0
@@ -155,11 +155,11 @@ class Search:
         best = self.leaders()[0]
         for name in Choice.__struct_fields__:
             old, new = getattr(self.own, name), getattr(best.choice, name)
-            if old == new or name == "grad_accum" or self.late():
+            if old == new or name == "grad_accum" or self.is_late():
                 continue
             parts = {"batch": self.own.batch, "grad_accum": self.own.grad_accum} if name == "batch" else {name: old}
             without = msgspec.structs.replace(best.choice, **parts)
-            if fits(job_of(without, self.base), self.card):
+            if is_predicted_to_fit(job_of(without, self.base), self.card):
                 found = self.run(without, 2 * SHORT)
                 if found.tokens_s:
                     self.effects.append(Effect(name, str(new), str(old), round(best.tokens_s / found.tokens_s - 1, 3)))
@@ -167,7 +167,7 @@ class Search:
     def outcome(self, complete: bool) -> Tuned:
         """The best so far. Raises RuntimeError if no run gave a figure."""
         best, fastest = self.leaders()
-        known = [one for one in (*self.ranked(), *self.runs) if one.choice == self.own]
+        known = [one for one in (*self.rank(), *self.runs) if one.choice == self.own]
         baseline = known[0] if known else Measured(self.own, 0, error="not run")
         faster = fastest if fastest.choice.numerics != self.own.numerics and fastest.tokens_s > 1.02 * best.tokens_s else None
         return Tuned(baseline, best, faster, tuple(self.effects), tuple(self.runs), complete)

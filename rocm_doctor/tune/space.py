@@ -77,7 +77,7 @@ def numerics_of(job: Job, half: Dtype) -> list[Mapping[str, Any]]:
     return [*adapters, *({**one, "adapter_dtype": "float32"} for one in both)]
 
 
-def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choice]:
+def list_shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choice]:
     """The configurations of these numerics that fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is
     left out where the run fits without it for sure: it costs time and gains nothing."""
     sequences = base.batch * base.grad_accum
@@ -87,12 +87,12 @@ def shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choic
             able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
             one = choice_of(msgspec.structs.replace(base, **parts, **numerics))
-            if not able and fits(job_of(one, base), card):
+            if not able and is_predicted_to_fit(job_of(one, base), card):
                 yield one
-                found += [one] if fits(job_of(one, base), card, MARGIN) else []
+                found += [one] if is_predicted_to_fit(job_of(one, base), card, MARGIN) else []
 
 
-def fits(job: Job, card: Card, margin: float = 0.0) -> bool:
+def is_predicted_to_fit(job: Job, card: Card, margin: float = 0.0) -> bool:
     """Whether a job is predicted to fit: with a margin, by the prediction's error and so much of the memory. False where the memory is not
     known, and for a fused loss of a model that caps its logits, which the fused one leaves out."""
     if job.fused_loss and job.config.get("final_logit_softcapping"):
