@@ -46,6 +46,7 @@ TYPED = (
     ("vllm MI50", "vllm on gfx906"), ("bitsandbytes RX 7900 XTX", "bitsandbytes on gfx1100"), ("arch.not-in-build", "arch.not-in-build:"),
     ("Steam Deck", "Steam Deck: gfx1033"), ("Ryzen 7 8700G", "Ryzen 7 8700G: gfx1103"), ("TheRock nightlies", "TheRock:"), ("QLoRA", "bitsandbytes:"),
     ("FlashAttention", "flash attention:"), ("RX6700XT", "RX6700XT: gfx1031"), ("LM Studio", "LM Studio:"), ("A1111", "a1111:"), ("Docker", "access.container:"),
+    ("9060 xt 16gb", "9060 xt: gfx1200"), ("debian 13 rocm", "Debian 13:"), ("bitsandbytes windows", "bitsandbytes:"), ("amdgpu: [gfxhub] page fault", "hw.gpu"),
     ("vllm 0.14 gfx1100", "vllm 0.14 on gfx1100"), ("axolotl rocm", "axolotl:"), ("torch 2.10 rocm7.1", "torch 2.10+rocm7.1:"), ("Gentoo", "Linux:"),
     ("GTT", "memory.gtt-limit:"), ("SDXL", "comfyui:"), ("Proxmox", "platform.vm-passthrough:"), ("macOS", "macOS:"), ("eGPU", "`eGPU` may be one of"),
     ("qwen2.5-7b", "qwen2.5-7b"), ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),

@@ -17,6 +17,7 @@ Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "model", "torch
 _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
+_SIZE = regex(r"\s*\b\d+ ?gi?b\b", re.IGNORECASE)
 _BETWEEN = regex(r"\s+(?:vs\.?|versus|or)\s+")
 _GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
 """What a text names beside what it is about (`axolotl rocm`); with a version it is what the text is about."""
@@ -180,11 +181,8 @@ def _exact(text: str, matrix: Matrix) -> list[Found]:
     if name in known or (variable and variable[0].kind == "variable"):
         several = known.get(name, variable)
         return [Found(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
-    if targets := _whole_gpu(text, matrix):
-        return [
-            Found(Entry("gpu", gfx, text.strip() if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])))
-            for gfx in targets
-        ]
+    if gpus := _whole_gpu(text, matrix):
+        return list(map(Found, gpus))
     parts = _RELEASE.fullmatch(text.strip().lower())
     if not parts:
         return []
@@ -225,11 +223,11 @@ def is_of(release: str, asked: str) -> bool:
     return release == asked or release.startswith((f"{asked}.", f"{asked}+", f"{asked}-"))
 
 
-def _whole_gpu(text: str, matrix: Matrix) -> tuple[str, ...]:
-    """The targets that the text names, where it names nothing besides."""
+def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
+    """The targets that the text names, where it names nothing besides; a single one under the name of its product."""
     gfx = text.strip().lower().partition(":")[0]
     if gfx in matrix.gfx:
-        return (gfx,)
+        return [Entry("gpu", gfx, gfx)]
     found = gpu_names(matrix).find(text)
     rest = text
     for one in found:
@@ -237,7 +235,11 @@ def _whole_gpu(text: str, matrix: Matrix) -> tuple[str, ...]:
     left = [
         word for word in fold(rest).split("-") if word not in ("", "amd", "graphics", "gpu", "gb", "gib", "instinct", "ryzen")
     ]
-    return tuple(dict.fromkeys(gfx for one in found for gfx in one.gfx)) if not any(map(str.isalpha, left)) else ()
+    if any(map(str.isalpha, left)):
+        return []
+    targets = dict.fromkeys(gfx for one in found for gfx in one.gfx)
+    product = _SIZE.sub("", text).strip()
+    return [Entry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets]
 
 
 def _mentioned(text: str, matrix: Matrix) -> list[Found]:
@@ -252,8 +254,9 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
         named = ((n, [one for one in known.get(name, ()) if one.kind != "row"]) for n, name in spans if len(name) > 2)
         size, entries = next(((n, several) for n, several in named if several), (1, []))
         after = words[place + size] if place + size < len(words) else ""
-        release = after if after[:1].isdigit() and "." in after else ""
-        found += [Found(one, release, False) for one in entries if one.kind != "gpu"]
+        number = after if after[:1].isdigit() else ""
+        release = number if "." in number else ""
+        found += [Found(one, number if one.kind == "system" else release, False) for one in entries if one.kind != "gpu"]
         glued = _RELEASE.fullmatch(words[place])
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
             found += [Found(known[glued["name"]][0], glued["version"], False)]
@@ -263,8 +266,9 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
     by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
     targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
     libraries = [one for one in found if one.entry.kind == "library"]
-    if len(targets) == 1 and libraries:
-        return [one._replace(gpu=targets[0]) for one in dict.fromkeys(libraries)]
+    if libraries and len(targets) <= 1:
+        others = [one for one in found if one.entry.kind not in ("library", "system") and not targets]
+        return list(dict.fromkeys(one._replace(gpu="".join(targets)) for one in libraries)) + others
     gpus = [Found(Entry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
     others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
     return gpus + others
