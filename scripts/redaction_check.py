@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.probe import plain
+from rocm_doctor.cli.probe import plain_values
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact
 from rocm_doctor.redaction.redactor import Redactor
@@ -96,7 +96,7 @@ def main() -> int:
         clean = redact_artifacts(artifacts, Redactor())
         before = pipeline.read_facts(artifacts, matrix)
         for after in (pipeline.read_facts(clean, matrix), redact_snapshot(before, Redactor())):
-            gone = lost_values(expected, plain(before), plain(after))
+            gone = lost_values(expected, plain_values(before), plain_values(after))
             values, lost = values + len(set(wanted(expected))), lost + len(gone)
             if gone:
                 print(f"{path.parent.name}/{path.name}: lost {', '.join(gone)}")

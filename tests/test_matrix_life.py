@@ -9,7 +9,7 @@ import pytest
 from matrix_machines import MATRIX, findings, machine, rows, torch
 
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.matrix.checks.citations import followable, official, range_sources, source_form
+from rocm_doctor.matrix.checks.citations import addresses, publications, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
@@ -160,8 +160,8 @@ def test_a_source_has_a_place_a_quotation_and_a_date() -> None:
     ],
 )
 def test_a_thread_of_a_tracker_is_not_official(source: str, wrong: bool) -> None:
-    assert bool(list(official(row(grade="official", sources=(source,))))) is wrong
-    assert not list(official(row(sources=(source,))))
+    assert bool(list(publications(row(grade="official", sources=(source,))))) is wrong
+    assert not list(publications(row(sources=(source,))))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_thread_of_a_tracker_is_not_official(source: str, wrong: bool) -> None
     ],
 )
 def test_what_no_one_can_follow_is_hearsay(sources: tuple[str, ...], grade: str, wrong: bool) -> None:
-    assert bool(list(followable(row(grade=grade, sources=sources)))) is wrong
+    assert bool(list(addresses(row(grade=grade, sources=sources)))) is wrong
 
 
 def test_a_page_of_one_release_says_nothing_of_later_ones() -> None:

@@ -10,12 +10,12 @@ import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.matrix.checks.citations import range_sources, source_form
-from rocm_doctor.matrix.checks.rows import conditions, grade_problems, grades, open_ends, wrong_for_some
+from rocm_doctor.matrix.checks.rows import conditions, grade_problems, grades, harmless_and_wrong, open_ends
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.matrix.source import SECTIONS, catalog_parts
-from rocm_doctor.matrix.store import _newer, load
+from rocm_doctor.matrix.store import _is_newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
 
@@ -115,8 +115,8 @@ def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_
     inside = tmp_path / "row.yaml"
     inside.write_text("", encoding="utf-8")
     os.utime(inside, ns=(made + after * 10**9, made + after * 10**9))
-    assert _newer(inside, made) == newer
-    assert _newer(tmp_path, made) == newer
+    assert _is_newer(inside, made) == newer
+    assert _is_newer(tmp_path, made) == newer
 
 
 def test_every_typed_section_is_in_the_catalog() -> None:
@@ -158,9 +158,9 @@ def test_what_only_metadata_says_is_allowed_and_not_works(status: str, sources: 
 
 
 def test_wrong_results_are_never_harmless() -> None:
-    assert list(wrong_for_some(row(status="wrong", harmless=True)))
-    assert not list(wrong_for_some(row(status="degraded", harmless=True)))
-    assert not list(wrong_for_some(row(status="wrong")))
+    assert list(harmless_and_wrong(row(status="wrong", harmless=True)))
+    assert not list(harmless_and_wrong(row(status="degraded", harmless=True)))
+    assert not list(harmless_and_wrong(row(status="wrong")))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from rocm_doctor.cli.common import (
     sysroot_option,
 )
 from rocm_doctor.cli.gate import declares_targets, framework_of_repository, judge, target_options, targets
-from rocm_doctor.cli.reader import asking, dry_run_option, reader_options
+from rocm_doctor.cli.reader import ask_reader, dry_run_option, reader_options
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report, ReportKind
 from rocm_doctor.probes.read.scan import canonical
@@ -97,7 +97,7 @@ def command(
     matrix = load_matrix(matrix_path, overlays)
     framework = framework or framework_of_repository(gpus)
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
-    second = asking(reader_url, reader_model, reader_seconds, matrix)
+    second = ask_reader(reader_url, reader_model, reader_seconds, matrix)
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
         if paths or logs or ask or same_machine or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")

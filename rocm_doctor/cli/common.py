@@ -144,7 +144,7 @@ def interpreter(python: str | None) -> str | None:
     """The interpreter to examine: the one that --python names (a path, a name on PATH, an environment's folder), else that of the
     active environment. None: our own. Raises InputError if there is none."""
     if python is None:
-        return _active()
+        return _active_interpreter()
     import shutil
 
     from rocm_doctor.sources.live.python import locate
@@ -158,7 +158,7 @@ def interpreter(python: str | None) -> str | None:
     return program
 
 
-def _active() -> str | None:
+def _active_interpreter() -> str | None:
     """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
     from rocm_doctor.sources.live.python import active_folder, active_interpreter
 

@@ -12,7 +12,7 @@ from rocm_doctor.matrix import Matrix
 
 def targets(incomplete: str) -> list[CompletionItem]:
     """gfx targets, with the products that have them."""
-    return _fitting(_targets(load_matrix(None, ())), incomplete)
+    return _offer(_targets(load_matrix(None, ())), incomplete)
 
 
 def names(incomplete: str) -> list[CompletionItem]:
@@ -21,13 +21,13 @@ def names(incomplete: str) -> list[CompletionItem]:
 
     matrix = load_matrix(None, ())
     known = ((one.name, one.words) for one in index(matrix).entries if one.kind != "row" and " " not in one.name)
-    return _fitting([*_targets(matrix), *known], incomplete) or _fitting(_rows(matrix), incomplete)
+    return _offer([*_targets(matrix), *known], incomplete) or _offer(_rows(matrix), incomplete)
 
 
 def complete_ignore(incomplete: str) -> list[CompletionItem]:
     """What `--ignore` takes: diagnoses; rows where none of these fits."""
     matrix = load_matrix(None, ())
-    return _fitting(_diagnoses(matrix), incomplete) or _fitting(_rows(matrix), incomplete)
+    return _offer(_diagnoses(matrix), incomplete) or _offer(_rows(matrix), incomplete)
 
 
 def packages(incomplete: str) -> list[CompletionItem]:
@@ -44,10 +44,10 @@ def packages(incomplete: str) -> list[CompletionItem]:
 def models(incomplete: str) -> list[CompletionItem]:
     """Presets of `fit`, and files: a config.json is a model, too."""
     presets = load_matrix(None, ()).plain("models") or {}
-    return _fitting(((name.lower(), "") for name in presets), incomplete) or [CompletionItem(incomplete, type="file")]
+    return _offer(((name.lower(), "") for name in presets), incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def _fitting(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+def _offer(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     """Those that begin like it, each once. Descriptions have no comma: fish cuts them there."""
     start = incomplete.casefold()
     found = {name: words for name, words in known if name.casefold().startswith(start)}

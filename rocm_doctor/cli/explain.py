@@ -42,7 +42,7 @@ def command(
     matrix: Matrix = load_matrix(matrix_path, overlays)
     text = " ".join(words)
     if like:
-        click.echo("\n".join(_alike(like, matrix)))
+        click.echo("\n".join(_solved_reports(like, matrix)))
     elif listed or not text.strip():
         click.echo("\n".join(_list(text, matrix)))
     else:
@@ -54,14 +54,14 @@ def _page(text: str, matrix: Matrix, verbose: bool, form: str, output: Path | No
 
     page = explain(text, matrix, whole=verbose)
     if page is None:
-        raise _unknown(text, matrix)
+        raise _unknown_name(text, matrix)
     return render(form, page, RenderOptions(width=width(output is not None), verbose=verbose))
 
 
-def _unknown(text: str, matrix: Matrix) -> InputError:
-    from rocm_doctor.explain import similar
+def _unknown_name(text: str, matrix: Matrix) -> InputError:
+    from rocm_doctor.explain import nearest_names
 
-    near = ", ".join(f"`{name}`" for name in similar(text, matrix))
+    near = ", ".join(f"`{name}`" for name in nearest_names(text, matrix))
     names = f"; the nearest names are {near}" if near else ", and as a line of a log it shows no known failure"
     return InputError(f"nothing is known of `{text}`{names}. A log or a report is read by: rocm-doctor check FILE")
 
@@ -75,12 +75,12 @@ def _list(text: str, matrix: Matrix) -> Iterator[str]:
         return
     found = search(text, matrix)
     if not found:
-        raise _unknown(text, matrix)
+        raise _unknown_name(text, matrix)
     for one in found:
         yield f"{one.typed} ({one.entry.kind}): {one.entry.words}"
 
 
-def _alike(path: Path, matrix: Matrix) -> Iterator[str]:
+def _solved_reports(path: Path, matrix: Matrix) -> Iterator[str]:
     """The solved reports that read like a text, with their causes and fixes."""
     from rocm_doctor.cures.solved import SHOWN
     from rocm_doctor.pipeline import solved_like

@@ -50,7 +50,7 @@ def command(
     snapshot = clean(pipeline.read_facts(artifacts, matrix))
     if form == "json":
         shared = snapshot if no_redact else _redact(snapshot, artifacts)
-        body = plain(shared) if values else shared
+        body = plain_values(shared) if values else shared
         page = msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
     else:
         page = "\n".join(_lines(snapshot, values))
@@ -65,7 +65,7 @@ def _redact(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
     return redact_snapshot(snapshot, having_read(artifacts))
 
 
-def plain(snapshot: Snapshot) -> dict[str, Any]:
+def plain_values(snapshot: Snapshot) -> dict[str, Any]:
     """The known values by name: `torch.version` becomes `{"torch": {"version": ...}}`; unknown ones are null.
 
     `pkg.*` is under `packages`, `env.*` under `env`; `gpus` is a list; `errors` has what could not be read.

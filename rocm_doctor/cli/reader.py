@@ -39,7 +39,7 @@ dry_run_option = click.option(
 )
 
 
-def asking(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Report, Sequence[Artifact]], Report]:
+def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Report, Sequence[Artifact]], Report]:
     """What adds the opinion of that reader to a report that is not `ready`. Without a URL nothing of the reader is imported.
 
     Raises InputError for an address or a model that cannot be asked.
@@ -52,7 +52,7 @@ def asking(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Re
     key = os.environ.get(KEY, "")
     if url == DECLARED:
         # The file is that of whoever wrote the repository: the key is not for an address that it names.
-        url, model, key = *_declared(Path(), model), ""
+        url, model, key = *_declared_reader(Path(), model), ""
         click.echo(f"--reader {DECLARED}: {url}, model {model}", err=True)
     reader = Reader(url, model, key, seconds)
     if message := wrong(reader):
@@ -60,7 +60,7 @@ def asking(url: str, model: str, seconds: float, matrix: Matrix) -> Callable[[Re
     return lambda report, artifacts: report if report.verdict == "ready" else with_opinion(report, artifacts, reader, matrix)
 
 
-def _declared(folder: Path, model: str) -> tuple[str, str]:
+def _declared_reader(folder: Path, model: str) -> tuple[str, str]:
     """Address and model of `reader` and `reader-model` in rocm-doctor.yaml or [tool.rocm-doctor] of a folder."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, load_matrix, write_file
-from rocm_doctor.cli.reader import asking, reader_options
+from rocm_doctor.cli.reader import ask_reader, reader_options
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def command(
         wanted = labels.read(mapping, matrix.diagnoses) if mapping else {}
     except (OSError, Unreadable, ValueError) as exc:
         raise InputError(f"{mapping}: {exc}") from exc
-    second = asking(reader_url, reader_model, reader_seconds, matrix)
+    second = ask_reader(reader_url, reader_model, reader_seconds, matrix)
     said = _read(comments, list[Comment]) if comments else []
     found = triage(_read(event, Event), said, author, wanted, matrix, second)
     if output:

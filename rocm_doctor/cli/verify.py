@@ -39,8 +39,8 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
     """
     matrix = load_matrix(None, ())
     text = sys.stdin.read(LONGEST) if lines == ("-",) else "\n".join(lines)[:LONGEST]
-    known = _known(gpu, python, system, matrix)
-    found = [(line, _judged(line, known)) for line in map(str.strip, text.splitlines()) if line]
+    known = _what_exists(gpu, python, system, matrix)
+    found = [(line, _judge(line, known)) for line in map(str.strip, text.splitlines()) if line]
     if form == "json":
         print_page(
             msgspec.json.format(
@@ -49,11 +49,11 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
             output,
         )
     else:
-        print_page("\n".join(part for line, one in found for part in _shown(line, one)), output)
+        print_page("\n".join(part for line, one in found for part in _text_of(line, one)), output)
     sys.exit(int(any(one.proof != "proven" for _, one in found)))
 
 
-def _known(gpu: str, python: str, system: System | None, matrix: Matrix) -> Known:
+def _what_exists(gpu: str, python: str, system: System | None, matrix: Matrix) -> Known:
     """What exists for the declared machine, or for this one."""
     if gpu:
         from rocm_doctor.plan.machine import declare_machine
@@ -62,7 +62,7 @@ def _known(gpu: str, python: str, system: System | None, matrix: Matrix) -> Know
     return Known(examine(interpreter(python or None), matrix).snapshot, "machine", matrix)
 
 
-def _judged(line: str, known: Known) -> Proposal:
+def _judge(line: str, known: Known) -> Proposal:
     """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
     if known.is_command(line):
         return known.judge(line)
@@ -76,7 +76,7 @@ def _judged(line: str, known: Known) -> Proposal:
     )
 
 
-def _shown(line: str, one: Proposal) -> Iterator[str]:
+def _text_of(line: str, one: Proposal) -> Iterator[str]:
     yield f"{'not known' if one.proof == 'word' else PROOFS[one.proof]}: {line}"
     yield f"  {one.because}"
     if one.proof == "corrected":

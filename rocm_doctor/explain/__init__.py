@@ -9,13 +9,13 @@ from collections.abc import Callable
 from textwrap import shorten
 
 from rocm_doctor.explain import gpus, judgements, libraries, line, releases
-from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, search, similar
+from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, nearest_names, search
 from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
 
-__all__ = ["Entry", "Found", "explain", "index", "search", "similar"]
+__all__ = ["Entry", "Found", "explain", "index", "nearest_names", "search"]
 
 _PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
     "gpu": gpus.gpu, "library": libraries.library, "torch": releases.torch, "rocm": releases.rocm, "python": releases.python,
@@ -45,10 +45,10 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
     if found[0].entry.kind == "row" and not found[0].sure:
         return _candidates(text, "may be a case of", found)
     page = _PAGES[found[0].entry.kind](found[0], matrix)
-    return _whole(page) if whole else page
+    return _drop_the_whole(page) if whole else page
 
 
-def _whole(page: Page) -> Page:
+def _drop_the_whole(page: Page) -> Page:
     """The page without the command that prints all of it."""
     kept = [[one for one in part.lines if not (isinstance(one, Command) and one.text.endswith(" -v"))] for part in page.sections]
     return page._replace(sections=tuple(part._replace(lines=lines) for part, lines in zip(page.sections, kept)))

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import known, more, section
-from rocm_doctor.explain.statements import builds_with_code, listed, of_build, of_fact, of_support, rows_about
+from rocm_doctor.explain.parts import further_commands, known_faults, section
+from rocm_doctor.explain.statements import builds_with_code, rows_about, state_build, state_fact, state_support, support_by_system
 from rocm_doctor.matrix import Matrix, Override, Target
 from rocm_doctor.plan.short import HERE, STATES, answers, installing, verdict
 from rocm_doctor.reports.page import Page, Stated
@@ -19,7 +19,7 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     plans = answers(target.gfx, matrix, python=HERE)
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in target.sizes(name))
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
-    by_amd = ", ".join(f"{system} from ROCm {first} to {last}" for system, first, last, _ in listed(matrix, target))
+    by_amd = ", ".join(f"{system} from ROCm {first} to {last}" for system, first, last, _ in support_by_system(matrix, target))
     return Page(
         f"{name}: {products if name == target.gfx else target.gfx} ({target.family}, {target.codename}{f', {sizes} GiB' if sizes else ''})",
         (
@@ -28,13 +28,13 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("install", *installing(plans)),
             section("memory", f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else ""),
             section("override", *map(_override, target.overrides), short=2),
-            known(row for row, _ in rows_about(matrix, target)),
+            known_faults(row for row, _ in rows_about(matrix, target)),
             section("chip", *_chip(target), short=0),
-            section("support", *of_support(matrix, target.gfx), short=0),
-            section("parts", *(of_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
-            section("wheels", *(of_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
+            section("support", *state_support(matrix, target.gfx), short=0),
+            section("parts", *(state_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
+            section("wheels", *(state_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
             section("source", target.sources[0], *plans.sources()[:2]),
-            more(
+            further_commands(
                 target.gfx,
                 f"rocm-doctor plan --gpu {target.gfx} --os windows",
                 f"rocm-doctor fit --gpu {shlex.quote(name)} --model qwen2.5-7b",

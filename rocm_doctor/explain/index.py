@@ -160,22 +160,22 @@ def _libraries(matrix: Matrix) -> Iterator[Entry]:
 def search(text: str, matrix: Matrix) -> list[Found]:
     """What the text names, the most likely first: exactly this; else names with all its words; else what it mentions; else what is
     described with its words."""
-    if exact := _exact(text, matrix):
+    if exact := _find_exact(text, matrix):
         return exact
-    having, told = _having(fold(text).split("-"), matrix)
+    having, told = _find_words(fold(text).split("-"), matrix)
     rows = [one for one in having if one.entry.kind == "row"]
-    named, mentioned = [one for one in having if one not in rows], _mentioned(text, matrix)
+    named, mentioned = [one for one in having if one not in rows], _find_mentioned(text, matrix)
     return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or told
 
 
 def alternatives(text: str, matrix: Matrix) -> list[Found]:
     """What `A vs B` or `A or B` names; an empty list where a side is not a name."""
     sides = _BETWEEN.split(text.strip())
-    found = [_exact(side, matrix) for side in sides]
+    found = [_find_exact(side, matrix) for side in sides]
     return list(dict.fromkeys(one for side in found for one in side)) if len(sides) > 1 and all(found) else []
 
 
-def _exact(text: str, matrix: Matrix) -> list[Found]:
+def _find_exact(text: str, matrix: Matrix) -> list[Found]:
     known, name = index(matrix).by_name, key(text)
     variable = known.get(key(text.partition("=")[0]), [])
     if name in known or (variable and variable[0].kind == "variable"):
@@ -194,17 +194,17 @@ def _exact(text: str, matrix: Matrix) -> list[Found]:
     found = [
         Found(one, parts["version"])
         for one in named
-        if one.kind in ("library", "system") or _has(one.kind, parts["version"], matrix)
+        if one.kind in ("library", "system") or _is_released(one.kind, parts["version"], matrix)
     ]
     return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
 
 
-def _offered(entry: Entry, matrix: Matrix) -> Entry:
+def _take_own_name(entry: Entry, matrix: Matrix) -> Entry:
     """The entry under a name that is its own: a name of several GPUs is replaced by the target."""
     return entry._replace(name=entry.of) if len(index(matrix).by_name[key(entry.name)]) > 1 else entry
 
 
-def _has(kind: str, version: str, matrix: Matrix) -> bool:
+def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
     """Whether the catalog has that release, or one of that series."""
     released: Iterable[str] = ()
     if kind == "rocm":
@@ -242,7 +242,7 @@ def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
     return [Entry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets]
 
 
-def _mentioned(text: str, matrix: Matrix) -> list[Found]:
+def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
     """The things named inside a longer text; a library with the GPU that stands beside it is one."""
     known = index(matrix).by_name
     mentions = gpu_names(matrix).find(text)
@@ -262,7 +262,7 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
             found += [Found(known[glued["name"]][0], glued["version"], False)]
         place += size
     found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
-    found = _with_rocm(found)
+    found = _join_release(found)
     by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
     targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
     libraries = [one for one in found if one.entry.kind == "library"]
@@ -274,7 +274,7 @@ def _mentioned(text: str, matrix: Matrix) -> list[Found]:
     return gpus + others
 
 
-def _with_rocm(found: list[Found]) -> list[Found]:
+def _join_release(found: list[Found]) -> list[Found]:
     """One torch and one ROCm, each with its version, are a build."""
     versions = {one.entry.kind: one.version for one in found}
     if len(found) != 2 or not versions.get("torch") or not versions.get("rocm"):
@@ -283,7 +283,7 @@ def _with_rocm(found: list[Found]) -> list[Found]:
     return [torch._replace(version=f"{versions['torch']}+rocm{versions['rocm']}")]
 
 
-def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
+def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
     """The entries that have all these words in their name, and those that have them in name or description."""
     wanted = [word for word in words if len(word) > 1]
     named: dict[tuple[str, str], Found] = {}
@@ -293,13 +293,13 @@ def _having(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]
         # `nan` is no R9 Nano: a product is named by whole words.
         within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
         if all(word in within for word in wanted):
-            named.setdefault(entry[:2], Found(_offered(entry, matrix), sure=False))
+            named.setdefault(entry[:2], Found(_take_own_name(entry, matrix), sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
             told.setdefault(entry[:2], Found(entry, sure=False))
     return list(named.values()), list(told.values())
 
 
-def similar(text: str, matrix: Matrix, most: int = 3) -> list[str]:
+def nearest_names(text: str, matrix: Matrix, most: int = 3) -> list[str]:
     """The names that have most of its words, then those that are spelt most like it; none for a text longer than every name."""
     if len(fold(text).split("-")) > LONGEST:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import MANY, known, said_by, section
+from rocm_doctor.explain.parts import MANY, introduce_remedy, known_faults, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.reports.page import Page
@@ -17,7 +17,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
     one = matrix.diagnoses[found.entry.of]
     cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
     conditions = [", ".join(f"{name}: {asked}" for name, asked in cure.when.items()) for cure in cures]
-    words = [said_by(cure.grade) + _SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
+    words = [introduce_remedy(cure.grade) + _SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
     return Page(
         f"{one.id}: {one.title}",
         (
@@ -26,7 +26,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
             section("fix", one.advice, *one.commands),
             section("check", *one.verify),
             section("if", *map(": ".join, zip(conditions, words)), short=MANY),
-            known(row for row in matrix.rows if row.diagnosis == one.id),
+            known_faults(row for row in matrix.rows if row.diagnosis == one.id),
             section("source", *one.sources),
         ),
     )
@@ -59,7 +59,7 @@ def row(found: Found, matrix: Matrix) -> Page:
 def _fix(row: Row, matrix: Matrix) -> str:
     """The advice of a row, or of its diagnosis where the row has none; what rests on a report is called one."""
     if row.advice:
-        return said_by(row.remedy_grade or row.grade) + row.advice
+        return introduce_remedy(row.remedy_grade or row.grade) + row.advice
     return "" if row.commands else matrix.diagnoses[row.diagnosis].advice
 
 
@@ -74,7 +74,7 @@ def variable(found: Found, matrix: Matrix) -> Page:
             section("values", one.values, one.default and f"default: {one.default}"),
             section("harm", one.harm),
             section("also", ", ".join(one.also)),
-            known(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
+            known_faults(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
             section("source", *one.sources),
         ),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found, fold, is_of
-from rocm_doctor.explain.parts import MANY, entries, known, more, section, source
-from rocm_doctor.explain.statements import may_hold, of_fact, rows_about
+from rocm_doctor.explain.parts import MANY, entries, further_commands, known_faults, section, source
+from rocm_doctor.explain.statements import may_hold, rows_about, state_fact
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
@@ -42,13 +42,13 @@ def library(found: Found, matrix: Matrix) -> Page:
             ),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
             section("index", *(Stated(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
-            section("", *map(of_fact, facts), short=MANY),
+            section("", *map(state_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else (f"image {one['way']}" for one in images[:2]))),
             section("change", *(f"{how}: {said}" for how, said in (application.how.items() if application else ())), short=4),
-            known(rows),
+            known_faults(rows),
             section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
             source(*([one] for one in (package, program, application) if one), facts, rows),
-            more(found.typed),
+            further_commands(found.typed),
         ),
     )
 

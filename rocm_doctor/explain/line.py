@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_doctor.explain.parts import said_by, section
+from rocm_doctor.explain.parts import introduce_remedy, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Diagnosis, Finding
 from rocm_doctor.reports.page import Page
@@ -27,7 +27,7 @@ def page(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     best = next(iter(known), None)
     if best is None:
         return None
-    by = said_by(best.cure_grade or best.grade) if isinstance(best, Finding) else ""
+    by = introduce_remedy(best.cure_grade or best.grade) if isinstance(best, Finding) else ""
     sure = "A line alone can mean several things." if found else "This is a guess from the words of the line."
     others = dict.fromkeys(name for name in (*(one.id for one in found), *(one.id for one in read)) if name != best.id)
     return Page(

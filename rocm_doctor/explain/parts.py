@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from rocm_doctor.explain.index import fold
-from rocm_doctor.explain.statements import may_hold, of_row
+from rocm_doctor.explain.statements import may_hold, state_row
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, Command, Grade, Row, as_of
 from rocm_doctor.reports.page import Line, Section
@@ -28,17 +28,17 @@ def section(label: str, *lines: Line, short: int | None = None) -> Section:
     return Section(label, [line for line in lines if line], short)
 
 
-def known(rows: Iterable[Row]) -> Section:
+def known_faults(rows: Iterable[Row]) -> Section:
     """What is known to go wrong."""
-    return section("known", *map(of_row, worst_first(rows)), short=MANY)
+    return section("known", *map(state_row, worst_first(rows)), short=MANY)
 
 
-def counted(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
     """The number with its noun: `1 build`, `2 builds`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def said_by(grade: Grade | None) -> str:
+def introduce_remedy(grade: Grade | None) -> str:
     """How a remedy begins that rests on what users report alone."""
     return "One report says: " if grade in ("field", "hearsay") else ""
 
@@ -54,7 +54,7 @@ def source(*groups: Iterable[_Sourced]) -> Section:
     return section("source", *list(dict.fromkeys(text for group in groups for one in group for text in one.sources))[:_SOURCES])
 
 
-def more(typed: str, *commands: str) -> Section:
+def further_commands(typed: str, *commands: str) -> Section:
     """How to see all of it, and what else to ask."""
     return section("more", Command(f"rocm-doctor explain {typed} -v"), *map(Command, commands))
 

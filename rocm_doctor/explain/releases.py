@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocm_doctor.explain.index import Found, is_of
-from rocm_doctor.explain.parts import MANY, asks, counted, known, more, plan, section, source
-from rocm_doctor.explain.statements import may_hold, of_build, of_fact, supporting
+from rocm_doctor.explain.parts import MANY, asks, count, further_commands, known_faults, plan, section, source
+from rocm_doctor.explain.statements import may_hold, state_build, state_fact, targets_listed_for
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
@@ -24,7 +24,7 @@ def torch(found: Found, matrix: Matrix) -> Page:
     number, _, rocm = version.partition("+rocm")
     builds = [
         one
-        for one in _newest(matrix.torch)
+        for one in _sort_newest(matrix.torch)
         if not number or (is_of(one.torch, number) and (not rocm or is_of(one.rocm, rocm))) or is_of(one.local, version)
     ]
     facts = [
@@ -37,21 +37,21 @@ def torch(found: Found, matrix: Matrix) -> Page:
         f"pip install torch=={local} --index-url {at.url}" for local, at in indexes if at and at.kind == "index" and not at.extras
     ]
     return Page(
-        f"torch {version}: {counted(len(builds), 'build')} for ROCm"
+        f"torch {version}: {count(len(builds), 'build')} for ROCm"
         if version
         else f"torch: PyTorch; {builds[0].torch} is the newest with a build for ROCm",
         (
-            section("works", *map(of_build, builds), short=MANY),
+            section("works", *map(state_build, builds), short=MANY),
             section("install", *map(Command, pip[:1]), *plan(*(["--index", version] if version else []))),
-            known(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
-            section("", *(of_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
+            known_faults(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
+            section("", *(state_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
             source(builds),
-            more(found.typed),
+            further_commands(found.typed),
         ),
     )
 
 
-def _newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
+def _sort_newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
     """The newest torch first; of one release the wheels of PyTorch's index first."""
     return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
 
@@ -69,15 +69,15 @@ def rocm(found: Found, matrix: Matrix) -> Page:
         if not version or is_of(one.version, version)
     ]
     last = releases[0].version
-    builds = [one for one in _newest(matrix.torch) if version and is_of(one.rocm, version)]
+    builds = [one for one in _sort_newest(matrix.torch) if version and is_of(one.rocm, version)]
     facts = [one for one in matrix.facts if any(is_of(part.strip(), version or last) for part in one.rocm.split(","))]
-    gpus = [(system, supporting(matrix, system, last)) for system in _SYSTEMS]
+    gpus = [(system, targets_listed_for(matrix, system, last)) for system in _SYSTEMS]
     return Page(
         f"ROCm {version or 'releases'}: {', '.join(f'{one.version} ({one.date or one.stream})' for one in releases[:_SHOWN])}",
         (
             section("GPUs", *(f"AMD lists for {last} on {system}: {', '.join(targets)}" for system, targets in gpus if targets)),
             section("torch", ", ".join(one.local or one.torch for one in builds[:_SHOWN])),
-            section("systems", *(of_fact(one, one.subject) for one in facts), short=MANY),
+            section("systems", *(state_fact(one, one.subject) for one in facts), short=MANY),
             section("HIP", releases[0].hip),
             section("notes", *map(_release, releases), short=0),
             section(
@@ -85,9 +85,11 @@ def rocm(found: Found, matrix: Matrix) -> Page:
                 "torch's wheels bring their ROCm: beside the driver nothing has to be installed",
                 *plan(*(["--rocm", version] if builds else [])),
             ),
-            known(row for row in matrix.rows if asks(row.when, ("rocm.version", "rocm.loaded", "torch.rocm"), version or last)),
+            known_faults(
+                row for row in matrix.rows if asks(row.when, ("rocm.version", "rocm.loaded", "torch.rocm"), version or last)
+            ),
             source(releases[:1], facts),
-            more(found.typed),
+            further_commands(found.typed),
         ),
     )
 
@@ -95,18 +97,18 @@ def rocm(found: Found, matrix: Matrix) -> Page:
 def python(found: Found, matrix: Matrix) -> Page:
     """The builds of torch for a version of Python."""
     version = ".".join(found.version.split(".")[:2])
-    builds = [one for one in _newest(matrix.torch) if not version or version in _pythons(one.pythons)]
+    builds = [one for one in _sort_newest(matrix.torch) if not version or version in _pythons(one.pythons)]
     facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
     every = sorted({tag for one in matrix.torch for tag in one.pythons if tag[2:].isdigit()}, key=lambda tag: int(tag[3:]))
     return Page(
-        f"Python {version}: {counted(len(builds), 'build')} of torch for ROCm"
+        f"Python {version}: {count(len(builds), 'build')} of torch for ROCm"
         if version
         else f"Python: torch has builds for {', '.join(_pythons(every))}",
         (
             section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
-            section("", *(of_fact(one, "torch") for one in facts), short=MANY),
+            section("", *(state_fact(one, "torch") for one in facts), short=MANY),
             section("install", *plan(*(["--python", version] if version else []))),
-            known(row for row in matrix.rows if asks(row.when, ("python.version",), version)),
+            known_faults(row for row in matrix.rows if asks(row.when, ("python.version",), version)),
             source(builds),
         ),
     )
@@ -125,10 +127,10 @@ def driver(found: Found, matrix: Matrix) -> Page:
                 short=MANY,
             ),
             section("ROCm", *map(_range, sorted(matrix.driver.windows, key=lambda one: one.kind != "rule")), short=MANY),
-            known(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
+            known_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),
-            more("driver"),
+            further_commands("driver"),
         ),
     )
 
@@ -162,17 +164,19 @@ def system(found: Found, matrix: Matrix) -> Page:
     last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
     pythons = [one for one in matrix.plain("apt") or () if one["name"].lower() == f"{of} {version}"]
     name = f"{found.entry.name} {version}".strip()
-    known_of = f"{counted(len(facts), 'statement')}, the newest first" if facts else "which ROCm releases support it is not known"
+    known_of = f"{count(len(facts), 'statement')}, the newest first" if facts else "which ROCm releases support it is not known"
     return Page(
         f"{name}: {known_of}",
         (
-            section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(supporting(matrix, kind, last))}" if of == kind else ""),
-            section("works", *map(of_fact, facts), short=MANY),
+            section(
+                "GPUs", f"AMD lists up to ROCm {last}: {', '.join(targets_listed_for(matrix, kind, last))}" if of == kind else ""
+            ),
+            section("works", *map(state_fact, facts), short=MANY),
             section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
             section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
             section("first", *first),
             section("install", *plan("--os", kind)),
-            known(
+            known_faults(
                 row
                 for row in matrix.rows
                 if row.when.get(asked[0], "") == asked[1] or (of != "linux" and f"-{of}-" in f"-{row.key}-")

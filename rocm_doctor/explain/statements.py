@@ -36,22 +36,26 @@ def last_version(one: Support) -> SortKey:
     return sort_key(one.until.replace(".x", ".99") or "999")
 
 
-def listed(matrix: Matrix, target: Target) -> Iterator[tuple[str, str, str, str]]:
+def support_by_system(matrix: Matrix, target: Target) -> Iterator[tuple[str, str, str, str]]:
     """For each system on which AMD lists a target: the system, the first and the last ROCm (`now`: open), and who says the last."""
     for system in ("linux", "windows", "wsl"):
-        found = [one for one in _by_amd(matrix) if target.gfx in one.gfx and one.os == system]
+        found = [one for one in _official_support(matrix) if target.gfx in one.gfx and one.os == system]
         if found:
             last = max(found, key=last_version)
             yield system, min(found, key=first_version).since, last.until or "now", last.sources[0]
 
 
-def supporting(matrix: Matrix, system: str, release: str) -> list[str]:
+def targets_listed_for(matrix: Matrix, system: str, release: str) -> list[str]:
     """The targets that AMD lists for a ROCm release on a system."""
-    found = [one for one in _by_amd(matrix) if one.os == system and first_version(one) <= sort_key(release) <= last_version(one)]
+    found = [
+        one
+        for one in _official_support(matrix)
+        if one.os == system and first_version(one) <= sort_key(release) <= last_version(one)
+    ]
     return [gfx for gfx in matrix.gfx if any(gfx in one.gfx for one in found)]
 
 
-def _by_amd(matrix: Matrix) -> list[Support]:
+def _official_support(matrix: Matrix) -> list[Support]:
     return [one for one in matrix.support if one.state == "supported" and one.grade == "official"]
 
 
@@ -73,18 +77,18 @@ def builds_with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
     return sorted((b for b in matrix.torch if gfx in b.gfx), key=lambda b: (sort_key(b.torch), sort_key(b.rocm)), reverse=True)
 
 
-def of_row(row: Row) -> Stated:
+def state_row(row: Row) -> Stated:
     """A row with the releases that it is about."""
     return Stated(f"{row.title} [{row.key}] ({', '.join((*bounds(row.when), row.status, row.grade))})", row.sources[0])
 
 
-def of_fact(one: Fact, subject: str = "") -> Stated:
+def state_fact(one: Fact, subject: str = "") -> Stated:
     """A statement with the releases and the part that it is about. `subject`: what it is about, where the page does not say it."""
     about = ", ".join(filter(None, (subject, one.version, f"ROCm {one.rocm}" if one.rocm not in ("", "any") else "", one.scope)))
     return Stated(f"{about}: {one.words}" if about else one.words, one.sources[0])
 
 
-def of_build(build: TorchBuild, gfx: str = "") -> Stated:
+def state_build(build: TorchBuild, gfx: str = "") -> Stated:
     """A wheel: its targets, or whether its rocBLAS serves one; its Pythons, what goes with it, and how that is known."""
     if gfx:
         serves = "not known" if not build.blas else "yes" if gfx in build.blas else "NO"
@@ -100,7 +104,7 @@ def of_build(build: TorchBuild, gfx: str = "") -> Stated:
     )
 
 
-def of_support(matrix: Matrix, gfx: str) -> Iterator[Stated]:
+def state_support(matrix: Matrix, gfx: str) -> Iterator[Stated]:
     """What sources say of a target, the newest first; where one says works and another does not, both say so."""
     found = sorted((one for one in matrix.support if gfx in one.gfx), key=lambda one: (last_version(one), one.os), reverse=True)
     for one in found:

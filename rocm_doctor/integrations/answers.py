@@ -86,7 +86,7 @@ def fit_for(
     from rocm_doctor.fit.job import Job
     from rocm_doctor.fit.resolve import Request, resolve
 
-    _valid(Job, options)
+    _check_values(Job, options)
     if gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
     matrix = load()
@@ -99,7 +99,7 @@ def fit_for(
     return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
 
 
-def _valid(kind: type, options: Mapping[str, Any]) -> None:
+def _check_values(kind: type, options: Mapping[str, Any]) -> None:
     """Raises ValueError for a value that the field of that name does not take."""
     hints = get_type_hints(kind, include_extras=True)
     for name, value in options.items():

@@ -74,15 +74,15 @@ def _paths(config: pytest.Config) -> list[str]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Mark a test as skipped (or with --rocm-required fail it) on a machine that does not meet its requirements."""
-    requirements = _joined(item)
-    reason = _unmet(item.config, requirements) if requirements is not None else ""
+    requirements = _join_marks(item)
+    reason = _find_unmet(item.config, requirements) if requirements is not None else ""
     if reason and item.config.getoption("--rocm-required"):
         pytest.fail(reason, pytrace=False)
     if reason:
         item.add_marker(pytest.mark.skip(reason=reason))  # pytest's own hook, which runs after this one, names the test's line
 
 
-def _joined(item: pytest.Item) -> dict[str, Any] | None:
+def _join_marks(item: pytest.Item) -> dict[str, Any] | None:
     """The requirements of all marks of a test, of its class and its module; the nearest wins where two name the same."""
     marks = list(item.iter_markers("rocm"))
     if any(mark.args for mark in marks):
@@ -97,7 +97,7 @@ def _joined(item: pytest.Item) -> dict[str, Any] | None:
 _reasons: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 
 
-def _unmet(config: pytest.Config, requirements: dict[str, Any]) -> str:
+def _find_unmet(config: pytest.Config, requirements: dict[str, Any]) -> str:
     """Why the machine does not meet the requirements; empty if it does. The same are judged once; wrong ones raise each time."""
     from rocm_doctor import api
 

@@ -27,7 +27,7 @@ def guarded(*, ticket: str | Path | None = TICKET, **requirements: Any) -> Itera
 
     Raises NotReady before the body if the machine does not meet the requirements.
     """
-    if not _ready(requirements):
+    if not _require(requirements):
         yield
         return
     try:
@@ -43,7 +43,7 @@ def write_ticket(error: BaseException, ticket: str | Path | None = TICKET) -> No
         return
     from rocm_doctor.integrations.ticket import crash_ticket
 
-    path = _of_rank(Path(ticket))
+    path = _path_of_rank(Path(ticket))
     try:
         report = crash_ticket(error, path)
         _log.warning("rocm-doctor: %s; %s holds the details without names and addresses", report.summary, path)
@@ -51,7 +51,7 @@ def write_ticket(error: BaseException, ticket: str | Path | None = TICKET) -> No
         _log.warning("rocm-doctor: no ticket was written: %s: %s", type(problem).__name__, problem)
 
 
-def _ready(requirements: dict[str, Any]) -> bool:
+def _require(requirements: dict[str, Any]) -> bool:
     """True on a machine that meets the requirements, False without an AMD GPU. Raises NotReady."""
     from rocm_doctor import api
 
@@ -62,6 +62,6 @@ def _ready(requirements: dict[str, Any]) -> bool:
     return True
 
 
-def _of_rank(path: Path) -> Path:
+def _path_of_rank(path: Path) -> Path:
     rank = os.environ.get("RANK", "0")
     return path if rank in ("", "0") or not rank.isdigit() else path.with_name(f"{path.stem}-rank{rank}{path.suffix}")

@@ -46,7 +46,7 @@ def folder() -> Path | None:
     return next((at / FOLDER for at in places if (at / FOLDER).is_dir()), None)
 
 
-def newer(at: Path, embedded: str) -> bytes | None:
+def read_newer(at: Path, embedded: str) -> bytes | None:
     """The compiled data in the folder if it is newer than that version; None if it is not. Raises Unusable."""
     found = read_label(at)
     if numbers(found.version) <= numbers(embedded):

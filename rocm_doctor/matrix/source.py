@@ -271,7 +271,7 @@ def _convert(
     """One entry as its type; None, and the problem noted, when it is not one."""
     try:
         if kind is None:
-            return spelled(item, shorts) if isinstance(item, dict) else item
+            return write_out(item, shorts) if isinstance(item, dict) else item
         made = msgspec.convert(expand(item, shorts), kind)
         if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
             raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
@@ -298,7 +298,7 @@ def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
 
 def expand(item: Any, shorts: Shorts) -> Any:
     """The entry with the short names of its sources, its sets of targets and its plain commands written out. Raises KeyError as
-    `spelled` does."""
+    `write_out` does."""
     if not isinstance(item, dict):
         return item
     made = dict(item)
@@ -306,7 +306,7 @@ def expand(item: Any, shorts: Shorts) -> Any:
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
     made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
-    made = spelled(made, shorts)
+    made = write_out(made, shorts)
     if isinstance(made.get("affected"), dict):
         made["affected"] = {
             fact: [_expand_source(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()
@@ -318,7 +318,7 @@ def expand(item: Any, shorts: Shorts) -> Any:
     return made
 
 
-def spelled(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
+def write_out(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
     """The entry with the short names of its sources and its sets of targets written out. Raises KeyError with the field and the name of what
     does not exist."""
     made = dict(item)

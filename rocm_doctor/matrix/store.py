@@ -227,9 +227,9 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
 
     Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
     """
-    matrix = _read_replacement(path) if path else _built_in()
+    matrix = _read_replacement(path) if path else _load_packaged()
     for overlay in overlays:
-        matrix = _overlaid(matrix, overlay, _rows_of(overlay))
+        matrix = _apply_overlay(matrix, overlay, _rows_of(overlay))
     return matrix
 
 
@@ -248,8 +248,8 @@ def decode(data: bytes, origin: str = "") -> Matrix:
     return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
 
 
-def _built_in() -> Matrix:
-    if _SOURCE.is_dir() and _stale():
+def _load_packaged() -> Matrix:
+    if _SOURCE.is_dir() and _is_stale():
         from rocm_doctor.matrix.source import compile_json
 
         data = compile_json(_SOURCE)
@@ -265,7 +265,7 @@ def _load_compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
     decoded of it and made of it is kept."""
     refused = ""
     try:
-        data = installed.newer(at, installed.version_of(path)) if at else None
+        data = installed.read_newer(at, installed.version_of(path)) if at else None
         if data is not None:
             return msgspec.structs.replace(decode(data), place=str(at))
     except installed.Unusable as exc:
@@ -275,7 +275,7 @@ def _load_compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
     return msgspec.structs.replace(decode(path.read_bytes()), refused=refused)
 
 
-def _stale() -> bool:
+def _is_stale() -> bool:
     """Whether a file of the YAML, or the code that reads it, is newer than the compiled JSON."""
     if not _COMPILED.is_file():
         return True
@@ -286,10 +286,10 @@ def _stale() -> bool:
         _PACKAGE / "model.py",
         _PACKAGE / "commands.py",
     ]
-    return any(_newer(folder, made) for folder in folders)
+    return any(_is_newer(folder, made) for folder in folders)
 
 
-def _newer(path: Path, than: int) -> bool:
+def _is_newer(path: Path, than: int) -> bool:
     """A file, or any file of a folder, that was changed after that time."""
     if not path.is_dir():
         return path.stat().st_mtime_ns >= than
@@ -314,7 +314,7 @@ def _read_replacement(path: Path) -> Matrix:
     if path.is_dir():
         return decode(compile_json(path), path.name)
     if path.suffix in (".yaml", ".yml"):
-        return msgspec.structs.replace(_built_in(), rows=_rows_of(path), version=path.name)
+        return msgspec.structs.replace(_load_packaged(), rows=_rows_of(path), version=path.name)
     try:
         return decode(files.read(path), path.name)
     except OSError as exc:
@@ -336,7 +336,7 @@ def _rows_of(path: Path) -> tuple[Row, ...]:
     return tuple(msgspec.structs.replace(row, origin=path.name) for row in rows)
 
 
-def _overlaid(matrix: Matrix, path: Path, rows: Sequence[Row]) -> Matrix:
+def _apply_overlay(matrix: Matrix, path: Path, rows: Sequence[Row]) -> Matrix:
     """Rows of the overlay first where they are new, in place where they replace one of the same key."""
     fresh = {row.key: row for row in rows}
     kept = tuple(fresh.pop(row.key, row) for row in matrix.rows)

@@ -83,14 +83,14 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def sizes(self, product: str = "") -> list[float]:
         """Memory sizes in GiB of a product, none where they are not known; of every product where the name is no product's."""
-        asked = _bare(product)
-        known = [sizes for card, sizes in self.vram.items() if _bare(card) == asked]
-        if not known and asked not in map(_bare, self.names):
+        asked = _bare_name(product)
+        known = [sizes for card, sizes in self.vram.items() if _bare_name(card) == asked]
+        if not known and asked not in map(_bare_name, self.names):
             known = list(self.vram.values())
         return sorted({size for sizes in known for size in sizes})
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     """The name without optional words: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
     return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.explain.parts import worst_first
 from rocm_doctor.explain.statements import builds_with_code, first_version, last_version, rows_about
-from rocm_doctor.explain.statements import listed as listed_by_amd
+from rocm_doctor.explain.statements import support_by_system as listed_by_amd
 from rocm_doctor.matrix import Matrix, Support, Target
 from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan

@@ -13,9 +13,9 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.integrations.triage.comment import again, write_comment
+from rocm_doctor.integrations.triage.comment import take_back, write_comment
 from rocm_doctor.integrations.triage.event import Comment, Event, Silence, read_event
-from rocm_doctor.integrations.triage.labels import fitting
+from rocm_doctor.integrations.triage.labels import labels_for
 from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
@@ -57,8 +57,8 @@ def triage(
         return Triage(str(silence))
     report = second(report, artifacts)
     words = write_comment(clean(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
-    text = defuse(words.text if words.text else again(said.ours))
-    labels = fitting(words.lead, bool(words.asked), mapping)
+    text = defuse(words.text if words.text else take_back(said.ours))
+    labels = labels_for(words.lead, bool(words.asked), mapping)
     if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():
         return Triage("the comment is up to date", labels=labels)
     return Triage(words.why, text, said.ours.id if said.ours else 0, labels)

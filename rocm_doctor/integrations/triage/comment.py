@@ -57,7 +57,7 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
     likely = root.id if root and root.confidence != "low" else ""
     asked = () if root is None and nothing else asked
-    lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _unsure(report, matrix)), *told]
+    lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _lead_without_cause(report, matrix)), *told]
     lines += _similar(report, own)
     if asked:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
@@ -65,7 +65,7 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
     return Words("\n".join(lines) + "\n", likely, asked, root.id if root else "asks for the machine")
 
 
-def again(ours: Comment | None) -> str:
+def take_back(ours: Comment | None) -> str:
     """What replaces our earlier comment when nothing is left to say; empty if there is none."""
     return (
         f"{MARK}\nWith what the reporter added, no known cause is recognised. The earlier comment no longer holds.\n"
@@ -75,12 +75,12 @@ def again(ours: Comment | None) -> str:
 
 
 def _cause(root: Finding, others: Sequence[Finding], matrix: Matrix) -> Iterator[str]:
-    yield f"### {'Likely' if root.confidence != 'low' else 'Possible'} cause: {prose(_short(root.title + where(root)))}"
-    yield from ("", prose(_short(root.cause, _SENTENCES)))
-    quotes = dict.fromkeys(code(_short(r.quote)) for r in root.evidence if r.quote and r.origin == "text")
+    yield f"### {'Likely' if root.confidence != 'low' else 'Possible'} cause: {prose(_cut(root.title + where(root)))}"
+    yield from ("", prose(_cut(root.cause, _SENTENCES)))
+    quotes = dict.fromkeys(code(_cut(r.quote)) for r in root.evidence if r.quote and r.origin == "text")
     if quotes:
         yield from ("", f"Read in the report: {', '.join(list(quotes)[:_QUOTES])}")
-    yield from ("", prose(_short(root.advice, _SENTENCES))) if root.advice else ()
+    yield from ("", prose(_cut(root.advice, _SENTENCES))) if root.advice else ()
     yield from block(root.commands)
     if root.verify:
         yield "\nThen check:"
@@ -97,14 +97,14 @@ def _opinion(report: Report) -> Iterator[str]:
     cause = next(iter(said.causes), None) if said else None
     if said and cause and cause.evidence and cause.id != "none" and not cause.against:
         yield f"\n**What a language model ({code(said.model)}) says**, checked by rocm-doctor for its quotes, commands and versions alone:"
-        yield from ("", prose(_short(cause.words, _SENTENCES)))
-        yield from ("", f"Read in the report: {', '.join(code(_short(r.quote)) for r in cause.evidence[:_QUOTES])}")
+        yield from ("", prose(_cut(cause.words, _SENTENCES)))
+        yield from ("", f"Read in the report: {', '.join(code(_cut(r.quote)) for r in cause.evidence[:_QUOTES])}")
         for step in cause.steps:
-            yield from ("", f"- {prose(_short(step.words, _SENTENCES))}") if step.words else ()
+            yield from ("", f"- {prose(_cut(step.words, _SENTENCES))}") if step.words else ()
             yield from block(command for one in step.proposals for command in one.commands)
 
 
-def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
+def _lead_without_cause(report: Report, matrix: Matrix) -> Iterator[str]:
     """The words above the questions where no diagnosis is probable enough."""
     yield "### The report lacks what would tell the cause"
     others = [one for one in report.differential if one.title and one.probability >= WORTH][:3]
@@ -113,7 +113,7 @@ def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
 
 
 def _other(id_: str, title: str, matrix: Matrix) -> str:
-    return f"{prose(_short(title))} ({_page(id_, matrix)})"
+    return f"{prose(_cut(title))} ({_page(id_, matrix)})"
 
 
 def _page(id_: str, matrix: Matrix) -> str:
@@ -132,7 +132,7 @@ def _similar(report: Report, own: str) -> Iterator[str]:
         yield f"- {link}: {prose(one.cause)} Fix: {prose(one.fix)}"
 
 
-def _short(text: str, most: int = _WIDTH) -> str:
+def _cut(text: str, most: int = _WIDTH) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= most else f"{flat[:most]} …"
 
@@ -140,11 +140,11 @@ def _short(text: str, most: int = _WIDTH) -> str:
 def _signature(report: Report) -> str:
     return (
         f"<sub>Written by [rocm-doctor]({PROJECT}) {escape(report.tool_version)} (matrix {escape(report.matrix_version)}) from the text "
-        f"of this issue, without running anything.{_sent(report)} It can be wrong. An edit or an answer by the reporter updates it.</sub>"
+        f"of this issue, without running anything.{_name_reader(report)} It can be wrong. An edit or an answer by the reporter updates it.</sub>"
     )
 
 
-def _sent(report: Report) -> str:
+def _name_reader(report: Report) -> str:
     """Where the text was sent, if it was."""
     said = report.opinion
     return (

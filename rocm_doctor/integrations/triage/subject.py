@@ -29,11 +29,11 @@ def about_amd(report: Report, text: str, matrix: Matrix) -> bool:
     if facts.gpus or any(row and row.layer in _LAYERS for row in rows):
         return True
     parts = tuple({name.lower() for release in matrix.rocm for name in release.components})
-    said = _WORD.findall(_UNFILLED.sub("", _visible(text)).lower())
+    said = _WORD.findall(_UNFILLED.sub("", _drop_comments(text)).lower())
     return facts.get("torch.build").value != "cuda" and any(word in _VENDOR or word.startswith(parts) for word in said)
 
 
-def _visible(text: str) -> str:
+def _drop_comments(text: str) -> str:
     """The text without HTML comments, in which templates of issues explain themselves."""
     parts, at = [], 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:

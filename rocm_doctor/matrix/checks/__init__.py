@@ -68,7 +68,7 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
-    problems = [*_each(entries, day, more, _OF_OURS), *_together(entries, root), *_untyped(root)]
+    problems = [*_check_each(entries, day, more, _OF_OURS), *_check_together(entries, root), *_check_untyped(root)]
     problems += [*lint_text.repeated_keys(_files(root), root), *_shorts(root)]
     return sorted(problems, key=lambda p: (p.level != "error", p.file, p.line))
 
@@ -77,7 +77,7 @@ def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
     """The checks that one file of rows must pass by itself, for an overlay; errors only."""
     entries = [Entry(row, path, name, (n,)) for n, row in enumerate(rows)]
     found = [
-        *_each(entries, datetime.date.today()),
+        *_check_each(entries, datetime.date.today()),
         *_report(entries, lint_rows.duplicates([e.value for e in entries]), "key-unique"),
     ]
     return [p for p in found if p.level == "error"]
@@ -105,11 +105,11 @@ def _entries(root: Path) -> Iterator[Entry]:
 AnyCheck = Callable[[Any], Complaints]
 _OF_ANY: tuple[tuple[str, AnyCheck], ...] = (
     ("source-form", lint_citations.source_form),
-    ("official", lint_citations.official),
+    ("official", lint_citations.publications),
     ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
 )
-_OF_OURS = (*_OF_ANY, ("followable", lint_citations.followable))
+_OF_OURS = (*_OF_ANY, ("followable", lint_citations.addresses))
 """An overlay may rely on its own reports, which have no address."""
 _OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
@@ -119,7 +119,7 @@ _OF_ROW: RowChecks = (
     ("title-form", lint_rows.title_form),
     ("range", lint_rows.ranges),
     ("grade", lint_rows.grades),
-    ("wrong-harmless", lint_rows.wrong_for_some),
+    ("wrong-harmless", lint_rows.harmless_and_wrong),
     ("allowed", lint_rows.grade_problems),
     ("open-end", lint_rows.open_ends),
 )
@@ -130,7 +130,7 @@ _OF_CURE: tuple[tuple[str, AnyCheck], ...] = (
 )
 
 
-def _each(
+def _check_each(
     entries: Sequence[Entry], today: datetime.date, more: RowChecks = (), of_any: Sequence[tuple[str, AnyCheck]] = _OF_ANY
 ) -> Iterator[Problem]:
     """The checks that look at one entry alone."""
@@ -142,7 +142,7 @@ def _each(
             yield _problem(entry, field, message, "age")._replace(level=level)
 
 
-def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
+def _check_together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     """The checks that look at all entries: keys, references, contradictions, the catalog against itself."""
     rows = [e for e in entries if isinstance(e.value, Row)]
     known = [e.value for e in entries if isinstance(e.value, Diagnosis)]
@@ -177,7 +177,7 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
     return Problem(entry.file, line_of(entry.path, steps), field, message, check, entry.key)
 
 
-def _untyped(root: Path) -> Iterator[Problem]:
+def _check_untyped(root: Path) -> Iterator[Problem]:
     """Lists of the catalog that have no type here carry provenance all the same."""
     shorts = read_shorts(root)
     for part in catalog_parts(root):

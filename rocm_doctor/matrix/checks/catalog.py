@@ -16,7 +16,7 @@ _NOT_CATALOGUED = {"gfx940", "gfx941"}
 def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     """(number of the entry, field, message) for each."""
     targets = {e.gfx for e in entries if isinstance(e, Target)}
-    yield from _unique(entries)
+    yield from _check_unique(entries)
     yield from _pci(entries)
     yield from _peaks(entries)
     for number, entry in enumerate(entries):
@@ -29,7 +29,7 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
             yield from ((number, field, f"`{g}` is not in catalog/gfx.yaml") for g in named if g not in targets | _NOT_CATALOGUED)
 
 
-def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+def _check_unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     """No two entries of one type under one name; keys of support, facts and driver windows differ across types too."""
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(entries):

@@ -45,14 +45,14 @@ def _of_ranges(entry: Any) -> Iterator[str]:
         yield from (one.source for several in entry.affected.values() for one in several if one.source)
 
 
-def official(entry: Any) -> Iterator[tuple[str, str]]:
+def publications(entry: Any) -> Iterator[tuple[str, str]]:
     """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
     sources = [parse_citation(source) for source in getattr(entry, "sources", ())]
     if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
         yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
 
-def followable(entry: Any) -> Iterator[tuple[str, str]]:
+def addresses(entry: Any) -> Iterator[tuple[str, str]]:
     """A statement that rests on reports without an address alone is hearsay, whatever they said."""
     for field, one in (("grade", entry), *(("overrides", override) for override in getattr(entry, "overrides", ()))):
         sources = [parse_citation(source).ref for source in getattr(one, "sources", ())]

@@ -120,7 +120,7 @@ def grades(row: Row) -> Iterator[tuple[str, str]]:
             yield name, "same as `grade`; omit it"
 
 
-def wrong_for_some(row: Row) -> Iterator[tuple[str, str]]:
+def harmless_and_wrong(row: Row) -> Iterator[tuple[str, str]]:
     """Wrong results are never harmless: a fault that few meet is `degraded`."""
     if row.status == "wrong" and row.harmless:
         yield "harmless", "wrong results are not harmless; use `degraded` for a fault that few runs meet"

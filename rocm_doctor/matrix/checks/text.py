@@ -55,11 +55,11 @@ def repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
     """A key twice in a mapping: YAML's reader takes the last without a word."""
     for path in files:
         name = path.relative_to(root).as_posix()
-        repeated = _twice(path.read_text(encoding="utf-8"))
+        repeated = _find_repeated(path.read_text(encoding="utf-8"))
         yield from (Problem(name, line, key, "appears twice in this mapping", "format", name) for line, key in repeated)
 
 
-def _twice(text: str) -> Iterator[tuple[int, str]]:
+def _find_repeated(text: str) -> Iterator[tuple[int, str]]:
     import yaml
 
     todo: list[Any] = [nodes(text)]
