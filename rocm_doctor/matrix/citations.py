@@ -56,9 +56,9 @@ def add_address(text: str) -> str:
     """The source with its reference as an address: a file of a repository and a package of the index get theirs, and what the reference
     said of it becomes part of the locator. A source of another form is left as it is.
 
-    >>> addressed("ROCm/TheRock RELEASES.md@89553ce § WSL, seen 2026-11-22")
+    >>> add_address("ROCm/TheRock RELEASES.md@89553ce § WSL, seen 2026-11-22")
     'https://github.com/ROCm/TheRock/blob/89553ce/RELEASES.md § WSL, seen 2026-11-22'
-    >>> addressed("PyPI wheels peft 0.7.1 to 0.21.2: METADATA")
+    >>> add_address("PyPI wheels peft 0.7.1 to 0.21.2: METADATA")
     'https://pypi.org/project/peft/0.7.1/ § wheels peft 0.7.1 to 0.21.2: METADATA'
     """
     ref = parse_citation(text).ref

@@ -17,12 +17,9 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from rocm_doctor import versions
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.bounded.patterns import fits
 from rocm_doctor.commands import Program, classify
 from rocm_doctor.matrix import installed, lenient
-from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import (
     Application,
     Complaint,
@@ -123,19 +120,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def row(self, key: str) -> Row | None:
         """The row of that key; a retired key gives its successor's row."""
         return self.by_key.get(key) or self.by_key.get(self.retired.get(key, ""))
-
-    @cached_property
-    def by_kernel(self) -> tuple[tuple[str, str], ...]:
-        """GPUs and ranges of ROCm releases that some kernels cannot run, each as a row asks for them."""
-        asked = ((row, all_conditions(row)) for row in self.rows if row.status in ("broken", "unsupported") and not row.harmless)
-        return tuple((one["gpu.gfx"], one["rocm.loaded"]) for _, one in asked if set(one) == {"gpu.gfx", "rocm.loaded", "kernel"})
-
-    def needs_a_kernel(self, gfx: str, rocm: str) -> bool:
-        """True if some kernels cannot run a GPU with a ROCm release."""
-        return any(
-            any(fits(gfx, one) for one in gpus.split("|")) and any(versions.contains(one, rocm) for one in releases.split("|"))
-            for gpus, releases in self.by_kernel
-        )
 
     gfx = _table("gfx", Target, "gfx")
     """Targets by gfx name."""
