@@ -67,7 +67,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     mach: int = 0
     pci: tuple[DeviceId, ...] = ()
     products: dict[str, str] = {}
-    kfd_basis: Literal["kernel", "encoding"] = "kernel"
     wavefront_modes: tuple[int, ...] = ()
     xnack: bool = False
     sramecc: bool = False
