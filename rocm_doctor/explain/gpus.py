@@ -14,7 +14,7 @@ from rocm_doctor.reports.page import Page, Stated
 
 
 def gpu(found: Found, matrix: Matrix) -> Page:
-    """Does torch run on it, on which systems, what to type, what is known to go wrong."""
+    """The page of a GPU: whether torch runs on it, on which systems, what to type, what is known to go wrong."""
     target, name = matrix.gfx[found.entry.of], found.entry.name
     plans = answers(target.gfx, matrix, python=HERE)
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in target.sizes(name))
@@ -50,7 +50,7 @@ def _override(one: Override) -> Stated:
 
 
 def _chip(target: Target) -> Iterator[str]:
-    """What the hardware is."""
+    """Sentences about the hardware: products, numbers of the kernel and of PCI, the types that it multiplies."""
     yield f"sold as {', '.join(target.names)}" if target.names else ""
     yield f"gfx_target_version {target.kfd}; PCI {', '.join(target.pci) or 'not known'}; {target.generic or 'no generic target'}"
     types = ", ".join(f"{name} {words}" for name in ("fp16", "bf16", "fp8") if (words := getattr(target, name)))

@@ -49,12 +49,12 @@ class Found(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Names that differ in case, blanks, dashes and underscores alone are equal when folded."""
+    """A name in small letters with dashes between its words, so that case, blanks and underscores make no difference."""
     return _OTHER.sub("-", text.strip().strip("`'\"").lower()).strip("-")
 
 
 def key(text: str) -> str:
-    """Under what the index holds a name: folded, without dashes (`FlashAttention` and `flash attention` are one name)."""
+    """What the index holds a name under: folded, without dashes (`FlashAttention` and `flash attention` are one name)."""
     return fold(text).replace("-", "")
 
 

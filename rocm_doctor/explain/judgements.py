@@ -13,7 +13,7 @@ _SLOT = regex(r"\{(\w+)\}")
 
 
 def diagnosis(found: Found, matrix: Matrix) -> Page:
-    """When a case is one, why, what to do, also under conditions; the rows that say so."""
+    """The page of a diagnosis: its criterion, cause and remedy, the remedies under conditions, and the rows of the matrix."""
     one = matrix.diagnoses[found.entry.of]
     cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
     conditions = [", ".join(f"{name}: {asked}" for name, asked in cure.when.items()) for cure in cures]
@@ -33,7 +33,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
 
 
 def row(found: Found, matrix: Matrix) -> Page:
-    """A row as it is written, with who says so."""
+    """The page of a row: its conditions, cause, remedy and sources."""
     one = matrix.by_key[found.entry.of]
     grades = [
         one.grade,
@@ -57,14 +57,14 @@ def row(found: Found, matrix: Matrix) -> Page:
 
 
 def _fix(row: Row, matrix: Matrix) -> str:
-    """The advice of a row, or of its diagnosis where the row has none; what rests on a report is called one."""
+    """The advice of a row, or of its diagnosis where the row has none; a remedy that rests on one report is called so."""
     if row.advice:
         return introduce_remedy(row.remedy_grade or row.grade) + row.advice
     return "" if row.commands else matrix.diagnoses[row.diagnosis].advice
 
 
 def variable(found: Found, matrix: Matrix) -> Page:
-    """Who reads it, what it does, what it costs."""
+    """The page of a variable: what reads it, what it does, what it costs."""
     one = matrix.env[found.entry.of]
     asked = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)
     return Page(
@@ -81,7 +81,7 @@ def variable(found: Found, matrix: Matrix) -> Page:
 
 
 def model(found: Found, matrix: Matrix) -> Page:
-    """How to ask for the memory of a run."""
+    """The page of a model: the command that predicts the memory of a run."""
     command = Command(f"rocm-doctor fit --model {found.entry.of.lower()} --gpu gfx1100")
     return Page(
         f"{found.entry.name}: a model whose memory is predicted", (section("memory", command, "gfx1100 stands for your target"),)

@@ -17,7 +17,7 @@ from rocm_doctor.versions import sort_key
 
 
 def library(found: Found, matrix: Matrix) -> Page:
-    """What it is, which releases go with what, how to install it, what is known to go wrong."""
+    """The page of a library: what it is, which releases go with what, how to install it, what is known to go wrong."""
     of, version, gpu = found.entry.of, found.version, found.gpu
     package = next((one for one in catalog_of(matrix).packages.values() if fold(one.name) == of), None)
     program = next((one for one in matrix.programs.values() if fold(one.name) == of), None)

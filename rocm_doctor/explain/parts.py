@@ -29,7 +29,7 @@ def section(label: str, *lines: Line, short: int | None = None) -> Section:
 
 
 def known_faults(rows: Iterable[Row]) -> Section:
-    """What is known to go wrong."""
+    """The section of the rows that name a fault, the worst first."""
     return section("known", *map(state_row, worst_first(rows)), short=MANY)
 
 
@@ -50,12 +50,12 @@ def worst_first(rows: Iterable[Row]) -> list[Row]:
 
 
 def source(*groups: Iterable[_Sourced]) -> Section:
-    """The first sources."""
+    """The section of the first sources of these entries."""
     return section("source", *list(dict.fromkeys(text for group in groups for one in group for text in one.sources))[:_SOURCES])
 
 
 def further_commands(typed: str, *commands: str) -> Section:
-    """How to see all of it, and what else to ask."""
+    """The section with the command that prints all of it, and other commands."""
     return section("more", Command(f"rocm-doctor explain {typed} -v"), *map(Command, commands))
 
 

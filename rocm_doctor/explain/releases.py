@@ -19,7 +19,7 @@ _SYSTEMS = ("linux", "windows", "wsl")
 
 
 def torch(found: Found, matrix: Matrix) -> Page:
-    """The builds for ROCm, how to install one, what is known of the release."""
+    """The page of torch or of one release: its builds for ROCm, how to install one, what is known of it."""
     version = found.version
     number, _, rocm = version.partition("+rocm")
     builds = [
@@ -61,7 +61,7 @@ def _pythons(tags: Iterable[str]) -> list[str]:
 
 
 def rocm(found: Found, matrix: Matrix) -> Page:
-    """The GPUs that AMD lists, the builds of torch with it, systems, what is known to go wrong."""
+    """The page of ROCm or of one release: the GPUs that AMD lists, builds of torch, systems, what is known to go wrong."""
     version = found.version
     releases = [
         one
@@ -95,7 +95,7 @@ def rocm(found: Found, matrix: Matrix) -> Page:
 
 
 def python(found: Found, matrix: Matrix) -> Page:
-    """The builds of torch for a version of Python."""
+    """The page of a version of Python: the builds of torch for it."""
     version = ".".join(found.version.split(".")[:2])
     builds = [one for one in _sort_newest(matrix.torch) if not version or version in _pythons(one.pythons)]
     facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
@@ -115,7 +115,7 @@ def python(found: Found, matrix: Matrix) -> Page:
 
 
 def driver(found: Found, matrix: Matrix) -> Page:
-    """The versions of the amdgpu module and the releases that they belong to."""
+    """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
     modules = sorted(matrix.driver.modules, key=lambda one: sort_key(one.module), reverse=True)
     modules = [one for one in modules if not found.version or is_of(one.module, found.version)]
     return Page(
@@ -148,7 +148,7 @@ def _range(one: DriverRange) -> Stated:
 
 
 def system(found: Found, matrix: Matrix) -> Page:
-    """What ROCm and torch need on a system, and which GPUs AMD lists on it."""
+    """The page of a system: what ROCm and torch need on it, and which GPUs AMD lists there."""
     of, version = found.entry.of, found.version
     kind = of if of in ("windows", "wsl") else "linux"
     subjects = ("Linux", "amdgpu driver") if kind == "linux" else ()

@@ -28,7 +28,7 @@ def requires_rocm(**requirements: Any) -> pytest.MarkDecorator:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--rocm-required, --rocm-machine."""
+    """Add --rocm-required and --rocm-machine to pytest's options."""
     group = parser.getgroup("rocm")
     group.addoption(
         "--rocm-required",

@@ -38,7 +38,7 @@ class Citation(NamedTuple):
 
 
 def parse_citation(text: str) -> Citation:
-    """The parts of a source."""
+    """A source as reference, place, quotation and day."""
     found = _TEXT.match(text)
     if found is None:
         return Citation(text)

@@ -84,5 +84,5 @@ def version_of(compiled: Path) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A calendar version for comparison."""
+    """The numbers of a calendar version, which compare as versions do."""
     return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -23,12 +23,12 @@ _LINES = {"": "", "upstream": "PyTorch's ", "amd": "AMD's "}
 
 
 def all_conditions(row: Row) -> dict[str, str]:
-    """The conditions of a row, those of its ranges among them."""
+    """The conditions of a row by fact, with those that its ranges make."""
     return {**row.when, **{name: condition(ranges) for name, ranges in row.affected.items()}}
 
 
 def condition(ranges: Iterable[Range]) -> str:
-    """The alternatives as one condition of `when`."""
+    """Ranges as one condition of `when`: `>=2.9,<2.10|>=2.11`."""
     return "|".join((f"{one.line}:" if one.line else "") + _bounds(one) for one in ranges)
 
 

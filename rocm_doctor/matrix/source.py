@@ -268,7 +268,7 @@ def _entries(
 def _convert(
     item: Any, kind: Any, shorts: Shorts, path: Path, label: str, at: tuple[int | str, ...], problems: list[Problem]
 ) -> Any:
-    """One entry as its type; None, and the problem noted, when it is not one."""
+    """An entry of the YAML as its type; None if it does not fit, and then `problems` has one more."""
     try:
         if kind is None:
             return write_out(item, shorts) if isinstance(item, dict) else item
@@ -350,7 +350,7 @@ def _expand_citation(source: Any, shorts: Shorts) -> Any:
 
 
 def _list(value: Any) -> list[Any]:
-    """A list as it is; anything else, which the schema then refuses, in one."""
+    """The value if it is a list; else a list of it, which the schema refuses with a message."""
     return value if isinstance(value, list) else [value]
 
 

@@ -58,12 +58,12 @@ _Named = TypeVar("_Named", bound=_HasName)
 
 
 def _list(section: str, of: type[_T]) -> cached_property[tuple[_T, ...]]:
-    """The entries of a section of the catalog."""
+    """A property with the entries of a section of the catalog."""
     return cached_property(lambda matrix: matrix.section(section, of))
 
 
 def _table(section: str, of: type[_T], name: str) -> cached_property[dict[str, _T]]:
-    """The entries of a section of the catalog by a field."""
+    """A property with the entries of a section of the catalog, by the value of a field."""
     return cached_property(lambda matrix: {getattr(one, name): one for one in matrix.section(section, of)})
 
 
@@ -274,7 +274,7 @@ def _is_stale() -> bool:
 
 
 def _is_newer(path: Path, than: int) -> bool:
-    """A file, or any file of a folder, that was changed after that time."""
+    """Whether the file, or any file of the folder, was changed after that time (ns)."""
     if not path.is_dir():
         return path.stat().st_mtime_ns >= than
     with os.scandir(path) as entries:

@@ -145,7 +145,7 @@ def _signature(report: Report) -> str:
 
 
 def _name_reader(report: Report) -> str:
-    """Where the text was sent, if it was."""
+    """A sentence that says to which language model the text was sent; empty if to none."""
     said = report.opinion
     return (
         f" Its text, redacted, was sent to {code(said.model)} at {code(said.server)}, which this repository set up."

@@ -61,7 +61,7 @@ class IssueText(NamedTuple):
 
 
 def read_event(event: Event, comments: Sequence[Comment], author: str) -> IssueText:
-    """What to judge. Raises Silence for an event that needs no answer."""
+    """The reporter's words of an event. Raises Silence for an event that needs no answer."""
     issue, comment = event.issue, event.comment
     if issue is None:
         raise Silence("the event has no issue")

@@ -74,7 +74,7 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
 
 
 def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
-    """The checks that one file of rows must pass by itself, for an overlay; errors only."""
+    """The errors in one file of rows, such as an overlay, judged without the rest of the matrix."""
     entries = [Entry(row, path, name, (n,)) for n, row in enumerate(rows)]
     found = [
         *_check_each(entries, datetime.date.today()),
@@ -89,7 +89,7 @@ def _files(root: Path) -> list[Path]:
 
 
 def _entries(root: Path) -> Iterator[Entry]:
-    """Every typed entry of the folder."""
+    """The entries of a folder that have a type, each with its file and place."""
     shorts = read_shorts(root)
     sources: list[tuple[Path, Any]] = [(root / "diagnoses.yaml", Diagnosis), *((path, Row) for path in row_files(root))]
     sources += [(path, Cure) for path in cure_files(root)]
@@ -133,7 +133,7 @@ _OF_CURE: tuple[tuple[str, AnyCheck], ...] = (
 def _check_each(
     entries: Sequence[Entry], today: datetime.date, more: RowChecks = (), of_any: Sequence[tuple[str, AnyCheck]] = _OF_ANY
 ) -> Iterator[Problem]:
-    """The checks that look at one entry alone."""
+    """The problems of each entry by itself."""
     for entry in entries:
         of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else _OF_CURE if isinstance(entry.value, Cure) else ()
         for name, check in (*of_any, *of_row):
@@ -143,7 +143,7 @@ def _check_each(
 
 
 def _check_together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
-    """The checks that look at all entries: keys, references, contradictions, the catalog against itself."""
+    """The problems that show among all entries: repeated keys, references to nothing, a catalog that contradicts itself."""
     rows = [e for e in entries if isinstance(e.value, Row)]
     known = [e.value for e in entries if isinstance(e.value, Diagnosis)]
     ids = {d.id for d in known}
@@ -178,7 +178,7 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
 
 
 def _check_untyped(root: Path) -> Iterator[Problem]:
-    """Lists of the catalog that have no type here carry provenance all the same."""
+    """A problem for each entry without a type that lacks its sources, grade or day."""
     shorts = read_shorts(root)
     for part in catalog_parts(root):
         file, items = part.file(root), part.items if part.section not in SECTIONS and isinstance(part.items, list) else []
@@ -195,7 +195,7 @@ def _check_untyped(root: Path) -> Iterator[Problem]:
 
 
 def _shorts(root: Path) -> Iterator[Problem]:
-    """A short name of sources.yaml that nothing uses."""
+    """A problem for each short name of sources.yaml that nothing uses."""
     used = lint_text.words("\n".join(p.read_text(encoding="utf-8") for p in _files(root) if p.name != "sources.yaml"))
     for name in read_shorts(root).sources:
         if name not in used:

@@ -14,7 +14,7 @@ _NOT_CATALOGUED = {"gfx940", "gfx941"}
 
 
 def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
-    """(number of the entry, field, message) for each."""
+    """(number of the entry, field, message) for each fault of the catalog."""
     targets = {e.gfx for e in entries if isinstance(e, Target)}
     yield from _check_unique(entries)
     yield from _pci(entries)
@@ -30,7 +30,7 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
 
 
 def _check_unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
-    """No two entries of one type under one name; keys of support, facts and driver windows differ across types too."""
+    """A fault for each entry whose name another entry of its type has."""
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(entries):
         field = next(
@@ -51,7 +51,7 @@ def _pci(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
 
 
 def _target(entry: Target) -> Iterator[tuple[str, str]]:
-    """The kernel's number and the name say the same: the last two characters of the name are minor and step in hex."""
+    """(field, message) where the kernel's number is not that of the name, whose last two characters are minor and step in hex."""
     major, minor, step = entry.gfx[3:-2], entry.gfx[-2], entry.gfx[-1]
     if entry.kfd != int(major) * 10000 + int(minor, 16) * 100 + int(step, 16):
         yield "kfd", f"{entry.kfd} is not the number of {entry.gfx}"
@@ -81,7 +81,7 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
 
 
 def _peaks(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
-    """A peak can be worked out, and who measured a product measured one that the catalog has."""
+    """A fault for each peak that cannot be worked out, and for each measurement of a product that the catalog lacks."""
     family = {e.gfx: e.family for e in entries if isinstance(e, Target)}
     rated = {e.family for e in entries if isinstance(e, Rate)}
     products = {e.product for e in entries if isinstance(e, Peak)}

@@ -24,26 +24,26 @@ _REQUIRED = ("torch.version", "torch.release", "python.version")
 
 
 def key_form(row: Row) -> Iterator[tuple[str, str]]:
-    """Keys that are not small letters, digits and hyphens."""
+    """(field, message) if the key is not small letters, digits and hyphens."""
     if not _KEY.match(row.key):
         yield "key", f"`{row.key}` is not a key: small letters, digits, and - . + between them"
 
 
 def has_conditions(row: Row) -> Iterator[tuple[str, str]]:
-    """Rows without conditions."""
+    """(field, message) if the row has no condition."""
     if not row.when:
         yield "when", "a row without conditions would apply everywhere"
 
 
 def coordinates(row: Row | Cure) -> Iterator[tuple[str, str]]:
-    """Conditions on unknown facts."""
+    """(field, message) for each condition on a fact that coords.py does not list."""
     for name in row.when:
         if coord(name) is None:
             yield f"when.{name}", f"`{name}` is not a known fact (coords.py lists them)"
 
 
 def conditions(row: Row | Cure) -> Iterator[tuple[str, str]]:
-    """Conditions that do not parse."""
+    """(field, message) for each condition that cannot be read."""
     for name, condition in row.when.items():
         known = coord(name)
         if known and (fault := condition_fault(known.kind, condition)):
@@ -166,7 +166,7 @@ def _part_fault(kind: Kind, part: str) -> str:
 
 
 def title_form(row: Row) -> Iterator[tuple[str, str]]:
-    """Titles that are too long or end with a full stop."""
+    """(field, message) if the title is too long or ends with a full stop."""
     if "\n" in row.title or row.title.endswith(".") or len(row.title) > 80:
         yield "title", "a title is one line of at most 80 characters without a full stop"
 
@@ -182,7 +182,7 @@ def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tupl
 
 
 def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
-    """Keys that occur twice."""
+    """(number of the row, field, message) for each key that an earlier row has."""
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if row.key in seen:
@@ -191,7 +191,7 @@ def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
 
 
 def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """References to unknown rows and diagnoses."""
+    """(number of the row, field, message) for each reference to a row or diagnosis that does not exist."""
     keys = {row.key for row in rows}
     for number, row in enumerate(rows):
         if row.diagnosis not in ids:

@@ -22,7 +22,7 @@ _QUARTER = datetime.timedelta(days=92)
 
 
 def personal_data(entry: Any) -> Iterator[tuple[str, str]]:
-    """Texts that look like private data."""
+    """(field, message) for each text that looks like private data: a path of a home, an address of mail or of a private network."""
     for name, text in _texts(entry):
         for pattern, what in _PERSONAL:
             if found := pattern.search(text):
@@ -52,7 +52,7 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
 
 
 def repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
-    """A key twice in a mapping: YAML's reader takes the last without a word."""
+    """A problem for each key that a mapping has twice: YAML's reader takes the last without a word."""
     for path in files:
         name = path.relative_to(root).as_posix()
         repeated = _find_repeated(path.read_text(encoding="utf-8"))
@@ -74,5 +74,5 @@ def _find_repeated(text: str) -> Iterator[tuple[int, str]]:
 
 
 def words(text: str) -> set[str]:
-    """The words that may be short names of sources."""
+    """The words of a text that have the form of a short name of sources.yaml."""
     return set(re.findall(r"[a-z0-9][a-z0-9.-]*[a-z0-9]", text))
