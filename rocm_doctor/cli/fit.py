@@ -221,7 +221,8 @@ def refuse_unmeasurable(attention: str | None, gpus: int) -> None:
 def measure_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
     """The measurement of real steps, whatever kernels the prediction assumes."""
     job = resolve.resolve(request, "", None, matrix).job
-    return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
+    with notice_when_slow("still measuring three steps on the GPU"):
+        return runner.measure(job, python)
 
 
 def measured_card(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,14 +17,7 @@ from rocm_doctor.fit.job import Job
 from rocm_doctor.workers import START, process
 
 MIB = 1 << 20
-TELL_EVERY = 2.0
-"""Seconds between two reports of progress."""
 Task = Literal["simulate", "measure"]
-Tell = Callable[[str], None]
-
-
-def _drop(_doing: str) -> None:
-    """Drop the report."""
 
 
 class WorkerError(Exception):
@@ -70,12 +62,12 @@ def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simul
     return found
 
 
-def measure(job: Job, python: str | None = None, limit: float = 600.0, tell: Tell = _drop) -> Measured:
-    """Three real steps on the first visible GPU. `tell` gets what is being done.
+def measure(job: Job, python: str | None = None, limit: float = 600.0) -> Measured:
+    """Three real steps on the first visible GPU.
 
     Raises WorkerError, out of memory included.
     """
-    found: Measured = _ask(job, "measure", Measured, python, limit, tell)
+    found: Measured = _ask(job, "measure", Measured, python, limit)
     return found
 
 
@@ -97,41 +89,15 @@ def _two_steps(found: Simulated, workspace: int) -> Iterator[Event]:
     yield from ((storage + shift, size) for storage, size in step if storage in dead)
 
 
-def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float, tell: Tell = _drop) -> Any:
+def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float) -> Any:
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
         path = Path(folder) / "job.json"
         path.write_bytes(msgspec.json.encode(_as_dict(job, task)))
-        done, doing = _follow([python or sys.executable, START, "fit", str(path)], limit, tell)
+        done = process.run([python or sys.executable, START, "fit", str(path)], limit=limit, cap=64 * MIB)
     if done.state != "finished":
         what = "simulation" if task == "simulate" else "measurement"
-        raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s){f' while {doing}' if doing else ''}")
+        raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s)")
     return _decode(done.stdout, done.stderr, kind)
-
-
-def _follow(argv: list[str], limit: float, tell: Tell) -> tuple[process.ChildResult, str]:
-    """The finished child, and what it was doing last."""
-    child = process.start(process.ChildSpec(argv, limit, cap=64 * MIB))
-    doing, told, read = "", time.monotonic(), 0
-    try:
-        while process.pump([child], timeout=0.5):
-            end = child.out.rfind(b"\n") + 1
-            doing = _doing(bytes(child.out[read:end])) or doing
-            read = end
-            if doing and time.monotonic() - told >= TELL_EVERY:
-                told = time.monotonic()
-                tell(f"{doing} ({told - child.started:.0f} s)")
-    finally:
-        process.stop(child)
-    return process.result_of(child), _doing(bytes(child.out[read:])) or doing
-
-
-def _doing(text: bytes) -> str:
-    """What the last progress line of the text says; empty without one."""
-    for line in reversed(text.splitlines()):
-        if line.startswith(b'{"doing"'):
-            with contextlib.suppress(Unreadable, KeyError):
-                return str(jsons.decode(line, dict[str, str])["doing"])
-    return ""
 
 
 def _as_dict(job: Job, task: Task) -> Mapping[str, Any]:

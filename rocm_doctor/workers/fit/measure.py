@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from . import build
-from .progress import tell
 from .step import loss_of
 
 STEPS = 3
@@ -18,19 +17,15 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Run `STEPS` steps. Returns bytes: weight_bytes, base_bytes, peak_allocated, peak_reserved; device names the GPU."""
     job = dict(job, device="cuda")
     torch.manual_seed(0)
-    tell("starting the GPU's runtime", always=True)
     warm_up()
-    tell("building the model on the GPU", always=True)
     model = build.model_for(job, "cuda")
-    tell("filling the weights", always=True)
     fill(model)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     base = torch.cuda.memory_allocated()
     optimizer = build.optimizer_for(model, job)
     seconds, loss = [], 0.0
-    for number in range(STEPS):
-        tell(f"step {number + 1} of {STEPS}", always=True)
+    for _ in range(STEPS):
         started = time.time()
         loss = step(model, optimizer, job)
         seconds.append(time.time() - started)

@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from .progress import tell
-
 
 def quantise(model: Any, job: dict[str, Any]) -> None:
     """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
@@ -23,8 +21,7 @@ def quantise(model: Any, job: dict[str, Any]) -> None:
     make = stand_in if job["device"] == "meta" else bitsandbytes_layer
     found = [(module, name, layer) for module in list(model.modules()) for name, layer in module.named_children()]
     linears = [one for one in found if isinstance(one[2], nn.Linear) and one[1] != "lm_head"]
-    for number, (module, name, layer) in enumerate(linears, 1):
-        tell(f"quantising linear layer {number} of {len(linears)}")
+    for module, name, layer in linears:
         setattr(module, name, make(layer, job))
     for parameter in model.parameters():
         parameter.requires_grad_(False)
