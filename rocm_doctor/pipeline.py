@@ -45,7 +45,7 @@ from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
-from rocm_doctor.rules.frameworks import own_checks, without_torch
+from rocm_doctor.rules.frameworks import drop_torch_commands, framework_checks
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import complete_commands, drop_python, name_startup_files, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
@@ -282,13 +282,15 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
-    offers = without_torch(complete_commands(one, facts, kind, matrix), facts)
+    offers = drop_torch_commands(complete_commands(one, facts, kind, matrix), facts)
     elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
-    checks_of = own_checks(one.verify, facts, matrix)
+    checks_of = framework_checks(one.verify, facts, matrix)
     checks_of = checks_of if elsewhere else use_examined(checks_of, facts, kind, matrix)
     commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
     commands, verify = (found if python else drop_python(found) for found in (commands, verify))
-    settle = next(iter(fitting(own_checks([one.settle], facts, matrix), system, os_name, kernel)), None) if one.settle else None
+    settle = (
+        next(iter(fitting(framework_checks([one.settle], facts, matrix), system, os_name, kernel)), None) if one.settle else None
+    )
     made = msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
     return name_startup_files(made, facts, matrix) if kind in ("machine", "smoke") else made
 

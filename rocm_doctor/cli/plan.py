@@ -36,7 +36,7 @@ from rocm_doctor.plan.files import UnknownFormat
 from rocm_doctor.plan.formats import FORMATS, render
 from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, having, machine_of
 from rocm_doctor.plan.packages import order_packages, unknown_names
-from rocm_doctor.rules.frameworks import TORCH, wanted
+from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.versions import parse
 
 plan_options = options(
@@ -156,7 +156,7 @@ def read(
         assert report is not None
         raise NoTarget("\n".join(_unknown(report, known_of)))
     if not names and not train:
-        about = wanted(machine.base)
+        about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]
     asked = tuple(name for name in frameworks.NAMES if name in names and name != "torch")
     torch = "torch" in names or bool(wish) or not asked

@@ -8,7 +8,7 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Snapshot
-from rocm_doctor.rules.frameworks import TORCH, Framework, wanted
+from rocm_doctor.rules.frameworks import TORCH, Framework, frameworks_in_question
 from rocm_doctor.rules.offers import PLAN
 
 _NAME = regex(r"[A-Za-z][\w.-]*")
@@ -37,7 +37,7 @@ def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Fin
     Of JAX and TensorFlow the releases count."""
     if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands):
         return one
-    asked = wanted(snapshot)
+    asked = frameworks_in_question(snapshot)
     if asked and TORCH not in asked:
         return _without_release(one, asked[0], snapshot, matrix)
     if has_build(gfx, matrix):

@@ -108,7 +108,7 @@ def count_values(table: Table, fact: str, nodes: list[int]) -> Held:
     """Each value of the fact with where it is, absent and not probed included."""
     column = table.columns.get(fact, {})
     if fact in BY_SLOT:
-        column = _with_usual_length(column)
+        column = _lists_of_usual_length(column)
     held: Held = {}
     for value, numbers in column.items():
         single = fact.startswith("gpu.") and fact not in BY_SLOT
@@ -121,7 +121,7 @@ def count_values(table: Table, fact: str, nodes: list[int]) -> Held:
     return held
 
 
-def _with_usual_length(column: dict[Any, array[int]]) -> dict[Any, array[int]]:
+def _lists_of_usual_length(column: dict[Any, array[int]]) -> dict[Any, array[int]]:
     """The lists of nodes with the usual number of GPUs; for the others that number is the deviation."""
     counts: dict[int, int] = {}
     for value, numbers in column.items():
@@ -208,14 +208,16 @@ def find_stragglers(table: Table) -> list[Straggler]:
         by_node: dict[int, list[float]] = {}
         for (node, _), value in zip(figures.places, figures.values):
             by_node.setdefault(node, []).append(value)
-        nodes = _slow(table, figures, {(node, -1): median(values) for node, values in by_node.items()})
+        nodes = _stragglers(table, figures, {(node, -1): median(values) for node, values in by_node.items()})
         slow = {one.node for one in nodes}
-        gpus = _slow(table, figures, {place: value for place, value in zip(figures.places, figures.values) if place[1] >= 0})
+        gpus = _stragglers(
+            table, figures, {place: value for place, value in zip(figures.places, figures.values) if place[1] >= 0}
+        )
         found += [*nodes, *(one for one in gpus if one.node not in slow)]
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 
-def _slow(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[Straggler]:
+def _stragglers(table: Table, figures: Figures, held: Mapping[Place, float]) -> list[Straggler]:
     """Those of the places whose value is far on the slow side of the median."""
     if len(held) < FEW:
         return []

@@ -54,7 +54,7 @@ def fill_table(documents: Iterable[Document | Refusal], table: Table) -> list[Re
 
 def judge_table(table: Table, refused: Sequence[Refusal], policy: Policy, golden: Table | None = None) -> FleetResult:
     """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
-    silent = _silent(table, refused, policy)
+    silent = _silent_nodes(table, refused, policy)
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
     deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
@@ -102,7 +102,7 @@ def _clocks(table: Table) -> list[Deviation]:
     return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
-def _silent(table: Table, refused: Sequence[Refusal], policy: Policy) -> dict[str, str]:
+def _silent_nodes(table: Table, refused: Sequence[Refusal], policy: Policy) -> dict[str, str]:
     """Why, by node, for those without anything that could be judged."""
     answered = {node.host for node in table.nodes}
     found = {host: "not in what was judged" for host in nodeset.expand(policy.nodes) if host not in answered}

@@ -49,23 +49,23 @@ def documents(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Document | Re
     """The documents of all paths; `-` is standard input. Raises OSError for a path that does not exist."""
     for path in paths:
         if str(path) == "-":
-            yield from _of_stream(stdin, "standard input")
+            yield from _read_stream(stdin, "standard input")
         elif path.is_dir():
             for file in sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith(".")):
-                yield from _of_file(file, str(file.relative_to(path)))
+                yield from _read_file(file, str(file.relative_to(path)))
         else:
-            yield from _of_file(path, path.name)
+            yield from _read_file(path, path.name)
 
 
-def _of_file(path: Path, name: str) -> Iterator[Document | Refusal]:
+def _read_file(path: Path, name: str) -> Iterator[Document | Refusal]:
     try:
         with open_file(path) as file:
-            yield from _of_stream(file, name)
+            yield from _read_stream(file, name)
     except Unreadable as exc:
         yield Refusal(name, str(exc))
 
 
-def _of_stream(stream: IO[bytes], name: str) -> Iterator[Document | Refusal]:
+def _read_stream(stream: IO[bytes], name: str) -> Iterator[Document | Refusal]:
     try:
         source: Any = io.FileIO(stream.fileno(), closefd=False)
     except OSError:  # no file of the operating system's

@@ -63,7 +63,7 @@ FRAMEWORKS = (
 TORCH = FRAMEWORKS[0]
 
 
-def wanted(snapshot: Snapshot) -> list[Framework]:
+def frameworks_in_question(snapshot: Snapshot) -> list[Framework]:
     """The frameworks that a report is about: the one of --framework, else those that are installed or that the text names, else
     torch."""
     said = snapshot.get("said.frameworks")
@@ -75,21 +75,21 @@ def wanted(snapshot: Snapshot) -> list[Framework]:
 
 def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
     """The frameworks among them that are installed and built for AMD GPUs."""
-    return [one for one in wanted(snapshot) if one.build(snapshot) == "rocm"]
+    return [one for one in frameworks_in_question(snapshot) if one.build(snapshot) == "rocm"]
 
 
-def own_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
+def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
     """Commands that verify, where the report is not about torch: the program of its framework in place of those that import torch."""
-    found = wanted(snapshot)
+    found = frameworks_in_question(snapshot)
     if TORCH in found:
         return tuple(commands)
     program = matrix.typed([found[0].devices])[0]
     return tuple(dict.fromkeys(program if "torch" in one.text else one for one in commands))
 
 
-def without_torch(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
+def drop_torch_commands(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
     """The commands; without those that name torch, where the report is not about it."""
-    keeps = TORCH in wanted(snapshot)
+    keeps = TORCH in frameworks_in_question(snapshot)
     return tuple(one for one in commands if keeps or "torch" not in one.text or one.text.startswith("rocm-doctor "))
 
 
@@ -103,7 +103,7 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     A torch of another build has a finding of its own (versions.py); of a framework whose build is not known nothing is said. A
     machine may serve models without a framework; what is declared is to train.
     """
-    found, declared = wanted(snapshot), snapshot.get("declared").value is True
+    found, declared = frameworks_in_question(snapshot), snapshot.get("declared").value is True
     if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True) or amd_frameworks(snapshot):
         return
     others = [(one, one.build(snapshot)) for one in found if one.build(snapshot)]

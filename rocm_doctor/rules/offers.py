@@ -11,7 +11,7 @@ from rocm_doctor.commands import fill, settings
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Reading, ReportKind, Snapshot
 from rocm_doctor.rules.findings import training_gpus
-from rocm_doctor.rules.frameworks import TORCH, wanted
+from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.rules.logs import Logs
 
 PLAN = "rocm-doctor plan"
@@ -51,7 +51,7 @@ def _wished(command: Command, facts: Snapshot) -> Command | str:
 
 def _wish(facts: Snapshot) -> str:
     """The option of `plan` for the frameworks that the report is about; none where torch is among them."""
-    found = wanted(facts)
+    found = frameworks_in_question(facts)
     return "" if TORCH in found else f" --with {','.join(one.key for one in found)}"
 
 

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
-from rocm_doctor.rules.frameworks import without_torch
+from rocm_doctor.rules.frameworks import drop_torch_commands
 from rocm_doctor.rules.offers import drop_python
 
 MOST = 5
@@ -59,7 +59,7 @@ def questions(
     found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
     answered = _answered_facts(snapshot)
     ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
-    ranked = [one for one in ranked if without_torch([one.command], snapshot) and (python or drop_python([one.command]))]
+    ranked = [one for one in ranked if drop_torch_commands([one.command], snapshot) and (python or drop_python([one.command]))]
     return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
 
 

@@ -17,7 +17,7 @@ from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, not_judged
 from rocm_doctor.rules.findings import loaded_target, training_gpus
-from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, wanted
+from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
 from rocm_doctor.smoke.summary import describe, without_machine
 
 
@@ -61,7 +61,7 @@ def _framework_words(snapshot: Snapshot) -> str:
     words = ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
     others = [
         f"{one.words(snapshot)} is a {one.build(snapshot).upper()} build"
-        for one in wanted(snapshot)
+        for one in frameworks_in_question(snapshot)
         if one.build(snapshot) in ("cpu", "cuda")
     ]
     return f"{words} ({', '.join(others)})" if words and others else words
@@ -108,7 +108,7 @@ def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the environment that a declared target needs."""
     gfx = _declared_words(snapshot)
     if not amd_frameworks(snapshot):
-        yield Missing("whether a framework here is built for AMD GPUs", f"{wanted(snapshot)[0].key}.build")
+        yield Missing("whether a framework here is built for AMD GPUs", f"{frameworks_in_question(snapshot)[0].key}.build")
     for one in amd_frameworks(snapshot):
         if one.has_code(snapshot, matrix, gfx) is not True:
             yield Missing(f"whether {one.words(snapshot)} has code for {gfx}", f"code.{one.library}")
@@ -125,7 +125,7 @@ def _not_judged(snapshot: Snapshot) -> str:
 
 def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
-    found, built = wanted(snapshot), amd_frameworks(snapshot)
+    found, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
     for one in built if built and TORCH not in built else ():
         ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
         if not ran and not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards):

@@ -12,7 +12,7 @@ from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
-from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, wanted
+from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
 
 
@@ -23,7 +23,7 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """
     build = snapshot.get("torch.build").value
     none = snapshot.gpus_listed and not snapshot.gpus and snapshot.get("dxg.exists").value is not True  # WSL lists none by itself
-    if build not in ("cuda", "cpu") or TORCH not in wanted(snapshot) or none:
+    if build not in ("cuda", "cpu") or TORCH not in frameworks_in_question(snapshot) or none:
         return
     if snapshot.gpus and all(g.get("is_apu").value is True for g in snapshot.gpus) and _has_nvidia(snapshot):
         return
@@ -52,7 +52,12 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
     python = snapshot.get("python.version")
     numbers = release(str(python.value)) if isinstance(python.value, str) else None
     torch = snapshot.get("torch.version")
-    if not numbers or len(numbers) < 2 or not (torch.known and torch.value is None) or TORCH not in wanted(snapshot):
+    if (
+        not numbers
+        or len(numbers) < 2
+        or not (torch.known and torch.value is None)
+        or TORCH not in frameworks_in_question(snapshot)
+    ):
         return
     served = _served_pythons(snapshot.get("platform").value == "windows", matrix)
     if served and not served[0] <= numbers[:2] <= served[-1]:

@@ -25,7 +25,7 @@ class Request(NamedTuple):
     skip: Collection[str] = ()
     """Nodes that have reported already."""
 
-    def wanted(self, known: Iterable[str]) -> list[str]:
+    def nodes_to_ask(self, known: Iterable[str]) -> list[str]:
         """The nodes to ask: those that are named, else all that the engine knows."""
         return [name for name in self.nodes or known if name not in self.skip]
 
@@ -78,4 +78,4 @@ def required_nodes(request: Request, engine: str) -> Sequence[str]:
     """The nodes of the request. Raises EngineError if it names none."""
     if not request.nodes:
         raise EngineError(f"--engine {engine} needs --nodes or --hostfile")
-    return request.wanted(())
+    return request.nodes_to_ask(())

@@ -39,7 +39,7 @@ kubectl logs -l "$2" --tail=-1 --ignore-errors
 def plan(request: Request) -> Plan:
     """A Job on each node that is ready. The others are silent, with their state. `extra`: options for `kubectl get nodes`."""
     states = _states(request)
-    wanted = request.wanted(states)
+    wanted = request.nodes_to_ask(states)
     silent = {name: states.get(name, "not a node of this cluster") for name in wanted if states.get(name) != ""}
     up = [name for name in wanted if name not in silent]
     if not up:

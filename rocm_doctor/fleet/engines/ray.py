@@ -18,7 +18,7 @@ def plan(request: Request) -> Plan:
     if not rows:
         raise EngineError(first_lines(done.stderr) or "the cluster has no nodes")
     known = {name: (id_, state) for name, id_, state in rows if nodeset.is_host_name(name)}
-    wanted = request.wanted(known)
+    wanted = request.nodes_to_ask(known)
     silent = {name: known.get(name, ("", "not a node of this cluster"))[1] for name in wanted}
     up = [name for name in wanted if silent[name] == "alive"]
     pairs = [f"{name}={known[name][0]}" for name in up]

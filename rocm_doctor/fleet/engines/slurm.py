@@ -46,18 +46,18 @@ def plan(request: Request) -> Plan:
 
     def reasons(nodes: Sequence[str]) -> dict[str, str]:
         states = _states(nodes, request.partition)
-        return {name: _why_not(states.get(name), reserved or inside) for name in nodes}
+        return {name: _refusal(states.get(name), reserved or inside) for name in nodes}
 
     states = _states(named, request.partition)
-    wanted = request.wanted(named or states)
-    silent = {name: why for name in wanted if (why := _why_not(states.get(name), reserved or inside))}
+    wanted = request.nodes_to_ask(named or states)
+    silent = {name: why for name in wanted if (why := _refusal(states.get(name), reserved or inside))}
     job = f"rocm-doctor-{uuid.uuid4().hex[:12]}"
     launches = [_launch(request, name, states[name], job, inside) for name in wanted if name not in silent]
     cancel = [] if inside or not launches else [["scancel", "--quiet", f"--name={job}"]]
     return Plan(launches, silent, cancel, explain=reasons, start_limit=0 if inside else WAIT)
 
 
-def _why_not(state: State | None, reserved: bool) -> str:
+def _refusal(state: State | None, reserved: bool) -> str:
     """Why no task can start on a node in that state; empty if one can."""
     if state is None:
         return "not a node of this cluster"
