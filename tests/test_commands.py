@@ -71,9 +71,9 @@ def test_there_are_commands_in_data_and_code() -> None:
     assert len(OF_CODE) > 8
 
 
-@pytest.mark.parametrize("command", [*OF_CODE, *STEPS, *QUESTIONS], ids=lambda c: c.text)
-def test_a_command_of_the_code_passes_the_lint(command: Command) -> None:
-    assert list(complaints(command, MATRIX.programs)) == []
+def test_commands_of_the_code_pass_the_lint() -> None:
+    found = {command.text: list(complaints(command, MATRIX.programs)) for command in (*OF_CODE, *STEPS, *QUESTIONS)}
+    assert {text: said for text, said in found.items() if said} == {}
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
@@ -129,12 +129,12 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("kind", sorted(known._SLOTS))
 @pytest.mark.parametrize("value", HOSTILE)
-def test_no_slot_takes_a_value_that_a_shell_would_read(kind: str, value: str) -> None:
-    made = fill(f"pip show {{{kind}}}", **{kind: value})
-    assert not made or made == (f"pip show {value}",), "a value that is taken is one plain word"
-    assert not made or not set(value) & set(" ;|&$`'\"\n()<>\\*?[]{}!#")
+def test_no_slot_takes_a_value_that_a_shell_would_read(value: str) -> None:
+    for kind in known._SLOTS:
+        made = fill(f"pip show {{{kind}}}", **{kind: value})
+        assert not made or made == (f"pip show {value}",), f"{kind}: a value that is taken is one plain word"
+        assert not made or not set(value) & set(" ;|&$`'\"\n()<>\\*?[]{}!#"), kind
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def test_a_newer_matrix_beside_an_older_tool_is_used(tool: Path, later: Path, tm
     assert "a row that only the newer matrix has" in doctor(packages, "explain", "later-row")[1]
 
 
+@pytest.mark.slow
 def test_an_older_matrix_beside_a_newer_tool_is_not_used(tool: Path, tmp_path: Path) -> None:
     packages = site(tmp_path, tool, matrix_wheel(tmp_path, OLD))
     code, out, err = doctor(packages, "--version")
@@ -113,6 +114,7 @@ def test_an_older_matrix_beside_a_newer_tool_is_not_used(tool: Path, tmp_path: P
     assert "the copy inside the tool" in out
 
 
+@pytest.mark.slow
 def test_a_tool_of_the_oldest_schema_reads_data_with_fields_and_sections_that_came_later(
     tool: Path, later: Path, tmp_path: Path
 ) -> None:
