@@ -180,15 +180,6 @@ def test_development_tools_that_the_guide_runs_are_installed_with_dev() -> None:
     assert {"build", "import-linter", "mypy", "pre-commit", "pytest", "pytest-xdist", "ruff"} <= names
 
 
-def test_the_sentences_of_the_style_page_are_real() -> None:
-    """After: in the file that is named. Before: nowhere any more."""
-    page = (ROOT / "docs" / "style.md").read_text(encoding="utf-8").partition("## Before and after")[2]
-    pairs = re.findall(r"^\| (.+?) \| (.+?) \| `(\S+)` \|$", page, re.MULTILINE)
-    assert len(pairs) >= 20
-    assert [after for _, after, file in pairs if after not in (ROOT / file).read_text(encoding="utf-8")] == []
-    assert [before for before, _, file in pairs if before in (ROOT / file).read_text(encoding="utf-8")] == []
-
-
 # Methods of protocols that are not ours: files, autograd functions, click.
 _PROTOCOL = {"at", "backward", "flush", "forward", "format_commands", "get_command", "list_commands", "read", "readable", "resolve_command",
              "seek", "seekable", "step", "tell", "write"}  # fmt: skip
