@@ -417,7 +417,7 @@ class Reply(msgspec.Struct, frozen=True):
     words: str
     """The answer."""
     question: Reading
-    """The question or the line that is answered, where it stands."""
+    """The question or the line that is answered, with its place."""
     commands: tuple[Command, ...] = ()
     """Commands that answer in full, with the values of the text."""
     sources: tuple[str, ...] = ()
@@ -466,7 +466,7 @@ class Cause(msgspec.Struct, frozen=True):
     words: str
     """Why, in the model's words."""
     evidence: tuple[Reading, ...] = ()
-    """Its quotes that stand in the text, each where it stands."""
+    """Its quotes that are in the text, each with its place."""
     misquoted: int = 0
     """Quotes that stand nowhere in the text, which are left out."""
     steps: tuple[Step, ...] = ()

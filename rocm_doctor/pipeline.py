@@ -217,7 +217,7 @@ def judge_packages(
 
 
 def solved_like(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
-    """Solved reports that read like this text, the nearest first; none where it is no complaint."""
+    """Solved reports that read like this text, the nearest first; none where it is not a complaint."""
     read = _differential(artifacts, matrix)
     return read.near if read else ()
 

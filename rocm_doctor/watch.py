@@ -73,7 +73,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 def read_number(path: Path, scale: float = 1.0) -> float | None:
-    """The number in a file, times `scale`; None if it is missing or is no number."""
+    """The number in a file, times `scale`; None if it is missing or is not a number."""
     try:
         return float(path.read_text().split()[0]) * scale
     except (OSError, ValueError, IndexError):

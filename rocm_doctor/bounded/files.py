@@ -15,7 +15,7 @@ LIMIT = 32 * MIB
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """The file, open for reading. Raises OSError, or Unreadable for what is no ordinary file."""
+    """The file, open for reading. Raises OSError, or Unreadable for what is not an ordinary file."""
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -38,7 +38,7 @@ def read(path: Path, limit: int = LIMIT) -> bytes:
 
 
 def head(path: Path, limit: int) -> bytes:
-    """The first bytes of the file. Raises OSError, or Unreadable for what is no ordinary file."""
+    """The first bytes of the file. Raises OSError, or Unreadable for what is not an ordinary file."""
     with open_file(path) as file:
         return file.read(limit)
 

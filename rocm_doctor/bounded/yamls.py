@@ -54,7 +54,7 @@ def values(text: str, most: int = MAX_NODES) -> Any:
 
 
 def measure(text: str, most: int = MAX_NODES) -> None:
-    """Raise Unreadable for a text that is no YAML, or too deep or too much to be built."""
+    """Raise Unreadable for a text that is not YAML, or too deep or too much to be built."""
     import yaml
 
     if text.count("\n%") > MAX_DIRECTIVES:

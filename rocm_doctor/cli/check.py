@@ -244,11 +244,11 @@ def notice_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
     """
     import threading
 
-    def say(*_: object) -> None:
+    def echo(*_: object) -> None:
         click.echo(words, err=True)
 
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        timer = threading.Timer(after, say)
+        timer = threading.Timer(after, echo)
         timer.daemon = True
         timer.start()
         try:
@@ -256,7 +256,7 @@ def notice_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
         finally:
             timer.cancel()
         return
-    before = signal.signal(signal.SIGALRM, say)
+    before = signal.signal(signal.SIGALRM, echo)
     signal.setitimer(signal.ITIMER_REAL, after)
     try:
         yield

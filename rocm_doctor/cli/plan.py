@@ -85,7 +85,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
 
 
 class NoTarget(InputError):
-    """A machine whose GPU has no known target. It is no wrong usage: `check` prints `plan` as the next command."""
+    """A machine whose GPU has no known target. It is not a wrong usage: `check` prints `plan` as the next command."""
 
     exit_code = 1
 

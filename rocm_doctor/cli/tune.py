@@ -61,7 +61,7 @@ def command(
     output: Path | None,
 ) -> None:
     """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
-    loss, optimizer. What other numerics (precision of weights, products and adapters) would bring stands beside it.
+    loss, optimizer. What other numerics (precision of weights, products and adapters) would bring is shown beside it.
 
     `fit` predicts what fits, and only that is measured. Weights are random; nothing is downloaded. Ended by Ctrl-C or SIGTERM, the best so far
     is shown.

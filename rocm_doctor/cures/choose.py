@@ -41,7 +41,7 @@ SYMPTOM = "symptom"
 """What a cure is for that names what helps most often against a symptom in a program, where no cause is known."""
 _IN_THE_SHELL = ("export ", "unset ", "rocm-doctor ")
 _FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
-"""A line of a failure: a text with one is no question alone."""
+"""A line of a failure: a text with one is not a question alone."""
 _MOST = 500
 """Characters of a text that asks a question; a longer one tells a story, and its question is how to end it."""
 

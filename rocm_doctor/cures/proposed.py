@@ -42,7 +42,7 @@ _OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
 
 
 class Known:
-    """What exists for one machine. `text`: what the person wrote; a version or a target that stands there needs no other proof."""
+    """What exists for one machine. `text`: what the person wrote; a version or a target that is there needs no other proof."""
 
     def __init__(self, snapshot: Snapshot, kind: ReportKind, matrix: Matrix, text: str = "") -> None:
         self.snapshot, self.kind, self.matrix = snapshot, kind, matrix

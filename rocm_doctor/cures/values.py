@@ -18,7 +18,7 @@ from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
 
 INSTALL = "pip install torch"
-"""Stands in a cure for the commands that install the first stack of `plan`."""
+"""The mark in a cure for the commands that install the first stack of `plan`."""
 _SLOT = regex(r"\{(\w+)\}")
 _LIBRARY = regex(r"\b(lib[\w+-]+\.so(?:\.\d+)*)")
 _PAGE = 4096

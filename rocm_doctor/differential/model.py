@@ -71,7 +71,7 @@ class Loaded(NamedTuple):
     starts: list[int]
     """By feature, where its weights begin."""
     worth: list[float]
-    """The worth of one step, by the byte that stands for it."""
+    """The worth of one step, by the byte that means it."""
     amounts: memoryview
     """The weights in steps, with their signs."""
     held: list[int]

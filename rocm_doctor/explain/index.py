@@ -243,7 +243,7 @@ def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
 
 
 def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
-    """The things named inside a longer text; a library with the GPU that stands beside it is one."""
+    """The things named inside a longer text; a library with the GPU beside it is one."""
     known = index(matrix).by_name
     mentions = gpu_names(matrix).find(text)
     words = fold(text).split("-")
@@ -290,7 +290,7 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Fou
     told: dict[tuple[str, str], Found] = {}
     for entry in index(matrix).entries if wanted else ():
         name = fold(entry.name)
-        # `nan` is no R9 Nano: a product is named by whole words.
+        # `nan` is not an R9 Nano: a product is named by whole words.
         within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
         if all(word in within for word in wanted):
             named.setdefault(entry[:2], Found(_take_own_name(entry, matrix), sure=False))

@@ -84,5 +84,6 @@ def model(found: Found, matrix: Matrix) -> Page:
     """The page of a model: the command that predicts the memory of a run."""
     command = Command(f"rocm-doctor fit --model {found.entry.of.lower()} --gpu gfx1100")
     return Page(
-        f"{found.entry.name}: a model whose memory is predicted", (section("memory", command, "gfx1100 stands for your target"),)
+        f"{found.entry.name}: a model whose memory is predicted",
+        (section("memory", command, "put your target in the place of gfx1100"),),
     )

@@ -61,7 +61,7 @@ def further_commands(typed: str, *commands: str) -> Section:
 
 def plan(*options: str) -> tuple[str | Command, ...]:
     """The command that says what to install on a GPU that is not named."""
-    return Command(" ".join(("rocm-doctor plan --gpu gfx1100", *options))), "gfx1100 stands for your target"
+    return Command(" ".join(("rocm-doctor plan --gpu gfx1100", *options))), "put your target in the place of gfx1100"
 
 
 def entries(matrix: Matrix, section_: str, of: str) -> list[dict[str, str]]:

@@ -123,7 +123,7 @@ def visibility_variables(snapshot: Snapshot) -> list[str]:
 def mark_visible(snapshot: Snapshot) -> tuple[Gpu, ...]:
     """The GPUs with `visible`, where lists of plain indices decide it: ROCR chooses first, then HIP from what ROCR left.
 
-    A declared target stands for all GPUs of its machine, so no index names it. Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
+    A declared target means all GPUs of its machine, so no index names it. Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
     """
     if snapshot.get("declared").value is True:
         return snapshot.gpus

@@ -277,7 +277,7 @@ _LIST = regex(r"gfx[0-9a-f]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-f]+(?
 
 
 def build_list(name: str, value: str) -> tuple[str, ...]:
-    """The targets of a list that a build is given, without their features; empty for a variable that is no such list."""
+    """The targets of a list that a build is given, without their features; empty for a variable that is not such a list."""
     if not _LIST_NAME.search(name) or not _LIST.fullmatch(value.strip()):
         return ()
     return tuple(one.partition(":")[0].lower() for one in re.split(r"[;,\s]+", value.strip()) if one)

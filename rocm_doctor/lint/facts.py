@@ -36,7 +36,7 @@ def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: 
         if one.kind != "training":
             facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}
         if torch is None or (isinstance(torch, Torch) and torch.vendor != "rocm"):
-            # What it is to be on an AMD GPU: a rule of its own says that this torch is no build for ROCm.
+            # What it is to be on an AMD GPU: a rule of its own says that this torch is not a build for ROCm.
             facts["torch.build"] = Fact("rocm", (reading,))
     if isinstance(torch, Torch):
         facts |= _of_torch(torch)

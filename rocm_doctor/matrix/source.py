@@ -9,7 +9,7 @@
     catalog/**/*.yaml          lists of entries by the names of their sections; the types are those of SECTIONS, and of a section without one
                                only sources and targets are read
 
-`gfx: {set: NAME}` in any entry stands for the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
+`gfx: {set: NAME}` in any entry means the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def catalog_files(root: Path) -> list[Path]:
 
 
 def catalog_parts(root: Path) -> Iterator[Part]:
-    """The parts of all files of the catalog. Raises MatrixError for a file that is no mapping of sections to lists."""
+    """The parts of all files of the catalog. Raises MatrixError for a file that is not a mapping of sections to lists."""
     for path in catalog_files(root):
         label = path.relative_to(root).as_posix()
         data = read_yaml(path, label)

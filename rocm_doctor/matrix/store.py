@@ -124,7 +124,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     gfx = _table("gfx", Target, "gfx")
     """Targets by gfx name."""
     processors = _list("processors", Processor)
-    """LLVM's processors that are no target of the catalog."""
+    """LLVM's processors that are not targets of the catalog."""
     extensions = _table("extensions", Extension, "name")
     """Libraries with GPU code of their own beside torch, by name."""
     rocm = _list("rocm", RocmRelease)

@@ -81,7 +81,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     notes: str = ""
 
     def sizes(self, product: str = "") -> list[float]:
-        """Memory sizes in GiB of a product, none where they are not known; of every product where the name is no product's."""
+        """Memory sizes in GiB of a product, none where they are not known; of every product where the name is not a product's."""
         asked = _bare_name(product)
         known = [sizes for card, sizes in self.vram.items() if _bare_name(card) == asked]
         if not known and asked not in map(_bare_name, self.names):
@@ -332,7 +332,7 @@ class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     placeholder: str
     """Unknown, in a command: a word in capitals that the person replaces."""
     tells: Union[Command, None] = None
-    """The command that prints the value; none for a value that stands in sentences only."""
+    """The command that prints the value; none for a value that is in sentences only."""
     fact: str = ""
     """The fact that is the value; `gpu.` for one of the GPU; empty for a value that is worked out (cures/values.py)."""
 
@@ -351,7 +351,7 @@ class Application(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     grade: Grade
     checked: datetime.date
     versions: str = ""
-    """A pattern of its builds, where they are no dotted numbers."""
+    """A pattern of its builds, where they are not dotted numbers."""
     engine: bool = False
     """True for what other programs bring along."""
     own_runtime: bool = False

@@ -79,21 +79,21 @@ def declare_machine(
 ) -> Machine:
     """A machine with one GPU of that target and no known problem. `driver`: `inbox` is the kernel's own, empty not known."""
     facts: dict[str, Fact] = {}
-    _say(facts, "platform", "windows" if system == "windows" else "linux")
-    _say(facts, "wsl", system == "wsl")
+    _record(facts, "platform", "windows" if system == "windows" else "linux")
+    _record(facts, "wsl", system == "wsl")
     for name, value in (("python.version", python), ("kernel", kernel), ("glibc", glibc)):
         if value:
-            _say(facts, name, value)
+            _record(facts, name, value)
     if driver:
         name = "driver.windows" if system == "windows" else "driver.version"
-        _say(facts, name, None if driver == INBOX else driver)
+        _record(facts, name, None if driver == INBOX else driver)
     for name in {"linux": ("kfd.exists", "kfd.openable"), "wsl": ("dxg.exists",), "windows": ()}[system]:
-        _say(facts, name, True)
+        _record(facts, name, True)
     snapshot = Snapshot(facts, (Gpu({"gfx": Fact(gfx, (DECLARED,))}),), gpus_listed=True)
     return Machine(gfx, python, system, driver, kernel, glibc, enrich(snapshot, matrix))
 
 
-def _say(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
+def _record(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
     facts[name] = Fact(value, (DECLARED,))
 
 

@@ -140,7 +140,7 @@ def hosts(text: str) -> Iterator[str]:
 
 
 def _trimmed(found: Found, text: str) -> Found | None:
-    """The place without the punctuation behind a name; None where what stands there identifies no one."""
+    """The place without the punctuation behind a name; None where what is there identifies no one."""
     value = text[found.start : found.end]
     if "<" in value and PSEUDONYM.search(value):
         return None
@@ -164,7 +164,7 @@ class Search:
                 lengths.setdefault((run.start(), len(name)), set()).add(name)
 
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
-        """Where each name stands up to `limit`: a short one is no part of `my_name`, a long one is."""
+        """The places of each name up to `limit`: a short one is not a part of `my_name`, a long one is."""
         low = lower(text)
         known = {run: self._by_run[run] for run in self._by_run.keys() & set(_RUN.findall(low, 0, limit))}
         for run in _RUN.finditer(low, 0, limit) if known else ():

@@ -88,7 +88,7 @@ def is_public(host: str) -> bool:
 
 @lru_cache(4096)
 def distinctive(name: str) -> bool:
-    """Whether a name is looked for outside of the place that gives it away: it has three letters and is no word of the language."""
+    """Whether a name is looked for outside of the place that gives it away: it has three letters and is not a word of the language."""
     return len(name) >= 3 and name.casefold() not in field_words() and not _NUMBERED.fullmatch(name)
 
 

@@ -105,7 +105,7 @@ def labelled(text: str) -> Iterator[Found]:
 
 
 _MARKED = "\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff\u200c\u200d"
-"""Scripts without capitals whose vowels are marks, which are no letters to a regular expression."""
+"""Scripts without capitals whose vowels are marks, which are not letters to a regular expression."""
 _OTHER_WORD = rf"[{_MARKED}\uac00-\ud7a3]['\"\u05f3\u05f4{_MARKED}\uac00-\ud7a3-]{{0,40}}"
 _HAN = r"[\u3400-\u9fff]{1,4}[ \u3000]?[\u3040-\u30ff\u3400-\u9fff]{1,4}"
 _LATIN_NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]{1,30}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{1,30}){1,3}"

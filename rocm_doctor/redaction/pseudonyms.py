@@ -1,4 +1,4 @@
-"""What stands for a secret: `<user-1>`, `<ip-2>`, the same one wherever the same secret is met."""
+"""Pseudonyms of secrets: `<user-1>`, `<ip-2>`, the same one wherever the same secret is met."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pseudonyms:
         return self._given[key]
 
     def fix(self, kind: str, secret: str, pseudonym: str) -> None:
-        """From now on `pseudonym` stands for this secret."""
+        """From now on `pseudonym` replaces this secret."""
         self._given[(_family(kind), _canonical(kind, secret))] = pseudonym
 
 

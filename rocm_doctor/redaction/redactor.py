@@ -46,7 +46,7 @@ _DOMAIN = regex(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
 _PERSON = regex(r"([A-Za-z]{3,30})\.([A-Za-z]{3,30})@")
 """The parts of a mail address that are a person's first and last name."""
 _NAME = regex(r"[^\W\d_]{4,}")
-"""A part of a person's name that stands alone elsewhere: in a signature, in a login."""
+"""A part of a person's name that is alone elsewhere: in a signature, in a login."""
 _QUOTE = 80
 """Length of a text from which it may be a quote that was cut."""
 _TAILS = (regex(r"[^\s\"'=:,(&?@/]{8,}$"), regex(r"[^\s\"',(&?]{8,}$"), regex(r"(?<==)\S{8,}$"))
@@ -141,14 +141,14 @@ class Redactor:
         return self.replace(text)
 
     def replace(self, text: str, place: str = "") -> str:
-        """`text` with every secret replaced, after all that belongs with it was learnt. `place`: where it stands."""
+        """`text` with every secret replaced, after all that belongs with it was learnt. `place`: the artifact that it is of."""
         found, end = self._in(text)
         known = [span for span in self._known_in(text, end) if span[0] < end]
         lines = _Lines(text)
         pieces, done = [], 0
         for start, stop, kind in _apart([*((f.start, f.end, f.kind) for f in found), *known]):
             secret = text[start:stop]
-            # The line breaks of a private key stay: what stands below it is quoted by its line.
+            # The line breaks of a private key stay: what is below it is quoted by its line.
             pieces += [text[done:start], self._as(kind, secret, place, lines, start), "\n" * secret.count("\n")]
             done = stop
         if end < len(text):
@@ -257,7 +257,7 @@ class Redactor:
         return value if not value or PSEUDONYM.search(value) else self._as("token", value)
 
     def whole(self, kind: str, value: str) -> str:
-        """The pseudonym of a value that is a secret as a whole, remembered wherever else it stands."""
+        """The pseudonym of a value that is a secret as a whole, remembered wherever else it is."""
         secret = value.strip().removeprefix("GPU-")
         named = kind == "host" and secret and not anonymous("host", secret)
         if PSEUDONYM.search(secret) or not (named or addresses.identifies(secret)):

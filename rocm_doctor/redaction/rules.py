@@ -16,7 +16,7 @@ from rocm_doctor.redaction.hints import Hints
 PSEUDONYM = regex(
     r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|place|name)[- ]\d+>"
 )
-"""What stands for a secret once it is replaced."""
+"""The form of a pseudonym."""
 NAMES = frozenset({"user", "host", "account", "group", "bucket", "network", "name"})
 """Kinds that are names: two spellings of one are one, and what identifies no one stays."""
 Spans = Iterator[tuple[int, int]]
@@ -42,7 +42,7 @@ class Pattern(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried wherever a lower-case hint stands.
+    """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried at each lower-case hint.
 
     Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "word" wants the whole run of letters around it.
     """

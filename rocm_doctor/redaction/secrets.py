@@ -66,7 +66,7 @@ def _entropy(value: str) -> float:
 
 
 def _is_secret(match: re.Match[str]) -> bool:
-    """Whether what stands behind a key-like name is a secret: by the name's strength, the sign between, and the value's looks."""
+    """Whether what follows a key-like name is a secret: by the name's strength, the sign between, and the value's looks."""
     between, value = match["of_between"], match["token"].rstrip(".:!?")
     assigned, said = ":" in between or "=" in between, " is" in between
     if value.casefold() in field_words():
@@ -93,7 +93,7 @@ def _is_secret(match: re.Match[str]) -> bool:
 
 
 def _is_said(match: re.Match[str]) -> bool:
-    """Whether a password stands behind the short word for it: a drawn one, where the word begins a line or a part of a sentence."""
+    """Whether a password follows the short word for it: a drawn one, where the word begins a line or a part of a sentence."""
     before = match.string[max(0, match.start() - 80) : match.start()].rsplit("\n", 1)[-1].rstrip()
     value = match["token"]
     return not _HARMLESS.fullmatch(value) and not value.isalpha() and (not before or before[-1] in ",;(|/-")
@@ -123,7 +123,7 @@ def _has_group(pattern: str) -> bool:
 
 
 def _is_mixed(match: re.Match[str]) -> bool:
-    """No words joined by hyphens: `sk-learn-compatible-estimators` is no key."""
+    """No words joined by hyphens: `sk-learn-compatible-estimators` is not a key."""
     body = match["of_body"]
     return (
         any(map(str.isdigit, body))

@@ -69,7 +69,7 @@ def for_reports(reports: Iterable[Report]) -> Redactor:
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
     redactor = redactor or for_reports([report])
-    # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
+    # What is at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
 

@@ -1,6 +1,6 @@
 """Default-deny: a word that no list knows is replaced where a name may stand, unless what is around it is code.
 
-Rules know where names are. This search knows what is no name. A word with a capital, with a digit, or joined to something by a hyphen, a dot,
+Rules know where names are. This search knows what is not a name. A word with a capital, with a digit, or joined to something by a hyphen, a dot,
 a slash or an underscore may be a login, a machine or a company wherever it is; what is joined is part of an identifier, for which words of the
 field alone are known. A lower-case word by itself is a name only where a sentence names a machine or a login.
 """
@@ -157,7 +157,7 @@ _WHERE = regex(
 
 
 def _in_sentences(text: str) -> Iterator[Place]:
-    """Lower-case words for a machine or a login, where a sentence names one: `it hangs on eagle, and is fine`."""
+    """Lower-case words for a machine or a login, where a sentence names one: `it crashed on eagle, and is fine`."""
     return ((*m.span(2), "host") for m in _WHERE.finditer(text) if _may_name(m[2], m[1]))
 
 

@@ -1,4 +1,4 @@
-"""What a person reads of a report, for every format: the findings shown whole, and labelled lines for all that stands beside them."""
+"""What a person reads of a report, for every format: the findings shown whole, and labelled lines for all that is beside them."""
 
 from __future__ import annotations
 

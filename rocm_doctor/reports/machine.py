@@ -18,7 +18,7 @@ _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Label and words of each GPU; consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`.
 
-    A declared target stands alone: `for`.
+    A declared target alone: `for`.
     """
     if snapshot.get("declared").value is True:
         yield from (("for", gpu_line(gpu)) for gpu in snapshot.gpus)

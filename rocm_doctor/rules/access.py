@@ -223,7 +223,7 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     node = "/dev/kfd" if snapshot.get("kfd.openable").value is False or denied else "the render node"
     name = "kfd" if node == "/dev/kfd" else "render"
     evidence = readings(
-        snapshot, *(n for n in (f"{name}.openable", f"{name}.error", f"{name}.gid", "user.groups") if _said(snapshot, n))
+        snapshot, *(n for n in (f"{name}.openable", f"{name}.error", f"{name}.gid", "user.groups") if _has_value(snapshot, n))
     )
     group, gid = snapshot.get(f"{name}.group").value, snapshot.get(f"{name}.gid").value
     if isinstance(snapshot.get("container").value, str):
@@ -278,7 +278,7 @@ def _root_refusal(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple
 
 
 def _member_refusal(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
-    names = [n for n in ("user.member_of", "user.groups") if _said(snapshot, n)][:1]
+    names = [n for n in ("user.member_of", "user.groups") if _has_value(snapshot, n)][:1]
     return finding(
         matrix,
         "access.permission",
@@ -291,7 +291,7 @@ def _member_refusal(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tup
     )
 
 
-def _said(snapshot: Snapshot, name: str) -> bool:
+def _has_value(snapshot: Snapshot, name: str) -> bool:
     fact = snapshot.get(name)
     return fact.known and fact.value is not None
 
@@ -331,7 +331,7 @@ def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         title, diagnosis = "amdgpu has not enabled compute on this GPU", "access.driver-not-bound"
     else:
         return None
-    evidence = readings(snapshot, *(n for n in ("kfd.nodes", "kfd.openable") if _said(snapshot, n)))
+    evidence = readings(snapshot, *(n for n in ("kfd.nodes", "kfd.openable") if _has_value(snapshot, n)))
     return finding(matrix, diagnosis, title=title, evidence=evidence, settle="sudo dmesg | grep -E 'amdgpu|kfd'")
 
 

@@ -175,5 +175,5 @@ PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...
     ("link", ("dist.p2p", "platform.pcie"), _link),
     ("memory", ("memory.",), _memory),
 )
-"""Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up. In the place of torch stands each
+"""Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up. In the place of torch comes each
 framework that is built for AMD GPUs."""

@@ -112,10 +112,10 @@ def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
     if status in ("failed", "died", "timeout"):
         queue.failed_at.setdefault(stage, time.monotonic())
         queue.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
-    _tell(queue, stage, status, why, more.get("details"))
+    _report(queue, stage, status, why, more.get("details"))
 
 
-def _tell(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
+def _report(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
     """Print a progress line for a failure or a measurement."""
     if status == "passed" and isinstance(details, dict) and "tflops" in details:
         queue.settings.tell(f"{queue.speaker}: {stage} passed, {details['tflops']} TFLOP/s")

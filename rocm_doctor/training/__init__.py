@@ -21,7 +21,7 @@ from rocm_doctor.training.types import ConfigError, Run, Setting, Unmodelled, Un
 __all__ = ["OPTIONS", "ConfigError", "Run", "Setting", "Unmodelled", "Unread", "read", "read_text"]
 
 OPTIONS = {"model": "--model", "seq": "--seq", "batch": "--batch"}
-"""Without these there is no prediction; the option stands in."""
+"""Without these there is no prediction; the option is used."""
 LAUNCHERS = ("accelerate", "DeepSpeed")
 """Frameworks whose files say how a run is started, not what is trained."""
 SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained, ..."

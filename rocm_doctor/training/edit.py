@@ -36,7 +36,7 @@ def edit(before: str, run: Run, wanted: Mapping[str, Any], matrix: Matrix) -> Ed
 
 
 def _read_value(text: str, run: Run, field: str, matrix: Matrix) -> Any:
-    """The field in a changed text; an empty tuple, which is no value, where it cannot be read."""
+    """The field in a changed text; an empty tuple, which is not a value, where it cannot be read."""
     try:
         return read_text(text, run.file, matrix).value(field)
     except ConfigError:

@@ -74,7 +74,7 @@ def read_script(text: str) -> list[Call]:
 
 
 def _reachable(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree without what stands under `if False:`."""
+    """The nodes of a tree without what is under `if False:`."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -95,7 +95,7 @@ class _Places:
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """The values of names that the script sets once, wherever it does, and that are no parameter."""
+    """The values of names that the script sets once, wherever it does, and that are not parameters."""
     stored: list[str] = []
     found: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
@@ -133,7 +133,7 @@ def _arguments(call: ast.Call, constants: Mapping[str, ast.expr], places: _Place
 
 
 def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr], places: _Places, key_at: int) -> Leaf:
-    """The value of an argument; a constant of the module stands for its own place."""
+    """The value of an argument; a constant of the module means its own place."""
     line = node.lineno
     node = constants.get(node.id, node) if isinstance(node, ast.Name) else node
     start = places.offset(node.lineno, node.col_offset)

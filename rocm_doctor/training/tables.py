@@ -82,7 +82,7 @@ class Tables:
 
 
 def _keep_last(keys: list[str]) -> list[str]:
-    """Each key once, where it stands last."""
+    """Each key once, at its last place."""
     return list(reversed(dict.fromkeys(reversed(keys))))
 
 

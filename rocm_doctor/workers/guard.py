@@ -23,7 +23,7 @@ class Guard(NamedTuple):
 
     def name(self, group: int) -> None:
         """Give the guard its group."""
-        self._say(str(group))
+        self._write(str(group))
 
     def name_own(self) -> None:
         """Called by the child before its program starts. Until then it holds the pipe open, so the group is named even if the parent
@@ -32,12 +32,12 @@ class Guard(NamedTuple):
 
     def release(self) -> None:
         """End the guard of a child that has ended, before the group's number can be given to a stranger."""
-        self._say("ended")
+        self._write("ended")
         os.close(self.pipe)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
-    def _say(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         with contextlib.suppress(BrokenPipeError):
             os.write(self.pipe, f"{line}\n".encode())
 

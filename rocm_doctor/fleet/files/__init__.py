@@ -1,6 +1,6 @@
 """Files for other programs: hooks for Slurm, NHC and Kubernetes, a timer, metrics, alert rules and a dashboard.
 
-`@doctor@` in them stands for the program that starts the doctor, with its path: what a daemon has on its PATH is not what a person has.
+`@doctor@` in them means the program that starts the doctor, with its path: what a daemon has on its PATH is not what a person has.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _cause(root: Finding, others: Sequence[Finding], matrix: Matrix) -> Iterator
 
 
 def _opinion(report: Report) -> Iterator[str]:
-    """The likeliest cause that a language model names, if a quote of it stands in the report: its words, and the commands that were checked."""
+    """The likeliest cause that a language model names, if a quote of it is in the report: its words, and the commands that were checked."""
     said = report.opinion
     cause = next(iter(said.causes), None) if said else None
     if said and cause and cause.evidence and cause.id != "none" and not cause.against:

@@ -58,7 +58,7 @@ _LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
 
 class Commands:
     """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands run in a clone of
-    another repository; `clones`: the folders of such clones; `stands`: the folder of an image where they run; `copied`: what a COPY brought
+    another repository; `clones`: the folders of such clones; `workdir`: the folder of an image where they run; `copied`: what a COPY brought
     there, as (path in the image, path in the repository)."""
 
     def __init__(self, tree: Tree, folders: Sequence[str], *, foreign: bool = False) -> None:
@@ -71,7 +71,7 @@ class Commands:
         self.elsewhere = False
         self.builds = False
         self.clones: set[str] = set()
-        self.stands = "/"
+        self.workdir = "/"
         self.copied: list[tuple[str, str]] = []
 
     def take(self, commands: Iterator[Command | Unread]) -> None:
@@ -284,7 +284,7 @@ class Commands:
         if one.folder is None or "://" in value:
             return None
         for to, source in reversed(self.copied):
-            wanted = posixpath.normpath(posixpath.join(self.stands, one.folder, value))
+            wanted = posixpath.normpath(posixpath.join(self.workdir, one.folder, value))
             inside = posixpath.relpath(wanted, to)
             for folder in () if inside.startswith("..") else self.folders:
                 path = posixpath.normpath(posixpath.join(folder, source.lstrip("/"), inside))

@@ -126,7 +126,7 @@ class _Reading:
                 self._copy(one)
             elif one.name == "WORKDIR":
                 to = shell.fill(one.words.strip("\"'"), self.names)
-                self.commands.stands = posixpath.join(self.commands.stands, to or "$")
+                self.commands.workdir = posixpath.join(self.commands.workdir, to or "$")
                 self.inside_clone = not self.commands.clones.isdisjoint(one.words.strip("/").split("/"))
             elif one.name == "RUN":
                 before = len(self.commands.variables)
@@ -176,10 +176,10 @@ class _Reading:
         """Keep where a COPY with literal paths puts files and folders of the repository."""
         filled = [shell.fill(word, self.names) for word in one.words.split() if not word.startswith("--")]
         words = [word for word in filled if word is not None]
-        if len(words) < 2 or len(words) < len(filled) or "[" in one.words or "$" in self.commands.stands:
+        if len(words) < 2 or len(words) < len(filled) or "[" in one.words or "$" in self.commands.workdir:
             return
         *sources, to = words
-        at = posixpath.normpath(posixpath.join(self.commands.stands, to))
+        at = posixpath.normpath(posixpath.join(self.commands.workdir, to))
         for source in sources:
             paths = (posixpath.normpath(f"{folder}/{source}".lstrip("/")) for folder in self.commands.folders)
             is_file = any(self.commands.tree.has(path) for path in paths)
@@ -266,7 +266,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
             parts[0] = ""
         else:
             parts[0] = parts[0][found.end() :]
-        # A comment between continued lines is no line of the shell's command.
+        # A comment between continued lines is not a line of the shell's command.
         body = "\n".join(
             part if part else ("\\" if 0 < n < len(parts) - 1 and not is_here_document(parts) else "")
             for n, part in enumerate(parts)

@@ -55,7 +55,7 @@ class Project:
         )
 
     def requirements(self, key: str, texts: object) -> list[Requirement]:
-        """The requirements of the list of that key; what is no requirement is left out."""
+        """The requirements of the list of that key; what is not a requirement is left out."""
         listed = texts if isinstance(texts, list) else []
         start = re.compile(rf"""["']?{re.escape(key)}["']?\s*=\s*\[""")
         after = next((n for n, line in enumerate(self.lines) if start.match(line.strip())), 0)

@@ -99,7 +99,7 @@ class _Reading:
             else:
                 self._requirement(line, place)
         if len(self.refused) <= len(self.requirements):
-            self.faults += self.refused  # else the text is no list of requirements
+            self.faults += self.refused  # else the text is not a list of requirements
 
     def _option(self, line: str, place: Place, depth: int) -> None:
         found = _OPTION.match(line)
@@ -150,7 +150,9 @@ class _Reading:
         else:
             self.unread.append(Unread(place, Reason.SYNTAX))
             self.refused.append(
-                Fault(place, "refused", "pip does not take this line", "It is no requirement: pip installs nothing of the file.")
+                Fault(
+                    place, "refused", "pip does not take this line", "It is not a requirement: pip installs nothing of the file."
+                )
             )
 
 

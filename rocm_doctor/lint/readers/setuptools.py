@@ -54,7 +54,7 @@ def _name(node: ast.expr) -> str:
 
 
 class _Lists:
-    """The literal lists of a module. A name stands for what is assigned to it, where that happens once and outside of everything else."""
+    """The literal lists of a module. A name means what is assigned to it, where that happens once and outside of everything else."""
 
     def __init__(self, module: ast.Module, path: str, lines: list[str]) -> None:
         self.path, self.lines = path, lines

@@ -1,7 +1,7 @@
 """Commands of a shell text, literal words only.
 
 tree-sitter-bash cuts the text; nothing is expanded but names whose literal value a Dockerfile states. A word with any other expansion is
-None. What stands in a branch, a loop or a function is not read.
+None. What is in a branch, a loop or a function is not read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ESCAPE = regex(r"\\(.)")
 
 class Command(NamedTuple):
     """One command. `words`: None for one that is not literal; `assigned`: variables that it sets for itself, or for what follows where
-    it has no words or is an export; `folder`: where the shell stands, by the literal `cd` before it; None where that is not known;
+    it has no words or is an export; `folder`: the shell's folder, by the literal `cd` before it; None where that is not known;
     `redirected`: files that it writes."""
 
     words: tuple[str | None, ...]

@@ -1,4 +1,4 @@
-"""The torch that an environment ends up with is no build for ROCm, or pip finds none."""
+"""The torch that an environment ends up with is not a build for ROCm, or pip finds none."""
 
 from __future__ import annotations
 

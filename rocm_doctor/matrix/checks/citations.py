@@ -31,7 +31,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
-    """What is wrong with each source that a reader cannot open: it has no address and is no field report."""
+    """What is wrong with each source that a reader cannot open: it has no address and is not a field report."""
     for ref in (parse_citation(source).ref for source in sources):
         if not any(form.match(ref) for form in _FORMS):
             yield (

@@ -1,4 +1,4 @@
-"""Checks of cures: what they are for exists, their slots exist, and one without conditions stands for each diagnosis at most once."""
+"""Checks of cures: what they are for exists, their slots exist, and each diagnosis has at most one without conditions."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _LISTED = regex(
 )
 """A sentence in which several targets are those of a build or a table."""
 _AND_LATER = regex(r"\+(?![\w.])|[\s-]*(?:series|class)?\s*(?:and|or) (?:newer|later|above|up)\b", re.I)
-"""Behind a name that stands for a requirement (`MI300+`) and not for a GPU of the machine."""
+"""Behind a name that means a requirement (`MI300+`) and not a GPU of the machine."""
 _BESIDE = regex(r"[\s(,;:=/-]*(?:target|arch|isa)?[\s(:=]*$", re.I)
 """Between a product and the target that a person gives for it: `Radeon 8060S (gfx1100)`."""
 _JOINED = regex(

@@ -126,7 +126,7 @@ def _record_python(result: ProbeResult, run: Run) -> None:
 
 
 def _record_typed(result: ProbeResult, run: Run) -> None:
-    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`: the first printed line that is no warning."""
+    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`: the first printed line that is not a warning."""
     name = run.command.removeprefix("print(").rstrip(";").removesuffix(")" * run.command.startswith("print("))
     lines = ((text, at) for text, at in run.output if "warn" not in text.lower() and "No such file" not in text)
     for text, reading in islice(lines, 1):

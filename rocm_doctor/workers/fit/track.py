@@ -33,7 +33,7 @@ class Tracker(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is ITEM and args[0].device.type == "meta":
-            return True  # asked of masks and positions only: "is nothing padded?", "is nothing packed?"
+            return True  # asked of padding and positions only: "is nothing padded?", "is nothing packed?"
         out = func(*args, **(kwargs or {}))
         for leaf in tree_flatten(out)[0]:
             if isinstance(leaf, torch.Tensor) and leaf.device.type == "meta":

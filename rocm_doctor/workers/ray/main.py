@@ -27,7 +27,7 @@ def main(argv: list[str]) -> None:
         ray.shutdown()
 
 
-def say(line: str) -> None:
+def write_line(line: str) -> None:
     """Print it at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
@@ -39,7 +39,7 @@ def list_nodes(ray: Any) -> None:
     hosts = [node["NodeManagerHostname"] for node in nodes]
     for node, host in zip(nodes, hosts):
         name = host if hosts.count(host) == 1 else "{}-{}".format(host, node["NodeID"][:8])
-        say("{}|{}|{}".format(name, node["NodeID"], "alive" if node["Alive"] else "dead"))
+        write_line("{}|{}|{}".format(name, node["NodeID"], "alive" if node["Alive"] else "dead"))
 
 
 def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -> None:
@@ -60,7 +60,7 @@ def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -
         try:
             out, err = ray.get(done[0])
             for line in out.splitlines():
-                say(f"{name}: {line}")
+                write_line(f"{name}: {line}")
         except Exception as exc:
             err = str(exc)[-150:]
         sys.stderr.write("{}: {}\n".format(name, " ".join(err.split())[:150]) if err.strip() else "")

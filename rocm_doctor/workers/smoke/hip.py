@@ -89,7 +89,7 @@ def read(folder: Path, name: str) -> str:
         return ""
 
 
-def masks() -> dict[str, str]:
+def visibility_variables() -> dict[str, str]:
     """The visibility variables that are set."""
     return {name: os.environ[name] for name in MASKS if name in os.environ}
 

@@ -59,15 +59,23 @@ class JaxContext(ArrayContext):
         try:
             devices = self._devices()
         except RuntimeError as error:
-            raise Wrong("not-available", str(error), masks=hip.masks()) from None
+            raise Wrong("not-available", str(error), masks=hip.visibility_variables()) from None
         built = self.about()["built_for"]
         if devices[0].platform == "cpu":
             if self.args.device != "cpu" and built != "cpu":
-                raise Wrong("not-available", f"a plugin for {built} is installed and JAX lists {devices}", masks=hip.masks())
+                raise Wrong(
+                    "not-available",
+                    f"a plugin for {built} is installed and JAX lists {devices}",
+                    masks=hip.visibility_variables(),
+                )
             why = "asked for" if self.args.device == "cpu" else "no plugin for a GPU is installed"
             return {"kind": "cpu", "count": 1, "why": why, "threads": os.cpu_count()}
         if self.args.gpu >= len(devices):
-            raise Wrong("no-such-index", f"GPU {self.args.gpu} was requested, but JAX lists {len(devices)}", masks=hip.masks())
+            raise Wrong(
+                "no-such-index",
+                f"GPU {self.args.gpu} was requested, but JAX lists {len(devices)}",
+                masks=hip.visibility_variables(),
+            )
         self.take_device()
         runtime = str(getattr(self.device.client, "platform_version", ""))
         return {
@@ -78,7 +86,7 @@ class JaxContext(ArrayContext):
             "count": len(devices),
             "index": self.args.gpu,
             "total_bytes": (self.device.memory_stats() or {}).get("bytes_limit"),
-            "masks": hip.masks(),
+            "masks": hip.visibility_variables(),
         }
 
     def full_precision(self) -> Any:

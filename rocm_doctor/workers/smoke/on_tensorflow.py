@@ -60,12 +60,14 @@ class TensorflowContext(ArrayContext):
         gpus = self._gpus()
         if not gpus:
             if self.args.device == "cuda" or (self.args.device == "auto" and self._rocm()):
-                raise Wrong("not-available", "TensorFlow lists no GPU", masks=hip.masks())
+                raise Wrong("not-available", "TensorFlow lists no GPU", masks=hip.visibility_variables())
             why = "asked for" if self.args.device == "cpu" else "TensorFlow lists no GPU"
             return {"kind": "cpu", "count": 1, "why": why, "threads": os.cpu_count()}
         if self.args.gpu >= len(gpus):
             raise Wrong(
-                "no-such-index", f"GPU {self.args.gpu} was requested, but TensorFlow lists {len(gpus)}", masks=hip.masks()
+                "no-such-index",
+                f"GPU {self.args.gpu} was requested, but TensorFlow lists {len(gpus)}",
+                masks=hip.visibility_variables(),
             )
         self.take_device()
         found = self.lib.config.experimental.get_device_details(gpus[self.args.gpu])
@@ -75,7 +77,7 @@ class TensorflowContext(ArrayContext):
             "architecture": str(found.get("compute_capability", "")),
             "count": len(gpus),
             "index": self.args.gpu,
-            "masks": hip.masks(),
+            "masks": hip.visibility_variables(),
         }
 
     def full_precision(self) -> Any:

@@ -66,13 +66,18 @@ class TorchContext(Context):
             why = "asked for" if self.args.device == "cpu" else "this torch was built without GPU support"
             return {"kind": "cpu", "threads": torch.get_num_threads(), "why": why}
         if not torch.cuda.is_available():
-            raise Wrong("not-available", runtime_error(torch), masks=hip.masks())
+            raise Wrong("not-available", runtime_error(torch), masks=hip.visibility_variables())
         count, index = torch.cuda.device_count(), self.device.index
         if index >= count:
-            raise Wrong("no-such-index", f"GPU {index} was requested, but torch lists {count}", count=count, masks=hip.masks())
+            raise Wrong(
+                "no-such-index",
+                f"GPU {index} was requested, but torch lists {count}",
+                count=count,
+                masks=hip.visibility_variables(),
+            )
         self.take_device()
         about = properties(torch, index)
-        about.update(count=count, index=index, masks=hip.masks())
+        about.update(count=count, index=index, masks=hip.visibility_variables())
         kernel = about["kernel_pci"]
         if kernel and about["pci"] and about["pci"] not in kernel:
             raise Wrong(

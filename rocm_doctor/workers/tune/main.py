@@ -141,7 +141,7 @@ def module_to_compile(model: Any, job: dict[str, Any]) -> Any:
 
 
 def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
-    """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one stands for those that are left out."""
+    """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one counts for those that are left out."""
     import torch
 
     from ..fit.step import loss_of
