@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -163,6 +164,7 @@ def test_every_format_shows_what_was_proven_corrected_and_only_said(server: Serv
         ("export ROCM_NO_SUCH_VARIABLE=1", "word"),
         ("rocminfo 2>/dev/null | grep -i gfx", "proven"),
         ("echo options amdgpu foo=1 >> /etc/modprobe.d/x.conf", "word"),
+        ("comfy launch --cpu", "word"),
     ],
 )
 def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: str) -> None:
@@ -173,6 +175,7 @@ def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: st
 @pytest.mark.parametrize(
     "command",
     [
+        "mkfs.ext4 /dev/sda1",
         "rm -rf ~",
         "sudo rm -rf /",
         "env rm -rf /",
@@ -401,3 +404,24 @@ def test_a_recorded_exchange_is_proven_as_it_was(server: Server, path: Path) -> 
     told = first(server.report(kept["report"]))
     proofs = [one.proof for step in told.steps for one in step.proposals]
     assert {"id": told.id, "quotes": len(told.evidence), "misquoted": told.misquoted, "proofs": proofs} == kept["proven"]
+
+
+def test_ctrl_c_while_the_reader_is_waited_for_gives_the_offline_report_and_130(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "log.md").write_text(TEXT)
+    asked, done = threading.Event(), threading.Event()
+
+    def wait(_: Any) -> None:
+        asked.set()
+        done.wait(30)
+
+    server.before = wait
+    command = [sys.executable, "-m", "rocm_doctor", "check", str(tmp_path / "log.md"), "--reader", server.url]
+    with subprocess.Popen([*command, "--reader-model", "tiny"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert asked.wait(60)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        done.set()
+    assert child.returncode == 130
+    assert "invalid device function" in out
+    assert "interrupted" in err
+    assert "Traceback" not in err

@@ -127,8 +127,13 @@ def command(
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
         click.echo("\n".join(commands) or "no questions", err=not commands)
         return
-    with notice_when_slow("still waiting for the language model of --reader"):
-        reports = [second(report, artifacts) for report, (_, artifacts) in zip(reports, found)]
+    stopped = any(was_interrupted(artifacts) for _, artifacts in found)
+    try:
+        with notice_when_slow("still waiting for the language model of --reader"):
+            reports = [second(report, artifacts) for report, (_, artifacts) in zip(reports, found)]
+    except KeyboardInterrupt:
+        stopped = True
+        click.echo("interrupted: the reports are without the opinion of --reader", err=True)
     deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
     if (
@@ -139,7 +144,7 @@ def command(
         click.echo(
             "note: this folder declares targets: `rocm-doctor check --gpu declared` judges the environment for them", err=True
         )
-    if any(was_interrupted(artifacts) for _, artifacts in found):
+    if stopped:
         sys.exit(130)
     finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
 

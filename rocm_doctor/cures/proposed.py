@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
@@ -17,6 +17,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, classify, program_of, settings, words
 from rocm_doctor.cures.choose import first_gpu
 from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
+from rocm_doctor.differential.model import load as load_weights
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
@@ -36,6 +37,45 @@ _FLAGS = ("--pre", "-U", "--upgrade", "--no-deps", "--force-reinstall", "--no-ca
 _WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
+_RUNNERS = frozenset(
+    [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "fish",
+        "ksh",
+        "csh",
+        "eval",
+        "source",
+        ".",
+        "exec",
+        "xargs",
+        "parallel",
+        "nohup",
+        "time",
+        "timeout",
+        "watch",
+        "nice",
+        "su",
+        "doas",
+        "ssh",
+        "chroot",
+        "perl",
+        "ruby",
+        "node",
+        "php",
+        "lua",
+        "awk",
+        "gawk",
+        "powershell",
+        "pwsh",
+        "cmd",
+        "iex",
+        "start",
+    ]
+)
+"""Programs that run what their arguments or their input say."""
 _HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
 """A redirection that writes nothing."""
 _OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
@@ -121,10 +161,13 @@ class Known:
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = program_of(argv)
         program = self.matrix.programs.get(name)
-        if name and program is None:
-            return Proposal("withheld", f"`{name[:40]}` is not a program that rocm-doctor knows")
-        if program and _runs(program, arguments):
+        known = self.matrix.programs.get(name.partition(".")[0])
+        if known and known.effect == "destructive":
+            return Proposal("withheld", f"`{name}` deletes files")
+        if name in _RUNNERS or (program and _runs(program, arguments)):
             return Proposal("withheld", f"what `{name}` would run cannot be checked")
+        if name and program is None:
+            return Proposal("word", f"not checked: `{name[:40]}` is not a program that rocm-doctor knows")
         assigned = itertools.takewhile(lambda one: one, map(_ASSIGNED.fullmatch, arguments if name == "export" else argv))
         found = [self._setting(one[1], one[2]) for one in assigned if one]
         asked = _of_pip(name, arguments)
@@ -176,7 +219,7 @@ class Known:
             package, one = self.catalog.packages.get(name), wanted[name]
             if package is None:
                 found.append(Proposal("word", f"{name} is not a package of the catalog"))
-            elif any(one.specifier.contains(release.version, prereleases=True) for release in package.releases):
+            elif any(one.specifier.contains(version, prereleases=True) for version in self.matrix.once(_releases).get(name, ())):
                 found.append(Proposal("proven", f"{one} is known"))
             else:
                 found.append(Proposal("word", f"{one} is not known to exist"))
@@ -281,15 +324,25 @@ def _served(matrix: Matrix) -> frozenset[str]:
 
 
 def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
-    """The releases of what the catalog lists, by name in small letters."""
+    """The releases of what the catalog lists, and those that rows and solved reports name, by name in small letters."""
     of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
     found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
     found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
     packages = load_catalog(matrix).packages.values()
-    return {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases} | found
+    found |= {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases}
+    weights = load_weights()
+    texts = [f"{row.title} {row.cause} {row.advice}" for row in matrix.rows]
+    texts += [f"{case.cause} {case.fix}" for case in (weights.weights.cases if weights else ())]
+    for m in _mention_of(found).finditer("\n".join(texts)):
+        found[m[1].casefold()] |= {m[2].rstrip(".")}
+    return found
 
 
 def _mention(matrix: Matrix) -> re.Pattern[str]:
     """A name of `_releases` with a version behind it."""
-    names = "|".join(map(re.escape, sorted(matrix.once(_releases), key=len, reverse=True)))
+    return _mention_of(matrix.once(_releases))
+
+
+def _mention_of(known: Iterable[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
     return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)

@@ -41,8 +41,6 @@ def with_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, 
         failure = str(exc)
     except Unreadable as exc:
         failure = f"its answer does not have the asked form ({exc})"[:200]
-    except KeyboardInterrupt:
-        failure = "interrupted"
     return msgspec.structs.replace(report, opinion=Opinion(reader.model, reader.host, causes, "" if causes else failure))
 
 
