@@ -15,7 +15,7 @@ from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
 from rocm_doctor.fit.quantised import find_wheels, needed_kernels
 from rocm_doctor.matrix import load
-from rocm_doctor.reports.table import wrap
+from rocm_doctor.reports.lines import wrap
 
 GIB = 1 << 30
 MATRIX = load()

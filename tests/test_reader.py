@@ -416,7 +416,9 @@ def test_ctrl_c_while_the_reader_is_waited_for_gives_the_offline_report_and_130(
 
     server.before = wait
     command = [sys.executable, "-m", "rocm_doctor", "check", str(tmp_path / "log.md"), "--reader", server.url]
-    with subprocess.Popen([*command, "--reader-model", "tiny"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [*command, "--reader-model", "tiny"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
         assert asked.wait(60)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)

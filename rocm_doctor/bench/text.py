@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.figures.types import BenchReport, Cause, Conditions, Device, Figure
-from rocm_doctor.reports.table import wrap
+from rocm_doctor.reports.lines import wrap
 
 BAR = 16
 MARKS = {"as expected": "ok", "slow": "SLOW", "cannot tell": "?"}

@@ -29,7 +29,7 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
     Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
     """
     from rocm_doctor.reports import RenderOptions
-    from rocm_doctor.reports.diff import as_page, as_text, compare
+    from rocm_doctor.reports.diff import as_page, compare
     from rocm_doctor.reports.neutral import clean
     from rocm_doctor.reports.page import render
 
@@ -37,10 +37,8 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
     found = clean(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
     if form == "json":
         words = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-    elif form == "text":
-        words = as_text(found, limit=10**6 if verbose else 15)
     else:
-        words = render(form, as_page(found), RenderOptions())
+        words = render(form, as_page(found), RenderOptions(verbose=verbose))
     print_page(words, output)
     sys.exit(1 if any(f.severity == "error" and not f.follows_from for f in found.new) else 0)
 

@@ -13,7 +13,7 @@ from rocm_doctor.fit.quantised import needed_kernels
 from rocm_doctor.fit.runner import Measured
 from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import html
-from rocm_doctor.reports.table import wrap
+from rocm_doctor.reports.lines import wrap
 
 BAR = 32
 

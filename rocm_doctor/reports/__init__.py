@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 _RENDERERS = {
     "text": "terminal",
     "json": "json",
-    "jsonl": "jsonl",
     "markdown": "markdown",
     "sarif": "sarif",
     "junit": "junit",

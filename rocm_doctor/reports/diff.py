@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
-from rocm_doctor.reports.page import Page, Section, Table
+from rocm_doctor.reports.page import Page, Section
 
 # Parts of the stack by how likely a change explains a failure that no finding names. A family ends in `.`.
 _STACK = (
@@ -16,6 +16,8 @@ _STACK = (
     "pkg.triton", "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
 )  # fmt: skip
 _SEVERE = ("error", "warning", "note")
+_MOST = 15
+"""Differences of one kind that a short page shows, at most."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -147,35 +149,24 @@ def _rank(differences: Sequence[Difference], findings: Sequence[Finding]) -> tup
     return tuple(sorted(differences, key=order))
 
 
-def as_text(diff: Diff, limit: int = 40) -> str:
-    """The comparison as text: new findings, then the differences, likely causes first."""
-    lines = [f"before  {diff.before}", f"after   {diff.after}"]
-    lines += [line for label, found in (("new", diff.new), ("gone", diff.gone)) for line in _finding_lines(label, found)]
-    titles = ("Differences that can explain the change", "Differences in the stack", "Other differences")
-    for rank, title in enumerate(titles):
-        group = [d for d in diff.differences if d.rank == rank]
-        lines += ["", f"{title}:"] if group else []
-        lines += [_line(d) for d in group[:limit]] + ([f"  and {len(group) - limit} more"] if len(group) > limit else [])
-    return "\n".join(lines if diff.differences else [*lines, "", "No difference in the facts that both know."]) + "\n"
-
-
 def as_page(diff: Diff) -> Page:
-    """The same as a page."""
+    """The comparison as a page: new and gone findings, then the differences, likely causes first."""
     broken = any(one.severity == "error" and not one.follows_from for one in diff.new)
-    sides = (("new", diff.new), ("gone", diff.gone))
-    sections = [Section(label, [f"{one.severity}: {one.title} ({one.row or one.id})" for one in found]) for label, found in sides]
-    lines = [(d.name, d.before, d.after, ", ".join(d.explains)) for d in sorted(diff.differences, key=lambda d: d.rank)]
-    table = Table("Differences", ("fact", "before", "after", "explains"), lines)
-    title = f"{diff.before} and {diff.after}"
-    return Page(title, tuple(one for one in sections if one.lines), table, "Comparison", "problems" if broken else "ready")
+    sections = [Section(label, [_words(one) for one in found]) for label, found in (("new", diff.new), ("gone", diff.gone))]
+    for rank, label in enumerate(("causes", "stack", "other")):
+        sections.append(Section(label, [_line(one) for one in diff.differences if one.rank == rank], _MOST))
+    if not diff.differences:
+        sections.append(Section("", ["No difference in the facts that both know."]))
+    title = f"{diff.before} -> {diff.after}"
+    return Page(title, tuple(one for one in sections if one.lines), "Comparison", "problems" if broken else "ready")
 
 
-def _finding_lines(label: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Root causes, then consequences, each with its cause (new or in both reports)."""
-    yield from (f"{label:<8}{f.severity}: {f.title} ({f.row or f.id})" for f in findings if not f.follows_from)
-    yield from (f"{'':8}follows from {f.follows_from}: {f.title} ({f.row or f.id})" for f in findings if f.follows_from)
+def _words(one: Finding) -> str:
+    """A finding in a sentence, with the finding that it follows from (new or in both reports)."""
+    cause = f"follows from {one.follows_from}" if one.follows_from else one.severity
+    return f"{cause}: {one.title} ({one.row or one.id})"
 
 
 def _line(one: Difference) -> str:
-    why = f"   explains {', '.join(one.explains)}" if one.explains else ""
-    return f"  {one.name}: {one.before} -> {one.after}{why}"
+    why = f", which explains {', '.join(one.explains)}" if one.explains else ""
+    return f"{one.name}: {one.before} -> {one.after}{why}"

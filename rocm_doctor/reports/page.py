@@ -12,10 +12,9 @@ import msgspec
 
 from rocm_doctor.model import Command, Verdict
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.table import markdown
 
 MOST = 40
-"""Lines of a page without its tables."""
+"""Lines of a short page."""
 _LABEL = 10
 
 
@@ -37,20 +36,11 @@ class Section(NamedTuple):
     short: int | None = None
 
 
-class Table(NamedTuple):
-    """A titled table of texts."""
-
-    title: str
-    columns: tuple[str, ...]
-    lines: Sequence[tuple[str, ...]]
-
-
 class Page(NamedTuple):
-    """`table`: shown in HTML and Markdown. `mark`, `state`: the word above the title in HTML, and its colour."""
+    """`mark`, `state`: the word above the title in HTML, and its colour."""
 
     title: str
     sections: tuple[Section, ...] = ()
-    table: Table | None = None
     mark: str = "rocm-doctor"
     state: Verdict | Literal[""] = ""
 
@@ -108,8 +98,6 @@ def _markdown(page: Page, look: RenderOptions) -> str:
     for one in page.sections:
         parts.append(f"**{one.label}**" if one.label else "")
         parts += ["\n".join(block([line])).strip() if isinstance(line, Command) else prose(_sourced(line)) for line in one.lines]
-    if page.table:
-        parts.append(f"## {prose(page.table.title)}\n\n{markdown(page.table.lines, page.table.columns)}")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -138,9 +126,6 @@ def _html(page: Page, look: RenderOptions) -> str:
             html.command(line) if isinstance(line, Command) else f"<p>{html.prose(_sourced(line))}</p>" for line in one.lines
         )
         body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>" if items else "")
-    if page.table:
-        cells = [list(map(html.escape, line)) for line in page.table.lines]
-        body.append(html.table(page.table.title, page.table.columns, cells))
     return html.document(f"rocm-doctor: {page.title}", "\n".join(body))
 
 

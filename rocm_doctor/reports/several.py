@@ -11,7 +11,7 @@ from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.neutral import clean, defuse
 
-JOINED = ("text", "jsonl", "markdown", "github", "agent")
+JOINED = ("text", "markdown", "github", "agent")
 """Formats that allow several documents in a row."""
 FORMATS = (*JOINED, "json", "sarif", "junit", "gitlab")
 

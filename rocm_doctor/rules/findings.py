@@ -10,6 +10,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.model import (
+    GRADES,
     THE_MACHINE,
     Command,
     Confidence,
@@ -20,37 +21,21 @@ from rocm_doctor.model import (
     Row,
     Severity,
     Snapshot,
+    Status,
     Subject,
     Unknown,
     Value,
 )
 
-SEVERITY: dict[tuple[str, str], Severity] = {
-    ("wrong", "official"): "error",
-    ("wrong", "upstream"): "error",
-    ("wrong", "field"): "error",
-    ("wrong", "hearsay"): "warning",
-    ("broken", "official"): "error",
-    ("broken", "upstream"): "error",
-    ("broken", "field"): "warning",
-    ("unsupported", "official"): "warning",
-    ("unsupported", "upstream"): "warning",
-    ("unsupported", "field"): "note",
-    ("degraded", "official"): "warning",
-    ("degraded", "upstream"): "warning",
-    ("degraded", "field"): "note",
-    ("allowed", "official"): "note",
-    ("allowed", "upstream"): "note",
-    ("allowed", "field"): "note",
-    ("allowed", "hearsay"): "note",
-    ("works", "official"): "note",
-    ("works", "upstream"): "note",
-    ("works", "field"): "note",
-    ("broken", "hearsay"): "note",
-    ("unsupported", "hearsay"): "note",
-    ("degraded", "hearsay"): "note",
-    ("works", "hearsay"): "note",
+SEVERITY: dict[Status, tuple[Severity, Severity, Severity, Severity]] = {
+    "wrong": ("error", "error", "error", "warning"),
+    "broken": ("error", "error", "warning", "note"),
+    "unsupported": ("warning", "warning", "note", "note"),
+    "degraded": ("warning", "warning", "note", "note"),
+    "allowed": ("note", "note", "note", "note"),
+    "works": ("note", "note", "note", "note"),
 }
+"""Severity of a row by its status and, in the order of GRADES, by its grade."""
 _LOWERED: dict[Severity, Severity] = {"error": "warning", "warning": "warning", "note": "note"}
 
 
@@ -93,7 +78,7 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
         id=row.diagnosis,
         row=row.key,
         title=row.title,
-        severity="note" if row.harmless else SEVERITY[row.status, row.grade],
+        severity="note" if row.harmless else SEVERITY[row.status][GRADES.index(row.grade)],
         confidence=confidence,
         cause=row.cause,
         subject=subject.name,
