@@ -84,10 +84,12 @@ def _declared_targets(folder: Path, given: Target) -> list[Target]:
 
 def framework_of_repository(gpus: Sequence[str]) -> str:
     """With `--gpu declared`: the one framework that the repository here imports; empty for none, or for several."""
+    if DECLARED not in gpus:
+        return ""
     from rocm_doctor.lint.readers import imported_frameworks
     from rocm_doctor.lint.tree import Tree
 
-    found = list(imported_frameworks(Tree(Path()))) if DECLARED in gpus else []
+    found = list(imported_frameworks(Tree(Path())))
     return found[0] if len(found) == 1 else ""
 
 
