@@ -9,7 +9,7 @@ from collections.abc import Callable
 from textwrap import shorten
 
 from rocm_doctor.explain import gpus, judgements, libraries, line, releases
-from rocm_doctor.explain.index import Entry, Found, Kind, alternatives, fold, index, nearest_names, search
+from rocm_doctor.explain.index import Entry, Found, Kind, fold, index, nearest_names, search
 from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command
@@ -33,8 +33,6 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
 
     `whole`: it is shown whole, and does not say how to see all of it. A text that is not a name is judged as a line of a log.
     """
-    if both := alternatives(text, matrix):
-        return _candidates(text, f"names {len(both)}", both)
     found = search(text, matrix)
     if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
         return page

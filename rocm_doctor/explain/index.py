@@ -18,7 +18,6 @@ _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
 _SIZE = regex(r"\s*\b\d+ ?gi?b\b", re.IGNORECASE)
-_BETWEEN = regex(r"\s+(?:vs\.?|versus|or)\s+")
 _GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
 """What a text names beside what it is about (`axolotl rocm`); with a version it is what the text is about."""
 LONGEST = 5
@@ -166,13 +165,6 @@ def search(text: str, matrix: Matrix) -> list[Found]:
     rows = [one for one in having if one.entry.kind == "row"]
     named, mentioned = [one for one in having if one not in rows], _find_mentioned(text, matrix)
     return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or told
-
-
-def alternatives(text: str, matrix: Matrix) -> list[Found]:
-    """What `A vs B` or `A or B` names; an empty list where a side is not a name."""
-    sides = _BETWEEN.split(text.strip())
-    found = [_find_exact(side, matrix) for side in sides]
-    return list(dict.fromkeys(one for side in found for one in side)) if len(sides) > 1 and all(found) else []
 
 
 def _find_exact(text: str, matrix: Matrix) -> list[Found]:
