@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import pytest
 from click.testing import CliRunner, Result
@@ -21,8 +22,7 @@ def test_the_verdict_is_the_first_line() -> None:
 
 def test_a_product_with_two_sizes_is_not_taken_for_the_larger() -> None:
     done = fit("--model", "qwen2.5-7b", "--method", "qlora", "--gpu", "RX 9060 XT", "--seq", "512")
-    assert "It fits with 16 GiB, " in done.output
-    assert "with 8 GiB: choose with --vram" in done.output
+    assert re.match(r"With 8 GiB: (?:too close to call|it does not fit); with 16 GiB: it fits: choose with --vram", done.output)
     assert done.exit_code == 0
 
 

@@ -20,10 +20,6 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
     """Shader clock, median of the readings under load."""
     clock_max_mhz: Union[float, None] = None
     """Highest shader clock that the driver offers."""
-    memory_clock_mhz: Union[float, None] = None
-    """Memory clock, median of the readings under load."""
-    memory_clock_max_mhz: Union[float, None] = None
-    """Highest memory clock that the driver offers."""
     power_watts: Union[float, None] = None
     """Board power, median of the readings under load."""
     temperature_c: Union[float, None] = None
@@ -110,8 +106,6 @@ class Device(msgspec.Struct, frozen=True, omit_defaults=True):
     """PCIe transfer rate that the GPU and its slot can have."""
     link_max_width: int = 0
     """PCIe lanes that the GPU has; 0 if not read."""
-    numa_node: Union[int, None] = None
-    """NUMA node that the GPU is attached to."""
     power_cap_watts: Union[float, None] = None
     """Power limit in force."""
     power_default_watts: Union[float, None] = None

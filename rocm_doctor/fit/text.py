@@ -152,7 +152,11 @@ def verdict(answer: Answer) -> str:
         return _size_words(answer.sizes)
     if left is None:
         return words
-    each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}" if answer.sizes else ""
+    each = (
+        f" in {'any' if left < 0 else 'every'} of the sizes {' or '.join(f'{size / GIB:g}' for size, _ in answer.sizes)} GiB"
+        if answer.sizes
+        else ""
+    )
     return f"{words}{each}: {need_words(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
 
 
@@ -164,20 +168,9 @@ def need_words(estimate: Estimate, card: Card) -> str:
 
 
 def _size_words(sizes: Sequence[tuple[int, Verdict]]) -> str:
-    """`It fits with 16 GiB, not with 8 GiB`."""
-    groups: dict[str, list[int]] = {}
-    for size, said in sizes:
-        groups.setdefault({"fits": "It fits with", "tight": "It fits with"}.get(said, _OPEN.get(said, "")), []).append(size)
-    parts = [f"{words} {_sizes(members)}" for words, members in sorted(groups.items(), key=lambda item: item[0][0] != "I")]
-    text = ", ".join(parts)
-    return text[0].upper() + text[1:] + ": choose with --vram"
-
-
-_OPEN: dict[str, str] = {"does not fit": "not with", "too close to call": "too close to call with"}
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return " or ".join(f"{size / GIB:g}" for size in sizes) + " GiB"
+    """`With 8 GiB: it does not fit; with 16 GiB: it fits: choose with --vram`."""
+    parts = [f"with {size / GIB:g} GiB: {WORDS[one][0].lower()}{WORDS[one][1:]}" for size, one in sizes]
+    return f"W{'; '.join(parts)[1:]}: choose with --vram"
 
 
 COST = "The allocator will have to give cached blocks back, which costs time"

@@ -36,11 +36,10 @@ def sensors(torch: Any, index: int) -> tuple[Callable[[], dict[str, Any]], dict[
 
 
 def reading(folder: Path) -> dict[str, Any]:
-    """Clocks, power and the hottest temperature now."""
+    """Clock, power and the hottest temperature now."""
     monitor = hwmon(folder)
     found = {
         "clock_mhz": read_scaled(monitor, "freq1_input", 1e6),
-        "memory_clock_mhz": read_scaled(monitor, "freq2_input", 1e6),
         "power_watts": read_scaled(monitor, "power1_average", 1e6) or read_scaled(monitor, "power1_input", 1e6),
         "temperature_c": hottest_sensor(monitor),
     }
@@ -48,20 +47,18 @@ def reading(folder: Path) -> dict[str, Any]:
 
 
 def limits(folder: Path) -> dict[str, Any]:
-    """Highest clocks, power limits, the PCIe link, the NUMA node and the performance level."""
+    """Highest clock, power limits, the PCIe link and the performance level."""
     monitor = hwmon(folder)
     widths = [number(smoke_hip.read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
     speeds = [smoke_hip.read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
     found = {
         "clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_sclk")),
-        "memory_clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_mclk")),
         "power_cap_watts": read_scaled(monitor, "power1_cap", 1e6),
         "power_default_watts": read_scaled(monitor, "power1_cap_default", 1e6),
         "link_width": number(smoke_hip.read(folder, "current_link_width")),
         "link_speed": link_words(smoke_hip.read(folder, "current_link_speed")),
         "link_max_width": min((w for w in widths if w), default=None),
         "link_max_speed": link_words(min(filter(None, speeds), key=transfers, default="")),
-        "numa_node": number(smoke_hip.read(folder, "numa_node")),
         "profile": smoke_hip.read(folder, "power_dpm_force_performance_level"),
     }
     return {name: value for name, value in found.items() if value not in (None, "")}

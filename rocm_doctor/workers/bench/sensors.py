@@ -49,17 +49,14 @@ def nvml(torch: Any, index: int) -> Sensors:
         handle = binding.nvmlDeviceGetHandleByPciBusId(str(smoke_hip.pci_address(torch, index)).encode())
     except Exception:
         return Sensors(dict, {})
-    kind = {"clock_mhz": binding.NVML_CLOCK_SM, "memory_clock_mhz": binding.NVML_CLOCK_MEM}
     calls: dict[str, Callable[[], Any]] = {
-        "clock_mhz": lambda: binding.nvmlDeviceGetClockInfo(handle, kind["clock_mhz"]),
-        "memory_clock_mhz": lambda: binding.nvmlDeviceGetClockInfo(handle, kind["memory_clock_mhz"]),
+        "clock_mhz": lambda: binding.nvmlDeviceGetClockInfo(handle, binding.NVML_CLOCK_SM),
         "power_watts": lambda: binding.nvmlDeviceGetPowerUsage(handle) / 1000,
         "temperature_c": lambda: binding.nvmlDeviceGetTemperature(handle, binding.NVML_TEMPERATURE_GPU),
         "throttle": lambda: reasons(binding.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
     }
     limits: dict[str, Callable[[], Any]] = {
-        "clock_max_mhz": lambda: binding.nvmlDeviceGetMaxClockInfo(handle, kind["clock_mhz"]),
-        "memory_clock_max_mhz": lambda: binding.nvmlDeviceGetMaxClockInfo(handle, kind["memory_clock_mhz"]),
+        "clock_max_mhz": lambda: binding.nvmlDeviceGetMaxClockInfo(handle, binding.NVML_CLOCK_SM),
         "power_cap_watts": lambda: binding.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000,
         "power_default_watts": lambda: binding.nvmlDeviceGetPowerManagementDefaultLimit(handle) / 1000,
         "link_width": lambda: binding.nvmlDeviceGetCurrPcieLinkWidth(handle),
@@ -125,7 +122,7 @@ class Watch:
     def conditions(self) -> dict[str, Any]:
         """Medians of the readings, the hottest one, and every throttle reason seen in at least half of them."""
         found: dict[str, Any] = {}
-        for name in ("clock_mhz", "memory_clock_mhz", "power_watts"):
+        for name in ("clock_mhz", "power_watts"):
             values = [one[name] for one in self.readings if name in one]
             if values:
                 found[name] = round(float(statistics.median(values)), 1)
@@ -134,7 +131,6 @@ class Watch:
             found["temperature_c"] = float(max(heat))
         words = [word for one in self.readings for word in one.get("throttle", ())]
         found["throttle"] = sorted({word for word in words if 2 * words.count(word) >= len(self.readings)})
-        for name in ("clock_max_mhz", "memory_clock_max_mhz"):
-            if name in self.sensors.limits:
-                found[name] = float(self.sensors.limits[name])
+        if "clock_max_mhz" in self.sensors.limits:
+            found["clock_max_mhz"] = float(self.sensors.limits["clock_max_mhz"])
         return {name: value for name, value in found.items() if value != []}
