@@ -83,7 +83,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the system needs before Python, and variables: for these systems, kinds of GPU, targets and ROCm releases."""
+    """What the system needs before Python, and variables: for these systems, kinds of GPU, targets and ROCm releases. `framework`: for it alone."""
 
     name: str
     systems: tuple[System, ...]
@@ -94,6 +94,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: tuple[str, ...] = ()
     gfx: tuple[str, ...] = ()
     rocm: str = ""
+    framework: str = ""
     commands: tuple[str, ...] = ()
     env: dict[str, str] = {}
 
