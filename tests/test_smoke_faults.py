@@ -76,7 +76,7 @@ FATAL = {
 }
 
 
-@pytest.mark.parametrize("fault", FATAL)
+@pytest.mark.parametrize("fault", [pytest.param(fault, marks=[pytest.mark.slow] * (n % 2)) for n, fault in enumerate(FATAL)])
 def test_a_stage_that_dies(fault: str) -> None:
     stage, (status, reason, said, diagnosis) = fault.split()[0], FATAL[fault]
     artifacts = smoke(fault, level=2)
