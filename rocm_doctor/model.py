@@ -552,7 +552,7 @@ class Report(Shown, msgspec.Struct, frozen=True):
 
         Raises ValueError for a format that there is not.
         """
-        return str(import_module(self._shown_in).rendered(self, format, redact))
+        return str(import_module(self._shown_in).render_report(self, format, redact))
 
     def to_json(self, *, redact: bool = True) -> str:
         """The whole report as JSON, which `read_report` and `rocm-doctor check` read again."""

@@ -49,7 +49,7 @@ from rocm_doctor.rules.frameworks import drop_torch_commands, framework_checks
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import complete_commands, drop_python, name_startup_files, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
-from rocm_doctor.rules.verdict import missing, verdict
+from rocm_doctor.rules.verdict import missing_facts, verdict
 from rocm_doctor.smoke.summary import without_machine
 
 if TYPE_CHECKING:
@@ -97,13 +97,13 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
     read, errors = apply_limits(artifacts)
     have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
-    asked = [(name, partial(_probed, name, have)) for name, reads in PROBES if have.mention(*reads)]
+    asked = [(name, partial(run_probe_module, name, have)) for name, reads in PROBES if have.mention(*reads)]
     asked += [("run", partial(run.read, have, matrix))] if have.mention("paste/*", "log/*") else []
     facts = snapshot.build(starmap(_run_probe, asked))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
 
-def _probed(name: str, artifacts: Artifacts) -> ProbeResult:
+def run_probe_module(name: str, artifacts: Artifacts) -> ProbeResult:
     notes: ProbeResult = importlib.import_module(f"rocm_doctor.probes.{name}").probe(artifacts)
     return notes
 
@@ -161,7 +161,7 @@ def judge(
             facts,
             findings,
             undecided,
-            [one.fact for one in missing(facts, matrix) if one.fact],
+            [one.fact for one in missing_facts(facts, matrix) if one.fact],
             matrix,
             [one.id for one in likely],
             python=python,
@@ -179,7 +179,7 @@ def judge(
         solved=near_reports(near, findings, likely, facts, matrix),
     )
     report = name_files(report, artifacts)
-    return accepting(report, [f for f in report.findings if is_ignored(f, ignore)])
+    return accept_findings(report, [f for f in report.findings if is_ignored(f, ignore)])
 
 
 def judge_environment(
@@ -267,7 +267,7 @@ def _ours(report: Report, matrix: Matrix) -> Report:
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:
     """A report that was handed over alone, as it was."""
     named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
-    return accepting(named, [f for f in named.findings if is_ignored(f, ignore)])
+    return accept_findings(named, [f for f in named.findings if is_ignored(f, ignore)])
 
 
 def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix) -> list[Finding]:
@@ -295,7 +295,7 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     return name_startup_files(made, facts, matrix) if kind in ("machine", "smoke") else made
 
 
-def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
+def accept_findings(report: Report, accepted: Sequence[Finding]) -> Report:
     """The report without these findings. What is accepted does not make a machine ready: with nothing else it is undetermined."""
     if not accepted:
         return report

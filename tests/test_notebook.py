@@ -12,7 +12,7 @@ from test_formats_browser import EVIL, hostile
 
 import rocm_doctor
 from rocm_doctor import Report, check, fit_for, plan_for
-from rocm_doctor.reports.html import part, redacted
+from rocm_doctor.reports.html import part, redact_page
 from rocm_doctor.reports.html_style import STYLE
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -148,7 +148,7 @@ def test_a_cell_is_judged_as_a_pasted_log(shell: Any) -> None:
 
 
 def test_a_plan_is_shown_redacted() -> None:
-    assert "/home/quokka" not in redacted(
+    assert "/home/quokka" not in redact_page(
         "<div><pre>/home/quokka/venv/bin/python -m pip</pre><a href='https://a.example'>x</a></div>"
     )
 

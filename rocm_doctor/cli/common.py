@@ -239,10 +239,10 @@ def drop_baseline(report: Report, baseline: Path | None) -> Report:
         old = read_report(files.read(baseline))
     except (OSError, Unreadable) as exc:
         raise InputError(f"{baseline}: not a report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
-    from rocm_doctor.pipeline import accepting
+    from rocm_doctor.pipeline import accept_findings
 
     known = {f.fingerprint for f in old.findings}
-    return accepting(report, [f for f in report.findings if f.fingerprint in known])
+    return accept_findings(report, [f for f in report.findings if f.fingerprint in known])
 
 
 def deliver(

@@ -46,8 +46,8 @@ def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable
     """
     if not url:
         return lambda report, artifacts: report
-    from rocm_doctor.reader import with_opinion
-    from rocm_doctor.reader.server import Reader, wrong
+    from rocm_doctor.reader import add_opinion
+    from rocm_doctor.reader.server import Reader, address_fault
 
     key = os.environ.get(KEY, "")
     if url == DECLARED:
@@ -55,9 +55,9 @@ def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable
         url, model, key = *_declared_reader(Path(), model), ""
         click.echo(f"--reader {DECLARED}: {url}, model {model}", err=True)
     reader = Reader(url, model, key, seconds)
-    if message := wrong(reader):
+    if message := address_fault(reader):
         raise InputError(message)
-    return lambda report, artifacts: report if report.verdict == "ready" else with_opinion(report, artifacts, reader, matrix)
+    return lambda report, artifacts: report if report.verdict == "ready" else add_opinion(report, artifacts, reader, matrix)
 
 
 def _declared_reader(folder: Path, model: str) -> tuple[str, str]:

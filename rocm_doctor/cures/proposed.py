@@ -131,7 +131,7 @@ class Known:
         found, (command,) = self._line(text), self.matrix.typed((text,))
         # A template with a value in it is ours only where the value can do no harm: installs and variables are judged by what they name.
         of_system = command.effect in ("system", "login", "reboot")
-        stated = _spelled(text) in self.matrix.once(_stated) or (of_system and is_ours(text, self.matrix))
+        stated = normalize_command(text) in self.matrix.once(stated_command_set) or (of_system and is_ours(text, self.matrix))
         if (
             stated
             and found.proof in ("word", "withheld")
@@ -248,7 +248,7 @@ class Known:
         return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
 
     def _serves(self, address: str) -> bool:
-        return address.rstrip("/.,;") in self.matrix.once(_served)
+        return address.rstrip("/.,;") in self.matrix.once(known_addresses)
 
 
 def _addresses(text: str) -> list[str]:
@@ -302,7 +302,7 @@ def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[st
     return wanted, indexes, other
 
 
-def _spelled(text: str) -> str:
+def normalize_command(text: str) -> str:
     """A command without quotes, and with one of the two names of the person's login."""
     try:
         return " ".join(shlex.split(text)).replace("$USER", "$LOGNAME")
@@ -310,11 +310,11 @@ def _spelled(text: str) -> str:
         return text
 
 
-def _stated(matrix: Matrix) -> frozenset[str]:
-    return frozenset(map(_spelled, stated_commands(matrix)))
+def stated_command_set(matrix: Matrix) -> frozenset[str]:
+    return frozenset(map(normalize_command, stated_commands(matrix)))
 
 
-def _served(matrix: Matrix) -> frozenset[str]:
+def known_addresses(matrix: Matrix) -> frozenset[str]:
     """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
     catalog = load_catalog(matrix)
     found = [index.url for index in catalog.indexes.values()]

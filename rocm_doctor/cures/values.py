@@ -186,21 +186,21 @@ _PRESETS = {
 _METHODS = ("qlora", "lora", "full")
 
 
-def _asked(values: Values) -> str:
+def question_text(values: Values) -> str:
     asked = values.snapshot.get("said.asks").value
     return asked if isinstance(asked, str) else ""
 
 
 def _model(values: Values) -> str:
     """The model that a question names, as a preset of `fit`; of the nearest size where it names a size alone."""
-    low, models = _asked(values).casefold(), values.matrix.plain("models") or {}
+    low, models = question_text(values).casefold(), values.matrix.plain("models") or {}
     named = next((name for name in sorted(models, key=len, reverse=True) if name.casefold() in low), "")
     size = _SIZE.search(low)
     return named or (min(_PRESETS.items(), key=lambda one: abs(float(one[0]) - float(size[1])))[1] if size else "")
 
 
 def _method(values: Values) -> str:
-    low = _asked(values).casefold()
+    low = question_text(values).casefold()
     return next((name for name in _METHODS if name in low), "")
 
 

@@ -25,7 +25,7 @@ def in_gib(size: int) -> str:
 
 def shown(answer: Answer, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
-    return html.redacted(html.embed(_body(answer, None))) if form == "html" else redact_plain(page(answer, None))
+    return html.redact_page(html.embed(_body(answer, None))) if form == "html" else redact_plain(page(answer, None))
 
 
 def html_page(answer: Answer, measured: Measured | None) -> str:

@@ -17,7 +17,7 @@ from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.text import headline, text
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.redaction.shared import redact_plain
-from rocm_doctor.reports.html import block, document, embed, header, redacted
+from rocm_doctor.reports.html import block, document, embed, header, redact_page
 
 SCHEMA_VERSION = 1
 FORMATS = ("text", "json", "html", *FILES)
@@ -42,7 +42,7 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
 def shown(plan: Plan, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
     words = text(plan)
-    return redacted(embed(_body(headline(plan), words, plan.best is not None))) if form == "html" else redact_plain(words)
+    return redact_page(embed(_body(headline(plan), words, plan.best is not None))) if form == "html" else redact_plain(words)
 
 
 def _body(title: str, words: str, found: bool) -> str:

@@ -21,10 +21,12 @@ def question(report: Report, artifacts: Sequence[Artifact], model: str, matrix: 
     from rocm_doctor.reader.prompt import messages
     from rocm_doctor.reader.server import body
 
-    return msgspec.json.format(msgspec.json.encode(body(model, messages(*_redacted(report, artifacts), matrix), FORM)), indent=1)
+    return msgspec.json.format(
+        msgspec.json.encode(body(model, messages(*redact_both(report, artifacts), matrix), FORM)), indent=1
+    )
 
 
-def with_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, matrix: Matrix) -> Report:
+def add_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, matrix: Matrix) -> Report:
     """The report with the proven opinion of a reader, or with the reason why there is none."""
     from rocm_doctor.bounded import Unreadable
     from rocm_doctor.reader.answer import FORM, read
@@ -32,7 +34,7 @@ def with_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, 
     from rocm_doctor.reader.proof import proven
     from rocm_doctor.reader.server import Silent, ask
 
-    shown, texts = _redacted(report, artifacts)
+    shown, texts = redact_both(report, artifacts)
     causes: tuple[Cause, ...] = ()
     failure = "the model named no cause"
     try:
@@ -44,7 +46,7 @@ def with_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, 
     return msgspec.structs.replace(report, opinion=Opinion(reader.model, reader.host, causes, "" if causes else failure))
 
 
-def _redacted(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:
+def redact_both(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:
     from rocm_doctor.redaction.shared import for_reports, having_read, redact_artifacts, redact_report
 
     redactor = having_read(artifacts, for_reports([report]))

@@ -51,10 +51,10 @@ def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> l
         "findings": (line for one in report.findings if one.severity != "note" for line in _finding(one)),
         "guess": (f"{one.id}: {one.title}" for one in report.guesses),
         "rows that could apply": _rows(report, text, matrix),
-        "solved reports that read alike": _solved(artifacts, matrix),
-        "known": _known(report, matrix),
+        "solved reports that read alike": solved_lines(artifacts, matrix),
+        "known": known_lines(report, matrix),
     }
-    told = [f"<{name}>\n{body}\n</{name}>" for name, lines in parts.items() if (body := _bounded(lines))]
+    told = [f"<{name}>\n{body}\n</{name}>" for name, lines in parts.items() if (body := bound_lines(lines))]
     report_text = text if len(text) <= TEXT else f"{text[:_HEAD]}\n[cut]\n{text[_HEAD - TEXT :]}"
     asked = "\n\n".join([*told, f"<report>\n{_inert(report_text)}\n</report>"])
     return [{"role": "system", "content": RULES + SCHEMA}, {"role": "user", "content": asked}]
@@ -70,7 +70,7 @@ def _inert(text: str) -> str:
     return text.replace("</report", "< /report")
 
 
-def _bounded(lines: Iterable[str]) -> str:
+def bound_lines(lines: Iterable[str]) -> str:
     """The lines, each cut to its limit, as far as they fit into a section."""
     kept, left = [], _SECTION
     for line in dict.fromkeys(lines):
@@ -118,12 +118,12 @@ def _rows(report: Report, text: str, matrix: Matrix) -> Iterator[str]:
             yield f"{row.key} ({row.diagnosis}): {row.title}. {row.advice or matrix.diagnoses[row.diagnosis].advice}"
 
 
-def _solved(artifacts: Sequence[Artifact], matrix: Matrix) -> Iterator[str]:
+def solved_lines(artifacts: Sequence[Artifact], matrix: Matrix) -> Iterator[str]:
     near = [one for one in pipeline.solved_like(artifacts, matrix) if one.likeness >= _NEAR]
     yield from (f"{one.thread} ({one.label}): {one.cause} Fix: {one.fix}" for one in near[:_SOLVED])
 
 
-def _known(report: Report, matrix: Matrix) -> Iterator[str]:
+def known_lines(report: Report, matrix: Matrix) -> Iterator[str]:
     """The builds that a GPU of the report can use, the values of its override, how its program is changed, and the releases of ROCm."""
     for gfx in dict.fromkeys(target_of(gpu) for gpu in report.snapshot.gpus):
         if gfx in matrix.gfx:

@@ -39,7 +39,7 @@ class Silent(Exception):
     """The server gave no answer; the text says why, in one line."""
 
 
-def wrong(reader: Reader) -> str:
+def address_fault(reader: Reader) -> str:
     """What is wrong with the address or the name of the model; empty if nothing is."""
     try:
         at = urlsplit(reader.url)
@@ -69,9 +69,9 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
     shaped = body(reader.model, messages, form)
     plain = {name: shaped[name] for name in ("model", "messages")}
     end = time.monotonic() + reader.seconds
-    status, data = _posted(reader, shaped, end)
+    status, data = post(reader, shaped, end)
     if status in (400, 422):
-        status, data = _posted(reader, plain, end)
+        status, data = post(reader, plain, end)
     try:
         said = msgspec.json.decode(data)
         if status != 200:
@@ -85,7 +85,7 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
     return content
 
 
-def _posted(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
+def post(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
     """Status and body of one POST. Redirects are not followed: the text goes to the named server or nowhere."""
     at = urlsplit(reader.url)
     late, left = f"no answer within {reader.seconds:.0f} s", max(0.1, end - time.monotonic())

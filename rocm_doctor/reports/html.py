@@ -55,7 +55,7 @@ def embed(body: str) -> str:
     return f'<div class="rocm-doctor"><style>{".rocm-doctor" * 3} {{{_OURS}{style}}}</style>\n{body}\n</div>'
 
 
-def redacted(page: str) -> str:
+def redact_page(page: str) -> str:
     """A piece of a page with names, addresses and secrets out of its text; its tags stay."""
     parts = re.split(r"(<style>.*?</style>|<[^>]*>)", page, flags=re.DOTALL)
     texts = redact_plain([html.unescape(one) for one in parts[::2]])

@@ -20,12 +20,12 @@ def escape(text: str) -> str:
     """Text in one line that is only text. What would become a link or notify anyone is code, which can be copied as it is."""
     flat, parts, end = " ".join(text.split()), [], 0
     for found in _LINKED.finditer(flat):
-        parts += [_escaped(flat[end : found.start()]), code(found.group())]
+        parts += [escape_markup(flat[end : found.start()]), code(found.group())]
         end = found.end()
-    return "".join([*parts, _escaped(flat[end:])])
+    return "".join([*parts, escape_markup(flat[end:])])
 
 
-def _escaped(text: str) -> str:
+def escape_markup(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text).replace("$", "&#36;")
 
 

@@ -78,11 +78,11 @@ class _Shown:
         """Its lines, the label before the first; how many are left out, in the last."""
         left = len(self.section.lines) - self.count
         items = [*self.section.lines[: self.count], *([f"{left} more with -v"] if left else [])]
-        rows = [row for item in items for row in _wrapped(item, self.look)]
+        rows = [row for item in items for row in wrap_line(item, self.look)]
         return [click.style(f"  {self.section.label if n == 0 else '':<{_LABEL}}", dim=True) + row for n, row in enumerate(rows)]
 
 
-def _wrapped(line: Line, look: RenderOptions) -> list[str]:
+def wrap_line(line: Line, look: RenderOptions) -> list[str]:
     """A sentence in lines, its source below it on a whole page; a command is one line, whatever its length."""
     if isinstance(line, Command):
         return [click.style(f"$ {line.text}", bold=True)]
@@ -97,11 +97,13 @@ def _markdown(page: Page, look: RenderOptions) -> str:
     parts = [f"# {prose(page.title)}"] if page.title else []
     for one in page.sections:
         parts.append(f"**{one.label}**" if one.label else "")
-        parts += ["\n".join(block([line])).strip() if isinstance(line, Command) else prose(_sourced(line)) for line in one.lines]
+        parts += [
+            "\n".join(block([line])).strip() if isinstance(line, Command) else prose(with_source(line)) for line in one.lines
+        ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _sourced(line: str | Stated) -> str:
+def with_source(line: str | Stated) -> str:
     return line if isinstance(line, str) else f"{line.words} ({line.source})"
 
 
@@ -123,7 +125,7 @@ def _html(page: Page, look: RenderOptions) -> str:
     body = [html.header(page.state, page.mark, page.title)]
     for one in page.sections:
         items = "".join(
-            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(_sourced(line))}</p>" for line in one.lines
+            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(with_source(line))}</p>" for line in one.lines
         )
         body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>" if items else "")
     return html.document(f"rocm-doctor: {page.title}", "\n".join(body))

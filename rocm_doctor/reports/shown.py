@@ -10,7 +10,7 @@ from rocm_doctor.reports.neutral import clean
 from rocm_doctor.reports.places import message
 
 
-def rendered(report: Report, format_: str, redact: bool) -> str:
+def render_report(report: Report, format_: str, redact: bool) -> str:
     """The report in a format. Raises ValueError for an unknown one."""
     if format_ not in FORMATS:
         raise ValueError(f"format={format_!r}: expected one of {', '.join(FORMATS)}")
@@ -20,6 +20,6 @@ def rendered(report: Report, format_: str, redact: bool) -> str:
 def shown(value: Report | Finding, form: str) -> str:
     """The redacted text, or HTML for a notebook."""
     if isinstance(value, Report):
-        return part(redact_report(value)) if form == "html" else rendered(value, "text", redact=True)
+        return part(redact_report(value)) if form == "html" else render_report(value, "text", redact=True)
     finding = clean(redact_finding(value))
     return part_of_finding(finding) if form == "html" else message(finding)

@@ -12,7 +12,7 @@ from rocm_doctor.rules.frameworks import no_framework
 from rocm_doctor.rules.override import override
 from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
-from rocm_doctor.rules.support import not_listed
+from rocm_doctor.rules.support import unlisted_targets
 from rocm_doctor.rules.versions import companions, no_wheel_for_python, package_without_wheel, torch_not_rocm
 from rocm_doctor.rules.visible import visible_devices
 
@@ -33,6 +33,6 @@ RULES: tuple[Rule, ...] = (
     companions,
     rocm_of_the_family,
     driver_range,
-    not_listed,
+    unlisted_targets,
     capacity_notes,
 )

@@ -35,7 +35,7 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         title = f"no AMD GPU visible, because /dev/kfd is not passed into this {snapshot.get('container').value} container"
         return finding(matrix, "access.container", title=title, evidence=evidence + readings(snapshot, "container"))
     loaded = snapshot.get("driver.loaded").value
-    if loaded is False or (loaded is None and _unclaimed(snapshot)):
+    if loaded is False or (loaded is None and has_unclaimed_gpu(snapshot)):
         return _driver(snapshot, matrix)
     if loaded is True:
         return finding(
@@ -59,7 +59,7 @@ def _wsl(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     return None
 
 
-def _unclaimed(snapshot: Snapshot) -> bool:
+def has_unclaimed_gpu(snapshot: Snapshot) -> bool:
     """True if no driver has claimed any of the GPUs on the bus."""
     drivers = _drivers(snapshot)
     return bool(drivers) and all(one.value is None for one in drivers)
@@ -71,13 +71,13 @@ def _drivers(snapshot: Snapshot) -> list[Fact]:
     return drivers if len(drivers) == len(snapshot.gpus) and all(one.known for one in drivers) else []
 
 
-def _not_claimed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+def unclaimed_gpu_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a machine whose GPUs are all with other drivers, or with none although amdgpu is loaded."""
     drivers = _drivers(snapshot)
     other = next((one for one in drivers if one.value is not None), None)
     if other and all(one.value != "amdgpu" for one in drivers):
         return _claimed_by(other, snapshot, matrix, "error", THE_MACHINE)
-    if snapshot.get("driver.loaded").value is True and _unclaimed(snapshot):
+    if snapshot.get("driver.loaded").value is True and has_unclaimed_gpu(snapshot):
         evidence = readings(snapshot, "driver.loaded") + tuple(one for fact in drivers for one in fact.readings)
         return finding(matrix, "access.driver-not-bound", evidence=evidence)
     return None
@@ -216,7 +216,7 @@ def _is_denied(snapshot: Snapshot) -> bool:
     return any(holds("word", p, snapshot.get("kfd.error")) is True for p in _DENIED)
 
 
-def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+def permission_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     denied = _is_denied(snapshot)
     if snapshot.get("kfd.openable").value is not False and snapshot.get("render.openable").value is not False and not denied:
         return None
@@ -321,7 +321,7 @@ def _topology_hidden(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     )
 
 
-def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+def no_gpu_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a node that opens while the kernel's topology lists no GPU."""
     if snapshot.get("kfd.openable").value is not True:
         return None
@@ -351,13 +351,13 @@ def _runtime_dead(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 
 _STEPS = (
-    _not_claimed,
+    unclaimed_gpu_finding,
     _no_node,
     _driver_refusal,
-    _not_permitted,
+    permission_finding,
     _no_render_node,
     _topology_hidden,
-    _no_gpu_listed,
+    no_gpu_finding,
     _runtime_dead,
     _set_aside,
 )

@@ -36,11 +36,11 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
         elif words:
             made.append(Check(name, "note" if name in noted else "ok", words))
         else:
-            made.append(Check(name, "not-judged" if name in not_judged(snapshot) else "unknown"))
+            made.append(Check(name, "not-judged" if name in unjudged_parts(snapshot) else "unknown"))
     return tuple(made)
 
 
-def not_judged(snapshot: Snapshot) -> tuple[str, ...]:
+def unjudged_parts(snapshot: Snapshot) -> tuple[str, ...]:
     """The parts that only a machine can tell, where a target was declared in place of one."""
     return ("driver", "access", "link", "memory") if snapshot.get("declared").value is True else ()
 

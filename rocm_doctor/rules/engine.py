@@ -20,9 +20,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import in_words, join_gpus, lower, readings_of, row_finding, training_gpus
-from rocm_doctor.rules.kernel_packages import with_reachable_kernel
+from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
-from rocm_doctor.rules.precedence import demote, overruling
+from rocm_doctor.rules.precedence import demote, overruling_rows
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
@@ -81,7 +81,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
     foreign = is_nvidia(snapshot, logs)
-    over = matrix.once(overruling)
+    over = matrix.once(overruling_rows)
     gpus = _gpus(snapshot)
     for row, about_gpus in matrix.once(_judged_rows if logs else _lineless_rows):
         if foreign and "log" in row.when:
@@ -116,7 +116,7 @@ def _sort_out(
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
     else:
         made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-        made = with_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
+        made = offer_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
         weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
         candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
 
@@ -290,11 +290,15 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         and (f.subject == one.subject or not (f.subject and one.subject))
         and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
-    named += _without_code(one, ordered)
-    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explaining(one, place, ordered, row)
+    named += missing_code_findings(one, ordered)
+    return (
+        [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]]
+        + same
+        + explaining_findings(one, place, ordered, row)
+    )
 
 
-def _without_code(one: Finding, ordered: Sequence[Finding]) -> list[int]:
+def missing_code_findings(one: Finding, ordered: Sequence[Finding]) -> list[int]:
     """The finding that torch has no code for the GPU: what rows say of its kernels there counts only when it has."""
     if not one.row or one.subject_kind != "gpu" or one.id.startswith(("arch.", "access.", "version.")):
         return []
@@ -308,7 +312,7 @@ def _root_diagnoses(diagnosis: str, matrix: Matrix) -> set[str]:
     return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
-def _explaining(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
+def explaining_findings(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
     """The certain finding about a rare hypothesis' line, which leaves nothing for the hypothesis to explain."""
     if one.confidence != "low" or row is None or row.prior != "rare" or "log" not in row.when:
         return []

@@ -57,7 +57,7 @@ def finding(
     words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
     given = {**words, **fields}
     given |= {name: matrix.typed(given[name]) for name in ("commands", "verify")}
-    given["settle"] = _settling(matrix, given["settle"])
+    given["settle"] = settle_command(matrix, given["settle"])
     made = Finding(
         id=diagnosis,
         severity=severity,
@@ -90,13 +90,13 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
         commands=matrix.typed(row.commands or (known.commands if known and not row.advice else ())),
         verify=matrix.typed(row.verify or (known.verify if known else ())),
         sources=row.sources,
-        settle=_settling(matrix, row.settle),
+        settle=settle_command(matrix, row.settle),
         origin=row.origin,
     )
     return stamp(lower(made) if confidence == "low" else made)
 
 
-def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
+def settle_command(matrix: Matrix, command: Command | str | None) -> Command | None:
     return matrix.typed([command])[0] if command else None
 
 

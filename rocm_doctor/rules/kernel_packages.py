@@ -14,7 +14,7 @@ from rocm_doctor.rules.conditions import holds
 _RELEASE = "$(lsb_release -rs)"
 
 
-def with_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
+def offer_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
     to the next release comes before it, or nothing in its place."""
     affected, os = all_conditions(row).get("kernel"), snapshot.get("os").value

@@ -32,7 +32,9 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
     """
     if kind not in ("machine", "smoke"):
         plans = [text + _wish(facts) for text in _capture_options(facts) or (PLAN,)]
-        found = [text for command in one.commands for text in (plans if command.text == PLAN else (_wished(command, facts),))]
+        found = [
+            text for command in one.commands for text in (plans if command.text == PLAN else (complete_plan(command, facts),))
+        ]
         return matrix.typed(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
@@ -45,7 +47,7 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
     return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
 
 
-def _wished(command: Command, facts: Snapshot) -> Command | str:
+def complete_plan(command: Command, facts: Snapshot) -> Command | str:
     return command.text + _wish(facts) if command.text.startswith(PLAN + " ") and " --with " not in command.text else command
 
 

@@ -92,8 +92,8 @@ def _override_finding(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: st
         sources = known.sources if known else (_READER,)
         return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, the chip's own target", sources)
     if not same_isa(chip, matrix.gfx.get(target)) or (known is None and _is_newer(matrix.gfx.get(target), chip)):
-        return _wrong(matrix, fact, evidence, subject, gfx.value, target, known)
-    return _sibling(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
+        return wrong_override_finding(matrix, fact, evidence, subject, gfx.value, target, known)
+    return sibling_finding(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
 
 
 def same_isa(one: Target | None, other: Target | None) -> bool:
@@ -111,7 +111,7 @@ def _is_newer(other: Target | None, one: Target | None) -> bool:
     return bool(one and other and other.family > one.family)
 
 
-def _sibling(
+def sibling_finding(
     snapshot: Snapshot,
     matrix: Matrix,
     fact: Fact,
@@ -141,7 +141,7 @@ def _sibling(
             sources=sources,
         )
     if known and known.verdict == "harmful":
-        return _wrong(matrix, fact, evidence, subject, gfx, target, known)
+        return wrong_override_finding(matrix, fact, evidence, subject, gfx, target, known)
     no_code = f"The build has no code for {gfx}." if native is False else "Code of a compatible ISA is used."
     return finding(
         matrix,
@@ -174,7 +174,7 @@ def _absent(
     )
 
 
-def _wrong(
+def wrong_override_finding(
     matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None
 ) -> Finding:
     """The finding for an incompatible ISA, or one reported to cause memory faults on this chip."""

@@ -11,7 +11,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Row, as_of
 
 
-def overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
+def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
     """The rows that overrule a row where they hold, by its key."""
     table: dict[str, tuple[Row, ...]] = {}
     for row in matrix.rows:

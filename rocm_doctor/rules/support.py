@@ -15,7 +15,7 @@ NO = ("dropped", "not-listed", "never-listed")
 _YES = ("supported", "deprecated", "preview", "works-unofficially", "release-ready", "runtime-only")
 
 
-def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+def unlisted_targets(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-listed` for each GPU to train on that AMD's tables omit for this ROCm and system."""
     name, rocm = user_space(snapshot)
     system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value

@@ -15,7 +15,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.checks import has_code, not_judged
+from rocm_doctor.rules.checks import has_code, unjudged_parts
 from rocm_doctor.rules.findings import loaded_target, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
 from rocm_doctor.smoke.summary import describe, without_machine
@@ -43,14 +43,14 @@ def verdict(
     answer = reply.words if reply else support_answer(snapshot, matrix)
     if answer:
         return "undetermined", answer, proven
-    lacking = missing(snapshot, matrix)
+    lacking = missing_facts(snapshot, matrix)
     if lacking:
         unknown = "" if without_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
-        return "undetermined", _nothing(snapshot, findings, pasted) + unknown + _not_judged(snapshot), proven
+        return "undetermined", no_problem_words(snapshot, findings, pasted) + unknown + unjudged_words(snapshot), proven
     if snapshot.get("declared").value is True:
         return (
             "ready",
-            f"this environment has code for {_declared_words(snapshot)}: {_framework_words(snapshot)}{_not_judged(snapshot)}",
+            f"this environment has code for {_declared_words(snapshot)}: {_framework_words(snapshot)}{unjudged_words(snapshot)}",
             proven,
         )
     return "ready", f"ready to train on {_machine(_cards(snapshot))} with {_framework_words(snapshot)}", proven
@@ -67,7 +67,7 @@ def _framework_words(snapshot: Snapshot) -> str:
     return f"{words} ({', '.join(others)})" if words and others else words
 
 
-def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
+def no_problem_words(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
     """The sentence for a machine without findings but notes on which too little was read."""
     tested = describe(snapshot)
     if tested:
@@ -85,7 +85,7 @@ def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
     return tuple(by_framework or names)
 
 
-def missing(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:
+def missing_facts(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:
     """What training needs and was not read, most important first."""
     return list(_missing(snapshot, matrix))
 
@@ -118,8 +118,8 @@ def _declared_words(snapshot: Snapshot) -> str:
     return str(snapshot.gpus[0].get("gfx").value)
 
 
-def _not_judged(snapshot: Snapshot) -> str:
-    parts = not_judged(snapshot)
+def unjudged_words(snapshot: Snapshot) -> str:
+    parts = unjudged_parts(snapshot)
     return f"; not judged without the machine: {', '.join(parts)}" if parts else ""
 
 
