@@ -172,7 +172,7 @@ def distributions_of(os_name: str, kernel: str = "") -> frozenset[str]:
     return frozenset(by_name or by_kernel)
 
 
-def fitting(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
+def commands_for(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
     """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
     return tuple(one for command in commands for one in _fit_to_system(command, system, distributions_of(os_name, kernel)))
 

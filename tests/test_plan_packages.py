@@ -10,8 +10,8 @@ import pytest
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import Catalog, Package, Release, load_catalog
-from rocm_doctor.plan.judging import package_targets
 from rocm_doctor.plan.machine import declare_machine
+from rocm_doctor.plan.stack_judge import package_targets
 
 MATRIX = load()
 MACHINE = declare_machine("gfx1100", "3.12", MATRIX)

@@ -14,11 +14,11 @@ from rocm_doctor.model import Fact, Finding, Row
 from rocm_doctor.plan import packages
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog
-from rocm_doctor.plan.commands import replaces
+from rocm_doctor.plan.commands import replacements
 from rocm_doctor.plan.evidence import _names, speaks_for, statements
-from rocm_doctor.plan.judging import _is_settled
-from rocm_doctor.plan.machine import declare_machine, having, install_stack
+from rocm_doctor.plan.machine import add_packages, declare_machine, install_stack
 from rocm_doctor.plan.packages import order_packages
+from rocm_doctor.plan.stack_judge import _is_settled
 
 MATRIX = load()
 
@@ -40,8 +40,8 @@ def test_a_nightly_replaces_any_other_torch(here: str) -> None:
     """A nightly's build has no local version of its own; what is installed is told all the same."""
     nightly = next(s for s in plan_for("gfx1100").stacks if s.candidate.index.nightly)
     assert not nightly.candidate.build.local
-    machine = having(declare_machine("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
-    said = [words for words in replaces(nightly, machine) if words.startswith("torch ")]
+    machine = add_packages(declare_machine("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
+    said = [words for words in replacements(nightly, machine) if words.startswith("torch ")]
     assert said == ([f"torch {nightly.candidate.build.torch} in place of {here}"] if here else [])
 
 

@@ -9,7 +9,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import load_catalog
-from rocm_doctor.plan.commands import install, replaces
+from rocm_doctor.plan.commands import install, replacements
 from rocm_doctor.plan.machine import Machine, machine_of
 from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text
@@ -51,7 +51,7 @@ def test_the_old_torch_goes_first_and_is_named() -> None:
     remove, add, *_ = install(made.best, made.machine)
     assert remove == ("pip", "uninstall", "-y", "torch", "torchvision", "triton")
     assert "torch==2.9.1+rocm6.3" in add
-    assert "torch 2.9.1+rocm6.3 in place of 2.5.0+cu124" in replaces(made.best, made.machine)
+    assert "torch 2.9.1+rocm6.3 in place of 2.5.0+cu124" in replacements(made.best, made.machine)
     assert "transformers 4.40.0 by" not in text(made), "an installed release stays where it works"
 
 

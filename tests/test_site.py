@@ -21,7 +21,7 @@ from rocm_doctor._version import SITE, page_of
 from rocm_doctor.explain import explain
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Command
-from rocm_doctor.plan.short import answers, installing, verdict
+from rocm_doctor.plan.summary import answers, installing, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 

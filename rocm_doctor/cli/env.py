@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from rocm_doctor.cli.common import interpreter
-from rocm_doctor.cli.plan import plan_options, read
+from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.frameworks import NAMES
-from rocm_doctor.plan.judging import sets_variable
+from rocm_doctor.plan.stack_judge import sets_variable
 from rocm_doctor.plan.text import headline, variables_text
 from rocm_doctor.plan.variables import Variable, variables_of
 
@@ -33,7 +33,7 @@ def command(shell: str | None, **asked: Any) -> None:
     """
     elsewhere = asked["index"] or asked["rocm"] or (asked["system"] and not asked["python"])
     torch = installed_torch(asked["python"]) if asked["gpu"] and not elsewhere else ""
-    request = read(**{**asked, "index": torch or asked["index"]})
+    request = read_request(**{**asked, "index": torch or asked["index"]})
     plan = request.plan() if request.torch else None
     if plan:
         found, left = _answer(plan)

@@ -14,9 +14,9 @@ import msgspec
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live
 from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
-from rocm_doctor.cli.plan import plan_options, read
+from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import Argv, Tool, install, replaces
+from rocm_doctor.plan.commands import Argv, Tool, install, replacements
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import (
     build,
@@ -28,7 +28,7 @@ from rocm_doctor.plan.fix import (
 )
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
-from rocm_doctor.plan.text import blocking_packages, headline, undecided
+from rocm_doctor.plan.text import blocking_packages, headline, undecided_lines
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
 
@@ -57,7 +57,7 @@ def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
 def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
-    request = read(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
+    request = read_request(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
     users = bool(python) or own_is_active(os.environ)
     codes = []
     for plan in request.plans():
@@ -103,11 +103,11 @@ def _print(commands: list[Argv]) -> None:
 
 
 def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
-    for line in (*undecided(plan), *blocking_packages(plan)):
+    for line in (*undecided_lines(plan), *blocking_packages(plan)):
         click.echo(line)
     click.echo(f"{headline(plan)}, in {new}")
     assert plan.best is not None
-    for line in replaces(plan.best, plan.machine):
+    for line in replacements(plan.best, plan.machine):
         click.echo(f"  {line}")
     click.echo(f"{old.prefix} stays as it is.")
     for title in dict.fromkeys(one.title for one in plan.elsewhere):

@@ -34,7 +34,7 @@ from rocm_doctor.plan.catalog import Catalog, Training, load_catalog
 from rocm_doctor.plan.commands import Tool
 from rocm_doctor.plan.files import UnknownFormat
 from rocm_doctor.plan.formats import FORMATS, render
-from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, having, machine_of
+from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_of
 from rocm_doctor.plan.packages import order_packages, unknown_names
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.versions import parse
@@ -70,7 +70,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
 
     Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
-    request = read(**asked)
+    request = read_request(**asked)
     plans = request.plans()
     if form not in ("text", "json") and len(plans) > 1:
         raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
@@ -125,7 +125,7 @@ class Request(msgspec.Struct, frozen=True):
         return frameworks.framework_plan(name, self.machine, self.known, None if self.upgrade else self.report)
 
 
-def read(
+def read_request(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
     packages: Sequence[str], train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path], upgrade: bool,
     installed: Mapping[str, str] | None = None,
@@ -146,10 +146,10 @@ def read(
     if given:
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
     wish = order_packages(beside, train or "", known_of)
-    report = None if gpu else here(python, matrix)
+    report = None if gpu else examine_here(python, matrix)
     if gpu:
         target = _declared_machine(gpu, python, system, driver, kernel, matrix)
-        machine = having(target, installed) if installed else target
+        machine = add_packages(target, installed) if installed else target
     elif report and (found := machine_of(report.snapshot)):
         machine = found
     else:
@@ -163,7 +163,7 @@ def read(
     return Request(machine, known_of, wish, torch, asked, index, rocm, report, upgrade)
 
 
-def here(python: str | None, matrix: Matrix) -> Report:
+def examine_here(python: str | None, matrix: Matrix) -> Report:
     """What `check` says of this machine and the examined environment, without a smoke test."""
     if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
         raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")

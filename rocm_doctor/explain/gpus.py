@@ -9,7 +9,7 @@ from rocm_doctor.explain.index import Found
 from rocm_doctor.explain.parts import further_commands, known_faults, section
 from rocm_doctor.explain.statements import builds_with_code, rows_about, state_build, state_fact, state_support, support_by_system
 from rocm_doctor.matrix import Matrix, Override, Target
-from rocm_doctor.plan.short import HERE, STATES, answers, installing, verdict
+from rocm_doctor.plan.summary import HERE, STATES, answers, installing, verdict
 from rocm_doctor.reports.page import Page, Stated
 
 

@@ -11,7 +11,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
-from rocm_doctor.plan.short import HERE, answers, installing
+from rocm_doctor.plan.summary import HERE, answers, installing
 from rocm_doctor.reports.page import Page, Stated
 from rocm_doctor.versions import sort_key
 

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import msgspec
 
-from rocm_doctor.commands import distributions_of, fitting
+from rocm_doctor.commands import commands_for, distributions_of
 from rocm_doctor.model import Finding, Report, Shown
-from rocm_doctor.plan.blocked import Blocked, Freed, free_stacks
+from rocm_doctor.plan.blocking import Blocked, Freed, free_stacks
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
+from rocm_doctor.plan.changes import Change, nearest_changes
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
-from rocm_doctor.plan.judging import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.machine import INBOX, Machine
-from rocm_doctor.plan.nearest import Change, nearest
-from rocm_doctor.plan.newer import Newer, age, next_newer
+from rocm_doctor.plan.newer_build import Newer, age, next_newer
+from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, variables, variables_of
@@ -137,7 +137,7 @@ def answer(
         stacks,
         rejected,
         variables(best, resolver.stack_judge) if best else variables_of(report.findings, machine, known.matrix) if report else (),
-        () if stacks or ready else nearest(resolver),
+        () if stacks or ready else nearest_changes(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
         tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
@@ -185,7 +185,7 @@ def _fitting(one: Finding, machine: Machine) -> Finding:
     known = distributions_of(os_name, machine.kernel)
     commands = tuple(
         c
-        for c in fitting(one.commands, system, os_name, machine.kernel)
+        for c in commands_for(one.commands, system, os_name, machine.kernel)
         if (known or not c.distributions) and not c.text.startswith(("rocm-doctor plan", "rocm-doctor fix"))
     )
     return msgspec.structs.replace(one, commands=commands)

@@ -9,7 +9,7 @@ from rocm_doctor.matrix.citations import UNADDRESSED
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
-from rocm_doctor.plan.evidence import Claim, Statements, once, speaks_against, speaks_for, statements
+from rocm_doctor.plan.evidence import Claim, Statements, drop_repetitions, speaks_against, speaks_for, statements
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.driver_range import driver_release, outside
@@ -120,7 +120,7 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
             raise Unfit(voice.words, voice.source)
     if words := missing_report(said, machine):
         raise Unfit(words, index.sources[0])
-    return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build, known))
+    return Candidate(build, index, GRADES[best], drop_repetitions(said), override, _env(override, machine, build, known))
 
 
 def missing_report(said: list[Claim], machine: Machine) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable
 from typing import Literal
 
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.judging import local
 from rocm_doctor.plan.machine import TORCH, Machine
+from rocm_doctor.plan.stack_judge import local_version
 from rocm_doctor.plan.stacks import Stack
 
 Tool = Literal["pip", "uv"]
@@ -24,8 +24,8 @@ def torch_requirements(one: Candidate, machine: Machine) -> list[str]:
     extra = f"[{','.join(f'device-{gfx}' for gfx in machine.targets)}]" if one.index.extras else ""
     build = one.build
     found = [_pin("torch", extra, build.local or build.torch, one)]
-    found += [_pin("torchvision", extra, local(build.torchvision, build), one)] if build.torchvision else []
-    return found + ([_pin("torchaudio", "", local(build.torchaudio, build), one)] if build.torchaudio else [])
+    found += [_pin("torchvision", extra, local_version(build.torchvision, build), one)] if build.torchvision else []
+    return found + ([_pin("torchaudio", "", local_version(build.torchaudio, build), one)] if build.torchaudio else [])
 
 
 def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
@@ -79,16 +79,19 @@ def verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
     return (*pip, "install"), (*pip, "uninstall", "-y")
 
 
-def replaces(stack: Stack, machine: Machine) -> list[str]:
+def replacements(stack: Stack, machine: Machine) -> list[str]:
     """Installed packages that the plan replaces, as text: `torch 2.9.1+rocm6.3 in place of 2.5.0+cu124`."""
     build = stack.candidate.build
-    wanted = {"torch": build.local or build.torch, "torchvision": local(build.torchvision, build)}
-    wanted |= {"torchaudio": local(build.torchaudio, build), **{name: one.version for name, one in stack.packages.items()}}
+    wanted = {"torch": build.local or build.torch, "torchvision": local_version(build.torchvision, build)}
+    wanted |= {
+        "torchaudio": local_version(build.torchaudio, build),
+        **{name: one.version for name, one in stack.packages.items()},
+    }
     pairs = [(name, machine.installed(name), version) for name, version in wanted.items() if version]
     return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]
 
 
-def interpreter(machine: Machine) -> str:
+def new_interpreter(machine: Machine) -> str:
     """The interpreter of the new environment that a plan creates; empty where it changes the examined one."""
     if (machine.probed and not machine.creates) or not machine.python:
         return ""
@@ -104,14 +107,14 @@ def join_words(command: Argv, shell: str) -> str:
 
 def environment(machine: Machine) -> list[Argv]:
     """The commands that create the new environment. Nothing is activated: each command names its interpreter."""
-    if not interpreter(machine):
+    if not new_interpreter(machine):
         return []
     python = ("py", f"-{machine.python}") if machine.system == "windows" else (f"python{machine.python}",)
     return [(*python, "-m", "venv", ".venv")]
 
 
-def verify(machine: Machine) -> list[Argv]:
+def verify_commands(machine: Machine) -> list[Argv]:
     """Commands that verify the installation."""
-    at = ("--python", interpreter(machine)) if interpreter(machine) else ()
+    at = ("--python", new_interpreter(machine)) if new_interpreter(machine) else ()
     commands = ("check", "smoke") if machine.system != "windows" else ("check",)
     return [("rocm-doctor", command, *at) for command in commands]

@@ -44,7 +44,7 @@ class Statements(NamedTuple):
     history: bool
 
 
-def once(voices: Iterable[Claim]) -> tuple[Claim, ...]:
+def drop_repetitions(voices: Iterable[Claim]) -> tuple[Claim, ...]:
     """The claims without repetitions of the same words and grade."""
     return tuple({(v.grade, v.words): v for v in reversed(tuple(voices))}.values())[::-1]
 

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import Tool, install, package_requirements, replaces, torch_requirements
+from rocm_doctor.plan.commands import Tool, install, package_requirements, replacements, torch_requirements
 from rocm_doctor.plan.files import FILES, Contents, write
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.stacks import Stack
@@ -58,7 +58,7 @@ def _document(plan: Plan) -> dict[str, Any]:
         "stacks": [_stack(plan, s) for s in plan.stacks],
         "remarks": plan.remarks,
         "variables": plan.variables,
-        "replaces": replaces(plan.stacks[0], plan.machine) if plan.stacks else [],
+        "replaces": replacements(plan.stacks[0], plan.machine) if plan.stacks else [],
         "rejected": [{"build": r.build.key, "why": r.why, "source": r.source} for r in plan.rejected],
         "nearest": plan.nearest,
         "works": plan.works,

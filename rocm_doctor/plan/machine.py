@@ -120,7 +120,7 @@ def machine_of(snapshot: Snapshot) -> Machine | None:
     )
 
 
-def having(machine: Machine, installed: Mapping[str, str]) -> Machine:
+def add_packages(machine: Machine, installed: Mapping[str, str]) -> Machine:
     """A declared machine whose environment was listed: packages by canonical name, with their versions."""
     here = {
         f"pkg.{name}": Fact(version, (Reading("pip freeze", name, f"{name}=={version}"),)) for name, version in installed.items()

@@ -8,7 +8,7 @@ from itertools import islice
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
-from rocm_doctor.plan.judging import StackJudge, companions, installed_release
+from rocm_doctor.plan.stack_judge import StackJudge, companions, installed_release
 from rocm_doctor.versions import contains, sort_key
 
 _TRIES = 64

@@ -10,9 +10,9 @@ import msgspec
 from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
 from rocm_doctor.plan.catalog import Catalog, Release
-from rocm_doctor.plan.judging import StackJudge, exports, stack_judge
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
+from rocm_doctor.plan.stack_judge import StackJudge, exported_variables, stack_judge
 
 READ = ("yes", "deprecated", "old")
 """`exists` of a variable that something reads."""
@@ -85,7 +85,7 @@ class Resolver:
 
     def _settings(self, finding: Finding) -> dict[str, str]:
         """The variables that cure a finding, where the catalog knows what reads each of them."""
-        found = dict(exports(finding))
+        found = dict(exported_variables(finding))
         readers = self.stack_judge.known.matrix.env
         return found if all(name in readers and readers[name].exists in READ for name in found) else {}
 

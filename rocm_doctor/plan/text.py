@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import Tool, environment, install, interpreter, join_words, replaces, verify
+from rocm_doctor.plan.commands import Tool, environment, install, join_words, new_interpreter, replacements, verify_commands
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
@@ -53,14 +53,14 @@ def blocking_packages(plan: Plan) -> Iterator[str]:
         yield f"{one.name} {one.version} is in the way: {one.finding.title}; {instead}"
 
 
-def undecided(plan: Plan) -> Iterator[str]:
+def undecided_lines(plan: Plan) -> Iterator[str]:
     """What `check` leaves open of what is installed, before a stack that is known to work."""
     if plan.report and plan.report.verdict == "undetermined":
         yield from wrap(f"What you have may work: {plan.report.summary}.", "", "  ")
         yield "If it does not, this is known to work:"
 
 
-def upgrade(plan: Plan) -> str:
+def upgrade_hint(plan: Plan) -> str:
     """How to get a newer stack than the one that stays; empty where there is none."""
     other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
     if other is None or not plan.works or (release(other.candidate.build.torch) or ()) <= (release(plan.machine.torch) or ()):
@@ -76,7 +76,7 @@ def _done(plan: Plan) -> Iterator[str]:
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
-    yield from (f"  {line}" for line in wrap(upgrade(plan), "", "  "))
+    yield from (f"  {line}" for line in wrap(upgrade_hint(plan), "", "  "))
 
 
 def _is_set(variable: Variable, machine: Machine) -> bool:
@@ -94,7 +94,7 @@ def _elsewhere(plan: Plan) -> Iterator[str]:
 
 def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
-    yield from undecided(plan)
+    yield from undecided_lines(plan)
     yield from (line for words in blocking_packages(plan) for line in wrap(words, "", "  "))
     yield from wrap(headline(plan), "", "  ")
     for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
@@ -113,7 +113,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     if stack.candidate.index.nightly:
         yield from wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
-    yield from (line for said in replaces(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
+    yield from (line for said in replacements(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
     if plan.newer and verbose:
         yield from wrap(f"{plan.newer.build.key}: {plan.newer.why} ({plan.newer.source})", "  newer   ", "          ")
     yield from _elsewhere(plan)
@@ -139,12 +139,12 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
 def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     """The commands: variables, installation, verification."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
-    python = interpreter(plan.machine)
+    python = new_interpreter(plan.machine)
     yield from (join_words(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
     yield from (join_words(command, shell) for command in install(stack, plan.machine, tool, python, plan.drop))
     yield from pin_lines(stack, shell)
-    yield from (join_words(command, shell) for command in verify(plan.machine))
+    yield from (join_words(command, shell) for command in verify_commands(plan.machine))
 
 
 def pin_lines(stack: Stack, shell: str) -> Iterator[str]:

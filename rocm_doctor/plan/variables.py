@@ -11,8 +11,8 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.plan.catalog import Catalog
-from rocm_doctor.plan.judging import StackJudge, exports, unset
 from rocm_doctor.plan.machine import Machine
+from rocm_doctor.plan.stack_judge import StackJudge, exported_variables, unset_variables
 from rocm_doctor.plan.stacks import READ, Stack
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
@@ -55,7 +55,7 @@ def variables_of(findings: Iterable[Finding], machine: Machine, matrix: Matrix) 
     """What findings say to set and to unset, where the catalog knows a reader and it is not so already. A guess counts for nothing."""
     here = machine.base
     sure = [one for one in findings if one.leads and one.confidence != "low"]
-    gone = (Variable(name, None, one.title, next(iter(one.sources), "")) for one in sure for name in unset(one))
+    gone = (Variable(name, None, one.title, next(iter(one.sources), "")) for one in sure for name in unset_variables(one))
     found = [v for v in (*_advised_variables(sure, matrix), *gone) if here.get(f"env.{v.name}").value != v.value]
     return tuple(msgspec.structs.replace(v, why=v.why + _where_set(v.name, here)) for v in found)
 
@@ -69,7 +69,7 @@ def _where_set(name: str, here: Snapshot) -> str:
 def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[Variable]:
     """What findings say to set, where the catalog knows a reader."""
     for one in findings:
-        for name, value in exports(one):
+        for name, value in exported_variables(one):
             entry = matrix.env.get(name)
             if entry and entry.exists in READ:
                 yield Variable(name, value, one.title, next(iter(one.sources), ""))

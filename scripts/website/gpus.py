@@ -11,7 +11,7 @@ from rocm_doctor.matrix import Matrix, Support, Target
 from rocm_doctor.model import NO_FAULT
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.plan.short import STATES, SYSTEMS, Plans, short, verdict
+from rocm_doctor.plan.summary import STATES, SYSTEMS, Plans, stack_words, verdict
 from website import claims
 from website.claims import Claim, at_home, cell, evidence, line, listed, row_home, state, system
 from website.plans import more, plans, section, tabs
@@ -65,7 +65,7 @@ def _table(matrix: Matrix, found: dict[str, BySystem]) -> Page:
 
 def _listed(name: str, target: Target, of_target: BySystem) -> str:
     product = link(home(name), esc(name)) if name else "no product"
-    stacks = "".join(f"<td>{esc(short(plan))}</td>" for plan in of_target.values())
+    stacks = "".join(f"<td>{esc(stack_words(plan))}</td>" for plan in of_target.values())
     return f'<tr><th scope="row">{product}</th><td>{link(f"gpu/{target.gfx}", target.gfx)}</td>{stacks}</tr>'
 
 
@@ -97,7 +97,7 @@ def _product(matrix: Matrix, name: str, targets: Sequence[Target], found: dict[s
     for target in targets:
         of_target = found[target.gfx]
         answer = verdict(Plans(of_target))
-        where = "; ".join(f"{system(name)}: {short(plan)}" for name, plan in of_target.items())
+        where = "; ".join(f"{system(name)}: {stack_words(plan)}" for name, plan in of_target.items())
         chip = f" ({target.gfx})" if len(targets) > 1 else ""
         lines.append(f'<p class="answer {STATES[answer]}"><strong>{answer}{chip}.</strong> {esc(where)}</p>\n')
         lines += [*tabs(target, of_target), more(target.gfx) + "\n"]
@@ -124,7 +124,7 @@ def _further(matrix: Matrix, target: Target) -> str:
 
 def _about(title: str, targets: Sequence[Target], of_target: BySystem) -> str:
     """One line for search results."""
-    stacks = "; ".join(f"{system(name)}: {short(plan)}" for name, plan in of_target.items())
+    stacks = "; ".join(f"{system(name)}: {stack_words(plan)}" for name, plan in of_target.items())
     return f"{title} ({', '.join(t.gfx for t in targets)}). {stacks}. With sources and dates."
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rocm_doctor.matrix import Matrix, Target
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import System
-from rocm_doctor.plan.short import PYTHON, answers
 from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.summary import PYTHON, answers
 from rocm_doctor.plan.text import commands
 from website.claims import system
 from website.sources import source

@@ -24,7 +24,7 @@ class Change(msgspec.Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
 
-def nearest(resolver: Resolver) -> tuple[Change, ...]:
+def nearest_changes(resolver: Resolver) -> tuple[Change, ...]:
     """Fewer packages, another Python, driver, kernel or system: the first of each that leads to a stack; and who else has wheels."""
     return (*_removals(resolver), *_other_machines(resolver), *_community(resolver))
 

@@ -37,7 +37,7 @@ class Plans(NamedTuple):
 
     def words(self) -> list[tuple[str, str]]:
         """For each system its stack, or that none is known."""
-        return [(TITLES[name], short(plan)) for name, plan in self.of.items()]
+        return [(TITLES[name], stack_words(plan)) for name, plan in self.of.items()]
 
     def sources(self) -> tuple[str, ...]:
         """Who says that the first stack works."""
@@ -51,7 +51,7 @@ def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PY
     return Plans({name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in SYSTEMS})
 
 
-def short(plan: Plan) -> str:
+def stack_words(plan: Plan) -> str:
     """The first stack in a few words; `nothing known`."""
     return f"{plan.best.name} ({plan.best.grade})" if plan.best else "nothing known"
 

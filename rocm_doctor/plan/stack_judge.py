@@ -72,7 +72,7 @@ class StackJudge(msgspec.Struct, frozen=True):
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
         """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
         whatever is installed."""
-        names = (*unset(finding), *(name for name, _ in exports(finding)))
+        names = (*unset_variables(finding), *(name for name, _ in exported_variables(finding)))
         return any(isinstance(self.machine.base.get(f"env.{name}").value, str) and name not in env for name in names)
 
     def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
@@ -178,16 +178,16 @@ def companions(candidate: Candidate) -> dict[str, str]:
     """torchvision, torchaudio, Triton and the ROCm packages that come with a build, at its versions; a version may be empty."""
     build = candidate.build
     triton, _, version = build.triton.partition("==")
-    vision = local(build.torchvision, build)
+    vision = local_version(build.torchvision, build)
     if vision and "+" not in vision and build.index.startswith(_PYTORCH):
         vision = f"{vision}+{build.local.partition('+')[2]}"
-    found = {"torchvision": vision, "torchaudio": local(build.torchaudio, build)}
+    found = {"torchvision": vision, "torchaudio": local_version(build.torchaudio, build)}
     found |= {triton: version} if version else {}
     exact = {} if candidate.index.nightly else dict.fromkeys(_DISTS.get(build.family, ()), build.rocm)
     return {**found, **exact}
 
 
-def local(version: str, build: TorchBuild) -> str:
+def local_version(version: str, build: TorchBuild) -> str:
     """A companion's version as the PyTorch index has it: with the same local part as torch."""
     if not version or "+" in version or not build.index.startswith("http") or build.family != "bundled":
         return version
@@ -213,14 +213,14 @@ def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[
     return below[-1] if below else same[0][1] if same else ()
 
 
-def exports(finding: Finding) -> tuple[tuple[str, str], ...]:
+def exported_variables(finding: Finding) -> tuple[tuple[str, str], ...]:
     """Variables with their values that a finding's commands set."""
     settings = [c.text for c in finding.commands if c.shell == "sh" and c.text.startswith("export ")]
     words = [word for text in settings for word in shlex.split(text)[1:]]
     return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
-def unset(finding: Finding) -> tuple[str, ...]:
+def unset_variables(finding: Finding) -> tuple[str, ...]:
     """Variables that a finding's commands unset."""
     texts = [c.text for c in finding.commands if c.text.startswith("unset ")]
     return tuple(name for text in texts for name in text.split()[1:])
@@ -228,4 +228,4 @@ def unset(finding: Finding) -> tuple[str, ...]:
 
 def sets_variable(finding: Finding) -> bool:
     """True if a command of the finding sets or unsets a variable."""
-    return bool(exports(finding) or unset(finding))
+    return bool(exported_variables(finding) or unset_variables(finding))
