@@ -186,7 +186,7 @@ def test_bash_lines_survive_any_value(value: str) -> None:
 def test_every_command_of_a_new_environment_exists_there(system: str, tool: str) -> None:
     """Nothing is activated: a command is the system's own, the doctor's, uv's, or names the interpreter of the environment."""
     out = ran("plan", "--gpu", "gfx1201", "--python", "3.12", "--os", system, "--train", "qlora", "--tool", tool).output
-    block = out.partition("venv .venv")[2].partition("other stacks work")[0].splitlines()
+    block = out.partition("venv .venv")[2].partition(" other stack")[0].splitlines()
     commands = [line.split() for line in block if line.startswith("  ") and not line.strip().startswith("#")]
     assert commands
     python = r".venv\Scripts\python.exe" if system == "windows" else ".venv/bin/python"
