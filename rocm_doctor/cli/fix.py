@@ -44,7 +44,7 @@ def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
     The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
-    are never touched, and nothing is done where what you have works (--upgrade builds a newer stack all the same).
+    are never touched, and nothing is done where what you have works (--upgrade builds all the same).
     """
     if go and dry_run:
         raise InputError("--apply and --dry-run exclude each other")
@@ -61,7 +61,7 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     users = bool(python) or own_is_active(os.environ)
     codes = []
     for plan in request.plans():
-        if not plan.builds:
+        if not plan.builds and not (asked["upgrade"] and isinstance(plan, Plan) and plan.best):
             click.echo(render("text", plan, verbose=verbose), nl=False)
             codes.append(0 if plan.has_answer else 1)
             continue
