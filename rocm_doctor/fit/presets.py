@@ -25,9 +25,9 @@ class ModelError(ValueError):
 
 def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
     """Fields of config.json and where they come from. Raises ModelError."""
-    path = Path(name)
-    if path.is_dir() or path.suffix == ".json":
-        return _read_file(path / "config.json" if path.is_dir() else path)
+    path, is_folder = Path(name), os.path.isdir(name)  # noqa: PTH112 Path.is_dir() raises for a name that is too long
+    if is_folder or path.suffix == ".json":
+        return _read_file(path / "config.json" if is_folder else path)
     presets: Mapping[str, Any] = matrix.plain("models") or {}
     found = preset_key(name, presets)
     if found:
@@ -59,7 +59,8 @@ def _bare_name(name: str) -> str:
 def hub_copy(name: str) -> Path | None:
     """config.json of a model that Hugging Face's cache already holds."""
     home = os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface")) / "hub"
-    copies = sorted(Path(home).glob(f"models--{name.replace('/', '--')}/snapshots/*/config.json"))
+    snapshots = Path(home, f"models--{name.replace('/', '--')}", "snapshots")
+    copies = sorted(snapshots.glob("*/config.json")) if os.path.isdir(snapshots) else []  # noqa: PTH112 as above
     return copies[-1] if copies else None
 
 

@@ -12,14 +12,15 @@ from rocm_doctor.model import Command, Reading
 
 _SPECIAL = regex(r"([\\`*_{}\[\]<>()#+!|~])")
 # GitHub links these in finished text, where a backslash does not stop it: `://`, `www.`, `@name`, `#12`, `GH-12`.
-_LINKED = regex(r"[^\s|]*(?:://|@\w|#\d|\bgh-\d|\bwww\.)[^\s|]*", re.I)
+_LINKED = regex(r"://|@\w|#\d|\bgh-\d|\bwww\.", re.I)
+_WORD = regex(r"[^\s|]+")
 _SPAN = regex(r"`([^`\s][^`]*)`")
 
 
 def escape(text: str) -> str:
     """Text in one line that is only text. What would become a link or notify anyone is code, which can be copied as it is."""
     flat, parts, end = " ".join(text.split()), [], 0
-    for found in _LINKED.finditer(flat):
+    for found in (word for word in _WORD.finditer(flat) if _LINKED.search(word[0])):
         parts += [escape_markup(flat[end : found.start()]), code(found.group())]
         end = found.end()
     return "".join([*parts, escape_markup(flat[end:])])
