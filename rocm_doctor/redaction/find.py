@@ -12,6 +12,7 @@ from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, fields, formats, labels, prose, secrets, unknown
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found, Pattern, Rule, RuleSet
+from rocm_doctor.redaction.vocabulary import RUN, places_of
 
 _SYSLOG = regex(r":(?<=[^\W\d_]{3} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
 _ISO_LOG = regex(
@@ -120,7 +121,7 @@ def by_structure(text: str) -> Iterator[Iterator[Found]]:
     yield _trimmed_all(fields.delimited(text, low), text)
     yield _trimmed_all(formats.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
-    yield _trimmed_all(labels.labelled(text), text)
+    yield _trimmed_all(labels.labelled(text, low), text)
     for pattern in _LOGS:
         yield _trimmed_all(_logged(pattern, text), text)
     for kind, spans in _SHAPES:
@@ -159,26 +160,22 @@ class Search:
     def __init__(self, names: Iterable[str]) -> None:
         self._by_run: dict[str, dict[tuple[int, int], set[str]]] = {}
         for name in names:
-            if run := _RUN.search(name):
+            if run := RUN.search(name):
                 lengths = self._by_run.setdefault(run[0], {})
                 lengths.setdefault((run.start(), len(name)), set()).add(name)
 
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
         """The places of each name up to `limit`: a short one is not a part of `my_name`, a long one is."""
         low = lower(text)
-        known = {run: self._by_run[run] for run in self._by_run.keys() & set(_RUN.findall(low, 0, limit))}
-        for run in _RUN.finditer(low, 0, limit) if known else ():
-            for (before, length), names in known.get(run[0], _NONE).items():
-                start = run.start() - before
-                end = start + length
+        for at, run in places_of(self._by_run, low, limit):
+            for (before, length), names in self._by_run[run].items():
+                start, end = at - before, at - before + length
                 name = low[max(0, start) : end]
                 apart = name in names and not any(_goes_on(c, name) for c in (low[start - 1 : start], low[end : end + 1]))
                 if apart and not _KEY.match(text, end):
                     yield start, end, name
 
 
-_RUN = regex(r"[^\W_]+")
-_NONE: dict[tuple[int, int], set[str]] = {}
 _KEY = regex(r'"\s{0,20}:')
 
 

@@ -15,11 +15,6 @@ HOST = r"[A-Za-z0-9][\w.-]{0,250}"
 _LIST = r"[\w.-]+(?:\[[\d,-]+\])?(?:,[\w.-]+(?:\[[\d,-]+\])?){0,200}"
 _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
 """Folders of initials between: /home/j/jr/jroe."""
-_KEYS = r"(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|config|known_hosts|authorized_keys2?|environment|rc|agent)(?:\.pub|\.old|\.d)?(?![\w.-])"
-"""Files in `.ssh` that everyone has."""
-_HIVES = wordset(
-    "ACPI AUTHORITY BTH BUILTIN DISPLAY HDAUDIO HID HKCR HKCU HKLM HKU HTREE NT PCI PNP ROOT SCSI SOFTWARE STORAGE SWD SYSTEM UEFI USB"
-)
 _BUCKETS = wordset("abfs abfss adl az b2 cos gcs gs minio obs oss r2 s3 s3a s3n swift wasb wasbs")
 _LOCAL_SCHEMES = wordset(
     "about app blob chrome container data docker docker-archive file hf jar oci ollama package vscode-remote"
@@ -27,13 +22,6 @@ _LOCAL_SCHEMES = wordset(
 _SERVICES = wordset(
     "airflow argocd artifactory auth bastion build cache ci clearml confluence db devpi files git gitea gitlab grafana harbor hub internal intranet jenkins jira jump jupyter kibana ldap"
     " login mail metrics minio mirror mlflow monitoring nas nexus portal prometheus proxy pypi redis registry repo smtp sonar sql sso staging vault vpn wiki"
-)
-_INTERNAL = tuple(
-    sorted(
-        wordset(
-            ".local .lan .internal .corp .cluster .localdomain .intranet .home.arpa .home .private .fritz.box .ts.net .svc .test .edu .ac.uk .gov .hpc. .uni- .tu- .mgmt .infra"
-        )
-    )
 )
 
 
@@ -44,15 +32,6 @@ def _is_login(match: re.Match[str]) -> bool:
 
 def _is_private(match: re.Match[str]) -> bool:
     return match["account"].casefold() not in known().public_owners
-
-
-def _is_network_name(match: re.Match[str]) -> bool:
-    """A name of hosts and not of Python: `threading.local()`, `from werkzeug.local import`, a file."""
-    name = match.group().casefold()
-    labels = name.split(".")
-    if match.string[match.end() : match.end() + 1] == "(" or match.string[: match.start()].endswith(("from ", "import ")):
-        return False
-    return labels[0] != "" and "_" not in name and not set(labels[:-1]) <= field_words() and not is_public(name)
 
 
 def _scheme(match: re.Match[str]) -> str:
@@ -111,7 +90,6 @@ FORMATS = (
     Rule(("whoami", "logname", "id -un", "echo $user", "echo ${user}", "echo %username%"), Pattern(rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)", re.I)),
     Rule(("uid=", "gid="), Pattern(r"(?:uid=\d+\((?P<user>[^)\n<]{1,64})\))?\s?(?:gid=\d+\((?P<group>[^)\n<]{1,64})\))?(?:\s?groups=(?P<groups>\d+\([^)\n<]{1,60}\)(?:,\d+\([^)\n<]{1,60}\)){0,100}))?")),
     Rule(("groups",), Pattern(r"groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})[ \t]*\r?(?:\n|$)")),
-    Rule((":x:",), Pattern(r"^(?P<user>[a-z_][\w.-]*):x:\d+:\d+:(?P<user2>[^:\n]{0,60}?),{0,4}:"), "line", sure=False),
     Rule((":x:",), Pattern(r"^(?P<group>[\w-]{1,40}):x:\d+:(?P<users>[\w,.-]{1,400})$"), "line"),
     Rule(("rw-", "rwx", "r-x", "r--", "--x", "---"), Pattern(r"(?<!\S)[dlcbsp-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s+(?P<user>[^\s<>]{1,64})\s+(?P<group>[^\s<>]{1,64})\s"), "line"),
     Rule(("accepted ", "session", " user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), sure=False),
@@ -119,30 +97,21 @@ FORMATS = (
     Rule(("userid=",), Pattern(r"UserId=[^\s()=]{1,64}\((?P<serial>\d{4,})\)")),
     Rule((" : tty=", " : pwd="), Pattern(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
     Rule(("password for ", "sudoers"), Pattern(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"), "line", sure=False),
-    Rule(("usermod ", "gpasswd "), Pattern(rf"(?:usermod|gpasswd) (?:-\S+ ){{0,2}}-\w*[gGa] (?:[\w,]+ )(?P<user>{NAME})(?![\w$])"), sure=False),
     Rule((" member of ",), Pattern(rf"^\s*(?P<user>{NAME}) is (?:not )?(?:a )?member of"), "line"),
-    Rule(("(uid=",), Pattern(rf"\b(?P<user>{NAME})\(uid="), "line"),
-    Rule((") cmd",), Pattern(rf"\((?P<user>{NAME})\) CMD"), "line"),
-    Rule(("sudo -u ", "su - ", "su -l ", "runuser -u "), Pattern(rf"(?:sudo -u|su -l?|runuser -u) (?P<user>{NAME})")),
     Rule(("logged in ", "authenticated as", "login as", "signed in as", "hi "), Pattern(rf"(?:logged in (?:to \S{{1,60}} )?(?:as|account):?|authenticated as|log(?:ged)? ?in as:?|signed in as:?|to \S+ account) [\"']?(?P<user>{NAME})(?:@[\w.-]+)?[\"']?" rf"(?: \((?P<account>[\w.-]{{1,60}})\))?|hi (?P<user2>[\w-]{{2,40}})! you", re.I), sure=False),
     Rule(("user ", "user\t"), Pattern(r"^[ \t]*User[ \t]+(?P<user>[A-Za-z][\w.@+-]{1,60})[ \t]*$"), "line"),
     Rule(("pscredential", "-username ", "-credential ", "/user:", "cmdkey ", "/ru ", "get-credential "), Pattern(r"(?:PSCredential[^\n'\"]{0,20}['\"]|(?:-(?:UserName|Credential)|Get-Credential(?: -\w+)?|/RU)[ :=]{1,2}['\"]?|/user:['\"]?)" r"(?:(?P<host>[A-Za-z][\w.-]{1,40})\\)?(?P<user>[A-Za-z_][\w.@+-]{1,60})(?![\w(\\])", re.I), accept=lambda m: m["user"].casefold() not in ("new-object", "get-credential")),
     Rule(("git@",), Pattern(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"), accept=_is_private),
     Rule(("(fetch)", "(push)"), Pattern(r"[/:](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?:\.git)?\s\((?:fetch|push)\)"), "line", accept=_is_private),
     Rule(("@github.com/", "@gitlab.com/", "@bitbucket.org/", "repository: "), Pattern(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|[\s\"'/#)]|$)"), accept=_is_private),
-    Rule(("onedrive - ",), Pattern(r"OneDrive - (?P<account>[^\\/\n<>\"']{2,60})(?=[\\/])", re.I)),
     Rule(("s-1-5-21-",), Pattern(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
-    Rule(("\\",), Pattern(r"(?<![\w\\/:.%])(?P<host>[A-Z][A-Z0-9-]{2,14})\\(?P<user>[A-Za-z][\w.-]{1,30})(?![\\\w])"), "line", sure=False, accept=lambda m: m["host"] not in _HIVES),
     Rule(("://",), Pattern(_URL.replace("KIND", "host")), accept=_in_url),
     Rule(("://",), Pattern(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
-    Rule(("host ",), Pattern(r"(?<![^\n])Host (?P<hosts>[A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*){0,5})[ \t]*\r?\n[ \t]+[A-Z]\w+ ")),
     Rule(("host: ",), Pattern(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
-    Rule(("10.", "172.", "192."), Pattern(r"^\s*(?:10|172|192)\.[\d.]{5,13}[ \t]+(?P<hosts>[A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*){0,4})\s*$"), "line", sure=False),
     Rule(("[0", "[1", "[2"), Pattern(r"(?<![\w.-])(?P<hosts>[a-z][\w-]{1,40}\[\d{2,}(?:[,-]\d{2,}){1,40}\])(?!\w)"), "line"),
     Rule((", system id: ",), Pattern(r"^\s+on (?P<host>\S{2,80}) (?P<token>[\w-]{8,40}), system ID: (?P<serial>[rs]_\w{12})"), "line"),
     Rule(("fatal: [", "ok: [", "changed: [", "failed: [", "skipping: [", "unreachable: ["), Pattern(r"\w+: \[(?P<host>[A-Za-z][\w.-]{1,250})\](?=:|$|\s)")),
     Rule((": task", ": tasks"), Pattern(rf"(?P<host>{HOST}): tasks? \d"), "line", sure=False),
-    Rule((" on ", "nodes ", "node "), Pattern(rf"(?:STEP|JOB|Step|Job|StepId=|JobId=)[^\n]{{0,60}} ON (?P<hosts>{_LIST}) |[Nn]odes? (?P<hosts2>{_LIST}) (?:is|are) (?:still )?(?:not )?(?:ready|not responding|down)|[Nn]ode failure on (?P<hosts3>{_LIST})"), "line"),
     Rule(("connect to ", "connecting to ", "connected to ", "connection to ", "connect back to ", "reach ", "resolve ", "listening on ", "bind to ", "endpoint ", "address ", "lookup ", "peer ", "server at ", "head at ", "getaddrinfo", "host ", "hosts ", "ping ", "added '", "mount ", "store on "), Pattern(r"(?:(?:connect(?:ed|ing|ion)?(?: back)? to|reach|resolve|listening on|bind to|endpoint|address|lookup|peer|server at|head at|store on) (?:host(?:name)? )?['\"`(\[]?(?P<host>[A-Za-z][\w.-]{1,250})['\"`\])]?(?::\d{2,5}|, (?:port )?\d{2,5}| port \d{2,5})" r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})" r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z](?=[A-Za-z_]{0,99}[\d-])[\w.-]{1,250})" r"|added '\[?(?P<host6>[A-Za-z][\w.-]*)|connection to (?P<host7>[A-Za-z][\w.-]*) (?:closed|refused|timed|lost|reset|port))", re.I), sure=False, accept=_is_hostlike),
     Rule((" slots=",), Pattern(rf"^(?P<host>{HOST}) slots="), "line"),
     Rule(("serial", "serienn", "serienum", "serienr", "srie", "s\u00e9rie", "de serie", "di serie", "seryjn", "\u0441\u0435\u0440\u0438\u0439\u043d", "sarjanum", "s\u00e9riov", "v\u00fdrobn", "sorozatsz", "seri no", "nomor seri", "s\u1ed1 seri", "\u03c3\u03b5\u03b9\u03c1\u03b9\u03b1\u03ba", "\u30b7\u30ea\u30a2\u30eb", "\u5e8f\u5217\u53f7", "\u5e8f\u865f", "\uc77c\ub828\ubc88\ud638", "\u0627\u0644\u062a\u0633\u0644\u0633\u0644\u064a", "\u05e1\u05d9\u05d3\u05d5\u05e8\u05d9", "\u0938\u0940\u0930\u093f\u092f\u0932"), Pattern(r"(?!(?i:serial(?: ?(?:number|no))?)[\"']?\s*[:=])[^\W\d_ ]{3,14}(?: no| seri| serie)?[^\n\d]{0,40}?[^\w.](?P<serial>(?=[A-Z_-]{0,8}\d)[A-Z0-9][A-Z0-9_-]{6,24})(?![\w.:]|-[a-z])"), accept=lambda m: sum(map(str.isdigit, m["serial"])) > 4),
@@ -151,13 +120,10 @@ FORMATS = (
     Rule(("srun ", "salloc ", "sbatch ", "#sbatch "), Pattern(r"\w+ (?:[^\n]{0,200}? )??-A[ =]?(?P<account>[A-Za-z][\w.-]{1,40})")),
     Rule(("ip-",), Pattern(r"(?<![\w-])(?P<host>ip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]+\w)?)")),
     Rule(("desktop-", "laptop-", "win-"), Pattern(r"(?<![A-Za-z0-9])(?P<host>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12})(?![A-Za-z0-9])")),
-    Rule(_INTERNAL, Pattern(r"(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:local|lan|internal|corp|cluster|localdomain|intranet|home\.arpa|home|private|fritz\.box|ts\.net|test|edu|ac\.uk|gov|mgmt|infra|svc(?:\.cluster\.local)?)|[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:hpc|uni-[\w-]+|tu-[\w-]+)(?:\.[\w-]+)*)\.?"), "word", accept=_is_network_name),
     Rule((".blob.core.windows.net/",), Pattern(r"\.blob\.core\.windows\.net/(?P<bucket>[a-z0-9][a-z0-9-]{2,62})(?![\w-])")),
-    Rule((".s3.", ".s3-", ".blob.core.", ".dfs.core.", ".file.core.", ".r2.cloud", ".storage.googleapis"), Pattern(r"(?P<bucket>[\w.-]+?)\.(?:s3|blob|dfs|file|r2|storage)[.-][\w.-]+"), "word"),
     Rule(("kubectl ", "oc ", "k9s ", "helm "), Pattern(r"\w+[^\n]{0,120}?\s(?:-n|--namespace)[ =](?P<account>[\w-]{2,63})")),
     Rule(("arn:aws",), Pattern(r"arn:aws[\w-]*:[\w-]*:[\w-]*:(?P<account>\d{12})(?::(?:user|role|assumed-role)/(?P<user>[\w.@/-]{1,100}))?(?::{2,3}(?P<bucket>[\w.-]{3,63}))?")),
     Rule(("arn:aws:s3:::",), Pattern(r"arn:aws:s3:::(?P<bucket>[\w.-]{3,63})")),
-    Rule(("docker pull ", "docker push ", "podman pull ", "podman push ", "docker login ", "image: "), Pattern(r"(?:\w+ \w+|[Ii]mage:)\s{1,16}[\"']?(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)+(?::\d+)?)(?=/|\s|$)"), accept=lambda m: not is_public(m["host"].split(":")[0].casefold())),
     Rule(("mapper/",), Pattern(r"mapper/(?:(?:fedora|rl|cs|rhel|centos|almalinux|ol)_(?P<host>\w+)(?=-)|(?P<host2>\w+(?:--\w+)*)--vg-)")),
     Rule(("-vg/",), Pattern(r"/dev/(?P<host>[\w-]+)-vg/"), "line"),
     Rule(("by-id/", "ata-", "nvme-"), Pattern(r"(?:by-id/(?:[a-z0-9]+-)|(?<![A-Za-z0-9-])(?:ata|nvme)-)[\w.:+-]*?_(?P<serial>[A-Za-z0-9-]{6,40}?)(?:-part\d+|-lun-\d+|_\d+)*(?![\w-])"), accept=_has_digit),
@@ -165,11 +131,7 @@ FORMATS = (
     Rule(("sn:", "sn=", "sn#", "sn ", "sn\t", "s/n"), Pattern(r"(?<![A-Za-z0-9_])(?:SN|S/N)\s?[:=#]\s{0,4}(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})(?![\w])"), accept=_has_digit),
     Rule(("serial",), Pattern(r"serial(?:number)?[ \t]*\r?\n(?:[ \t-]*\r?\n){0,2}[ \t]*(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})[ \t]*\r?(?:\n|$)", re.I), accept=_has_digit),
     Rule(("service tag", "product id", "produkt-id", "id de produit", "id du produit", "id del producto", "id prodotto", "product key", "servicetag", "device id:", "imei", "asset tag", "system id"), Pattern(r"[\w -]+?\s{0,20}[:=]\s{0,48}(?P<serial>\d{5}-\d{5}-\d{5}-[A-Z]{5}|\d{5}-\d{3}-\d{7}-\d{5}|\d{5}-\d{5}-\d{5}-[A-Z0-9]{5}|[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}|[A-Z0-9]{7}(?![\w.])|\d{15}(?!\d)|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})", re.I), accept=_has_digit),
-    Rule(("enx", "wlx"), Pattern(r"(?<![A-Za-z0-9])(?:enx|wlx)(?P<mac>[0-9a-f]{12})(?![0-9a-f])")),
-    Rule((".ssh/", ".ssh\\"), Pattern(rf"\.ssh[\\/](?!{_KEYS})(?P<account>[A-Za-z0-9][\w.-]{{2,60}})")),
     Rule(("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"), Pattern(rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)")),
-    Rule(("/home/", "/users/"), Pattern(rf"/(?:home|users)/{NAME} (?P<user>{NAME})(?=/)", re.I), sure=False),
-    Rule(("/mnt/c/users/",), Pattern(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
     Rule((":\\users\\", ":\\\\users\\\\", ":/users/"), Pattern(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I)),
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.rules import Found
+from rocm_doctor.redaction.vocabulary import RUN, places_of
 
 _STOP = '\n<>",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013'
 _VALUES = {
@@ -19,14 +20,11 @@ _VALUES = {
     "account": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
     "place": regex(r"[^\s<>\"'][^\n<>|\"\[\]{}=\u00b7\u2022\u2014]{4,100}"),
 }
-_SIGN = regex(r"[:\uff1a](?<![\d:/\\].)[\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
+_SIGN = regex(r"[ \t\"'*.\u05f3]{0,24}[:\uff1a][\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
 _NUMBER = regex(
-    r"[\"'.*\u05f3:\uff1a=# \t\u00a0](?<=[^\W\d_].)[\"'.*\u05f3:\uff1a=# \t\u00a0]{0,8}"
+    r"[\"'.*\u05f3:\uff1a=# \t\u00a0]{1,9}"
     r"(?:(?P<phone>\+?[(\d][\d ()./\u00a0\u202f-]{5,22}\d(?![\w:]|[.,]\d))|(?P<serial>(?=[^\n\d]{0,4}\d)[A-Z]{0,4}[.-]?\d[\dA-Z ./-]{4,22}[\dA-Z](?!\w)))"
 )
-_LABEL = 48
-"""Characters of a label, at most."""
-_BULLETS = "-*\u2022\u00b7(|>.#\"'{,;/"
 _DIGITS = regex(r"\d")
 _QUAD = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
 _GROUPED = regex(r"\d[ ()./\u00a0\u202f-]{1,3}\d|[+0]\d{7}")
@@ -50,22 +48,23 @@ def _known() -> Labels:
 
 
 @cache
-def _by_last_word() -> dict[str, list[tuple[str, str]]]:
-    """The labels, and what each announces, by their last words."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _by_last_run() -> dict[str, list[tuple[str, int, str]]]:
+    """(label, place of its last run of letters, what it announces) by that run."""
+    found: dict[str, list[tuple[str, int, str]]] = {}
     for kind, labels in _known().labels.items():
-        for label in map(str.casefold, labels):
-            found.setdefault(label.split()[-1], []).append((label, kind))
+        for label in map(str.lower, labels):
+            *_, last = RUN.finditer(label)
+            found.setdefault(last[0], []).append((label, last.start(), kind))
     return found
 
 
-def _announced(text: str, end: int) -> list[str]:
-    """The kinds that the label before `end` announces."""
-    before = text[max(0, end - _LABEL) : end].rstrip(" \t\"'*.\u05f3")
-    last = before[max(before.rfind(" "), before.rfind("\n")) + 1 :].casefold().lstrip(_BULLETS)
-    low = before.casefold()
-    ends = ((kind, low[: -len(label)]) for label, kind in _by_last_word().get(last, ()) if low.endswith(label))
-    return [kind for kind, rest in ends if not rest[-1:].isalnum()]
+def _announced(low: str) -> Iterator[tuple[int, str]]:
+    """Where each label of a text ends, and the kind that it announces; `low` is the text in lower case."""
+    for at, run in places_of(_by_last_run(), low, len(low)):
+        for label, offset, kind in _by_last_run()[run]:
+            begin = at - offset
+            if low.startswith(label, begin) and not (begin and low[begin - 1].isalnum()):
+                yield begin + len(label), kind
 
 
 def _is_value(kind: str, value: str) -> bool:
@@ -87,18 +86,14 @@ def _is_value(kind: str, value: str) -> bool:
     return len(words) <= 6 and all(w[0] != w[0].lower() or not w[0].isascii() for w in words)
 
 
-def labelled(text: str) -> Iterator[Found]:
+def labelled(text: str, low: str) -> Iterator[Found]:
     """What labels announce: values behind a colon, and numbers behind their word with a colon or without."""
-    for sign in _SIGN.finditer(text):
-        for kind in _announced(text, sign.start()):
-            if kind in _VALUES and (match := _VALUES[kind].match(text, sign.end())):
+    for end, kind in _announced(low):
+        if kind in _VALUES:
+            if (sign := _SIGN.match(text, end)) and (match := _VALUES[kind].match(text, sign.end())):
                 yield from _value(kind, match[0], sign.end())
-    for match in _NUMBER.finditer(text):
-        for kind in _announced(text, match.start()):
-            value = match["phone"] or (kind == "serial" and match["serial"])
-            if kind in ("phone", "serial") and value:
-                yield from _value(kind, value, match.end() - len(value))
-
+        elif (match := _NUMBER.match(text, end)) and (value := match["phone"] or (kind == "serial" and match["serial"])):
+            yield from _value(kind, value, match.end() - len(value))
     if not text.isascii():
         for kind, pattern in _beside():
             yield from (Found(*m.span("value"), kind, learn=kind == "user") for m in pattern.finditer(text))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.rules import Pattern, Rule
-from rocm_doctor.redaction.vocabulary import field_words, is_known, wordset
+from rocm_doctor.redaction.vocabulary import field_words, is_known
 
 
 def _any(words: Iterable[str]) -> str:
@@ -17,16 +17,12 @@ def _any(words: Iterable[str]) -> str:
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 _FULL = r"[^\W\d_][\w'\u2019.-]{0,40}(?: [^\W\d_][\w'\u2019.-]{0,40}){0,4}"
 """A name of up to five words in any script."""
-_CAPITAL = r"[A-Z\u00c0-\u00de\u0410-\u042f][a-z\u00df-\u00ff\u0430-\u044f]{1,20}(?:[-'\u2019][A-Z][a-z]{1,20})?(?![A-Za-z])"
-_PERSON = rf"(?:[A-Z]\. ?){{0,2}}{_CAPITAL}(?: (?:[A-Z]\. ?|van |de |von |da |di ){{0,2}}{_CAPITAL}){{0,2}}"
-"""A name of up to three words, with initials: `J. Ford`, `Miles van Dyke`."""
 _CLOSINGS = (
     "regards", "cheers", "thanks", "thank you", "sincerely", "best wishes", "best", "yours", "gr\u00fc\u00dfe", "gruss", "gru\u00df", "mfg",
     "dank", "cordialement", "merci", "salutations", "saludos", "gracias", "atentamente", "abra\u00e7os", "obrigado", "obrigada",
     "atenciosamente", "grazie", "saluti", "pozdrawiam", "dzi\u0119kuj\u0119", "groet", "groeten", "h\u00e4lsningar", "hilsen", "terveisin",
     "s pozdravem", "sayg\u0131lar\u0131mla", "te\u015fekk\u00fcrler", "\u0441 \u0443\u0432\u0430\u0436\u0435\u043d\u0438\u0435\u043c", "\u0441\u043f\u0430\u0441\u0438\u0431\u043e", "\u8c22\u8c22", "\u656c\u4e0a", "\u4ee5\u4e0a",
 )  # fmt: skip
-_TITLES = ("prof.", "prof ", "professor ", "dr.", "herr ", "frau ", "mme ", "admin ", "colleague ", "sysadmin ", "supervisor ")
 _HAN = r"[\u3400-\u9fff]"
 _DOUBLE = (
     "\u6b27\u9633", "\u53f8\u9a6c", "\u4e0a\u5b98", "\u8bf8\u845b", "\u4e1c\u65b9", "\u7687\u752b", "\u5c09\u8fdf", "\u516c\u5b59",
@@ -43,20 +39,6 @@ _NUMBERED = (
     "insurance", "policy", "student", "matrikelnr", "matriculation", "personnel", "staff", "badge", "asset", "invoice", "kundennummer", "personalnummer", "cost center", "cost centre",
     "\u5b66\u751f\u756a\u53f7", "\u5b66\u7c4d\u756a\u53f7", "\u793e\u54e1\u756a\u53f7", "\u4f1a\u54e1\u756a\u53f7", "\u5b66\u53f7", "\u5de5\u53f7", "\u8eab\u4efd\u8bc1", "\ud559\ubc88", "\uc0ac\ubc88", "matricola", "matr\u00edcula", "legajo", "n\u00b0 \u00e9tudiant",
 )  # fmt: skip
-_NO_PERSON = frozenset((
-    "a", "admin", "admins", "advance", "again", "ai", "all", "amd", "and", "any", "anyone", "best", "bonjour", "both", "bug", "but", "can", "claude",
-    "code", "community", "copilot", "could", "cuda", "day", "debian", "description", "developers", "devs", "docker", "does", "environment", "error", "even", "every",
-    "everybody", "everyone", "expected", "fedora", "folks", "for", "friday", "friends", "from", "gemini", "github", "gmail", "google", "gpu", "guys", "have", "he",
-    "hello", "hey", "hi", "how", "hugging", "i", "if", "intel", "in", "is", "it", "its", "just", "kernel", "linux", "llama", "lot", "maintainers", "many", "meta",
-    "microsoft", "monday", "my", "navi", "no", "none", "not", "note", "nvidia", "ollama", "on", "one", "our", "please", "python", "pytorch", "qwen", "radeon", "regards", "reviewer",
-    "rocm", "ryzen", "same", "saturday", "she", "sir", "slurm", "so", "sorry", "steps", "sunday", "support", "team", "thank", "thanks", "that", "the", "there", "they",
-    "this", "thursday", "to", "torch", "triton", "tuesday", "ubuntu", "unknown", "unsloth", "user", "very", "vllm", "wednesday", "we", "what", "when", "where", "which",
-    "who", "why", "windows", "with", "world", "yes", "you", "your",
-))  # fmt: skip
-_THEN = frozenset((
-    "host", "hostname", "localhost", "machine", "node", "remote", "server", "user", "a", "all", "an", "and", "another", "any", "both", "each", "every", "from", "her", "his", "in", "into", "it", "its", "me", "my", "one", "or", "our", "out", "some", "that",
-    "the", "their", "them", "these", "this", "those", "to", "was", "which", "with", "your",
-))  # fmt: skip
 _PASSWORD = (
     r"passwords?|pass(?:code|phrase|wort|word)?|passwd|pwd?|kennwort|mot de passe|mdp|contrase\u00f1a|clave|senha|wachtwoord|l\u00f6senord|adgangskode|passord|salasana|heslo"
     r"|jelsz\u00f3|parola|\u015fifre|has\u0142o|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638"
@@ -81,8 +63,6 @@ _NO_SECRET = frozenset((
     "secure", "set", "shared", "still", "stored", "that", "the", "there", "this", "through", "to", "too", "true", "unchanged", "unknown", "unset", "valid", "via", "visible", "weak", "with",
     "without", "wrong", "yes", "your",
 ))  # fmt: skip
-_UNLOCKS = regex(r"\b(?:door|access|pairing|pass|security|entry|2fa|verification|auth|unlock|alarm|gate|my|the login)\W*$", re.I)
-_HI = ("hi ", "hello ", "hey ", "dear ", "hallo ", "lieber ", "liebe ", "bonjour ", "salut ", "hola ", "ciao ", "ol\u00e1 ", "moin ", "servus ", "hej ", "cze\u015b\u0107 ", "ahoj ", "merhaba ", "\u043f\u0440\u0438\u0432\u0435\u0442", "estimado ", "estimada ", "querida ", "querido ", "caro ", "cara ", "cher ", "ch\u00e8re ", "beste ", "geachte ", "morning ", "afternoon ")  # fmt: skip
 _CODES = (
     "postal code", "postalcode", "postal_code", "postcode", "post code", "zip code", "zipcode", "zip", "plz", "code postal", "c\u00f3digo postal", "codigo postal", "cep", "kod pocztowy",
     "ps\u010d", "postnummer", "postnr", "postinumero", "ir\u00e1ny\u00edt\u00f3sz\u00e1m", "posta kodu", "kode pos", "m\u00e3 b\u01b0u ch\u00ednh", "\u03c4.\u03ba.", "\u0438\u043d\u0434\u0435\u043a\u0441", "\uc6b0\ud3b8\ubc88\ud638", "\u90f5\u4fbf\u756a\u53f7", "\u90ae\u7f16", "\u0e23\u0e2b\u0e31\u0e2a\u0e44\u0e1b\u0e23\u0e29\u0e13\u0e35\u0e22\u0e4c",
@@ -98,23 +78,6 @@ def _is_named(match: re.Match[str]) -> bool:
     """Whether each word of it is written as a name is: with a capital where its script has any, or as a particle between two."""
     words = match["user"].split()
     return all(w[0] != w[0].lower() or w[0].lower() == w[0].upper() or (0 < n < len(words) - 1) for n, w in enumerate(words))
-
-
-def _is_person(match: re.Match[str]) -> bool:
-    """Whether no word of a name is what one greets or thanks instead of a person."""
-    return not any(word.casefold() in _NO_PERSON for name in _names(match, "user") for word in re.split(r"[\s.]+", name))
-
-
-def _is_host(match: re.Match[str]) -> bool:
-    """Whether a word where a machine is named is neither of the field nor one that a sentence goes on with. In a command any is."""
-    before = match.string[max(0, match.start() - 200) : match.start()].rpartition("\n")[2].rstrip()
-    return _is_no_word(match) and (
-        before[-1:] in ("$", "#", "`", "%") or not any(n.casefold() in field_words() for n in _names(match, "host"))
-    )
-
-
-def _is_no_word(match: re.Match[str]) -> bool:
-    return not any(name.casefold() in _THEN for name in _names(match, "host"))
 
 
 def _is_own(match: re.Match[str]) -> bool:
@@ -159,29 +122,9 @@ def _is_login(match: re.Match[str]) -> bool:
     return not value.replace(".", "").isdigit() and user.casefold() not in _NO_SECRET and not value.startswith(("0x", "$"))
 
 
-def _is_code(match: re.Match[str]) -> bool:
-    """Whether a code has digits and is neither a size nor an error's."""
-    value, said = match["token"], match.group().split()[0]
-    if said == "code" and not _UNLOCKS.search(match.string, max(0, match.start() - 20), match.start() + 1):
-        return False
-    return sum(map(str.isdigit, value)) > 3 or (any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and len(value) > 5)
-
-
-_AT_ALL = wordset(
-    "all channel dataclass everyone everybody here maintainers override param property return staticmethod team torch triton world"
-)
-
-
-def _is_mentioned(match: re.Match[str]) -> bool:
-    """Whether a sign and a word mention somebody: no decorator on a line of its own, nothing that everybody is."""
-    line = match.string[match.string.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
-    return match["user"].casefold() not in _AT_ALL and line.strip() != match.group().strip()
-
-
 PROSE = (
     Rule(("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter", "van:", "von:", "an:", "aan:", "de:"), Pattern(rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter|v[ao]n|aa?n|de):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)", re.I), sure=False),
     Rule(_CLOSINGS, Pattern(rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )" rf"(?P<user>{_FULL})[ \t]*(?:[,(|/][^\n]{{0,60}})?\r?(?:\n|$)"), sure=False, accept=_is_named),
-    Rule(_TITLES, Pattern(rf"(?i:{_any(_TITLES)}) ?(?P<user>[A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}})?)"), sure=False),
     Rule(("department", "abteilung", "institute:", "faculty:", "service :"), Pattern(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I), sure=False),
     Rule(("+", " 00"), Pattern(r"(?<![\w+.])(?:\+|00(?=[1-9]))(?P<phone>\d{1,3}(?:[ ./\u00a0\u202f-]{0,2}\(\d{1,4}\))?(?:[ ./\u00a0\u202f-]{1,2}\d{1,8}){2,7}|[1-9]\d{8,13})(?![\w]|\.\d)"), accept=_has_digits("phone", 9)),
     Rule(("phone", "mobile", "my number", "mijn nummer", "meine nummer", "mon num\u00e9ro", "mi n\u00famero", "il mio numero", "meu n\u00famero", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl", "\u96fb\u8a71", "\u7535\u8bdd", "\u624b\u673a", "\u643a\u5e2f", "\uc804\ud654", "\u0442\u0435\u043b"), Pattern(r"[^\W\d_][\w .]{0,32}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I), accept=_has_digits("phone", 8)),
@@ -192,25 +135,17 @@ PROSE = (
     Rule(_NUMBERED, Pattern(rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#\uff1a]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])")),
     Rule(("my account", "my user", "my login", "mi usuario", "mein benutzer", "mon compte"), Pattern(r"(?:my|mi|mein|mon) [a-z]{4,12}(?: ?name)?(?: (?:there|here|on \w+))? (?:is|es|ist|est):? [\"'`]?(?P<user>[A-Za-z_][\w.-]{2,40})", re.I), sure=False),
     Rule((" dot ", "(at)", "[at]", " at)"), Pattern(r"(?<![\w.])(?P<email>[A-Za-z][\w.+-]{1,60} ?(?:at|[(\[] ?at ?[)\]]) ?[\w-]{2,60}(?: ?(?:\.| dot |[(\[] ?dot ?[)\]]) ?[A-Za-z][\w-]{1,30}){1,4})", re.I), "line"),
-    Rule((":: ",), Pattern(r"^[A-Za-z][\w;.-]{0,60}:: (?P<token>[A-Za-z0-9+/]{4,}={0,2})(?=\s|$)", re.M), "line"),
     Rule(("pin", "passcode", "meeting id", "meeting-id", "conference id", "konferenz", "access code", "zugangscode", "code d'acc", "codice", "kod "), Pattern(r"(?<![\w-])(?:(?:conference |meeting |host |moderator )?pin(?:-?code)?|passcode|(?:meeting|conference|konferenz)[ -]id|access code|zugangscode|code d'acc\u00e8s|codice(?: di accesso)?)" r"[ \t]{0,3}[:#=]?[ \t]{1,3}#?(?P<token>\d{2,4}(?:[ -]?\d{2,4}){1,3}\d?)#?(?![\w.:-])", re.I)),
-    Rule(("@",), Pattern(r"(?<![\w@/.:=+>-])@(?P<user>[A-Za-z][\w-]{2,38})(?![\w(@/.:=])(?=[ ,.!?)]|$)"), "line", accept=_is_mentioned),
-    Rule(_HI, Pattern(rf"(?<![^\W_])(?i:{'|'.join(h.strip() for h in _HI)})(?: (?i:herr|frau|mr\.?|mrs\.?|ms\.?|dr\.?|prof\.?|again))?,? (?P<user>{_PERSON})(?:(?:,? (?:and|und|et|y|&) |, ?)(?P<user2>{_PERSON}))?(?=[ \t]*(?:[,!.:\u2014-]|\r?\n|$))"), accept=_is_person),
     Rule(("#",), Pattern(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
     Rule(("] ", "]<"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] ?<?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),
     Rule((" wrote:", "-by: "), Pattern(r", (?P<user>[A-Za-z][\w.-]{2,30}(?: [A-Za-z][\w.-]{1,30}){0,2}) wrote:|[A-Z][a-z-]+-by: (?P<user2>[A-Za-z][\w.-]{2,30})\s*$"), "line"),
     Rule(("acct=", "ip=:", " process "), Pattern(r"acct=[\"']?(?P<user>[\w.@-]{2,60})|ip=[\w.]*:[\w.]*:[\w.]*:[\w.]*:(?P<host>[A-Za-z][\w.-]{1,60})|(?<=Process information: process )(?P<account>[\w.+-]{3,16}) pid", re.I), "line", accept=_is_own),
     Rule(("floor", "flat ", "apartment ", "apt ", "suite ", "plot ", "tower "), Pattern(r"(?<![\w-])(?P<place>\d{1,2}(?:st|nd|rd|th) floor(?:, [A-Z][\w .'-]{1,40}){0,3}|(?:flat|apartment|apt\.?|suite|plot|tower) (?:no\.? ?)?\d{1,4}[a-z]?,?(?: [a-z]{3,15}){1,2}?(?= (?:wharf|quay|street|road|close|court|house|lane|row|mews|yard|gardens|drive|place|avenue|way)) \w+)", re.I), "line"),
     Rule(("password ", "passphrase ", "passcode ", "pw "), Pattern(r"(?<!\w)(?:password|passphrase|passcode|pw) (?:is|was) [^\n\"]{0,60}\"(?P<token>[^\"\n<>]{4,60})\"", re.I)),
-    Rule(("passphrase:", "passphrase is", "passwort:", "password:"), Pattern(r"pass(?:phrase|wor[dt])(?::| is) (?P<token>[a-z]{3,12}(?:[ -][a-z]{3,12}){1,6})[ \t]*(?=\r?\n|\Z)"), accept=lambda m: _NO_SECRET.isdisjoint(m["token"].split())),
     Rule(("password", "passphrase", "passcode", "called ", "named ", "log in as ", "login is "), Pattern(rf"(?:(?:password|passphrase|passcode) (?:is|was|:) (?P<token>{_SPELLED})|(?:called|named|log in as|login is) (?P<host>{_SPELLED}))", re.I)),
     Rule(("\u3067\u3059", "\u3068\u7533", "\u3068\u8a00", "\u3068\u3044"), Pattern(r"(?P<user>[\u3400-\u9fff]{1,4}[ \u3000][\u3040-\u30ff\u3400-\u9fff]{1,4}?) ?(?=\u3067\u3059|\u3067\u3054|\u3068(?:\u7533|\u8a00|\u3044\u3044))"), "line"),
-    Rule(("ssh ", "sshed ", "sshing "), Pattern(r"ssh(?:ed|ing)? (?:back )?(?:in ?to|to|on ?to|from) (?P<host>[A-Za-z][\w.-]{2,40})(?![\w(/])"), sure=False, accept=_is_host),
-    Rule(("squeue ", "scancel ", "sacct ", "sreport ", "loginctl ", "crontab ", "pkill ", "pgrep "), Pattern(r"(?:squeue|scancel|sacct|sreport|loginctl|crontab|pkill|pgrep)[^\n|;]{0,80}? (?:-u|--user|-U)[ =]?(?P<user>[A-Za-z][\w.-]{1,40})(?![\w$(])")),
     Rule(_PASSWORDS, Pattern(rf"(?<![^\W_])(?i:{_PASSWORD})(?![A-Za-z0-9_-])(?:[^\S\n](?!a |the |with|in |all|basic)[^\n.;:=<>|()]{{0,50}}?)?[\"'`)\]]{{0,2}}{_IS}[ \t\u3000]{{0,3}}{_VALUE}"), accept=_is_told),
     Rule(("login", "log in ", "logon", "auth is ", "credential", "creds", "sign in ", "user ", "user:", "username ", "username:", "account "), Pattern(r"(?<![^\W_])(?:(?:log ?-?ins?|logon|auth|credentials?|creds|sign in)(?: (?:for|to|on|of)[^\n.:]{1,40}?)?(?: is| are| as| with|:|=)? ?[\"'`]?(?P<user>[A-Za-z][\w.@-]{1,40})[\"'`]? ?(?:/|\||:) ?[\"'`]?(?P<token>(?=[^\s/]*[\d!@#$%^&*?+])[^\s\"'`<>,;()/]{4,60}(?<![.!?]))|(?:user(?:name)?|account|login)(?: is|:)? [\"'`(]?(?P<user2>[A-Za-z][\w.@-]{1,40})[\"'`]?(?:,? (?:and |with )?(?:password|pass|pw|pwd|passwort|kennwort)(?: is)?:?|(?= /)) ?(?:/ )?[\"'`]?(?P<token2>(?=[^\s/]*[\d!@#$%^&*?+])[^\s\"'`<>,;()/]{4,60}(?<![.!?])))", re.I), accept=_is_login),
-    Rule((" key ", " code ", " pin ", " otp ", " 2fa ", "pin:", "otp:", "code:", "token "), Pattern(r" ?(?<![\w-])(?:key|code|pin|otp|2fa|token)(?: (?:to|for|of|on)[^\n.;:]{1,30}?)? (?:is|was|=|:) ?[\"'`]?(?P<token>[\w-]{4,40})(?![\w(.])", re.I), accept=_is_code),
-    Rule(("token ", "secret ", "api key "), Pattern(r"(?<![\w-])(?:token|secret|api key) [\"'`]?(?P<token>(?=[\w-]*\d)(?=[\w-]*[a-z])[A-Za-z][A-Za-z0-9]*[_-][\w-]{4,60})(?![\w(])", re.I), accept=_is_code),
     Rule(("ext.", "extension", "\u5185\u7dda", "\u5206\u673a", "\ub0b4\uc120", "durchwahl", "tst.", "wew.", "klapka", "toestel", "anknytning", "mell\u00e9k", "interne ", "lokaltelefon"), Pattern(r"(?<!\w)(?:ext\.?|extension|\u5185\u7dda|\u5206\u673a|\ub0b4\uc120|durchwahl|tst\.|wew\.|klapka|toestel|anknytning|mell\u00e9k|interne|lokaltelefon)[^\n\d]{0,16}(?P<phone>(?:(?:tst|ext|nr|no)\. ?)?\d{2,4}-?\d{2,5})(?![\w.])", re.I)),
     Rule(("call ", "phone", "reach ", "my number", "text me", "mobile", "cell", "ring ", "dial ", "tlf", "sms ", "anrufen", "appelez"), Pattern(r"(?<![^\W_])(?:call|(?:tele)?phone|reach|my number|text me|mobile|cell|ring|dial|tlf|sms|anrufen|appelez)[^\n\d+]{0,24}(?P<phone>\+?\d{3}[ .-]\d{4}|\+?\d[\d .-]{6,16}\d)(?![\w.:-])", re.I), accept=lambda m: 7 <= sum(map(str.isdigit, m["phone"])) <= 13 and "." not in m["phone"]),
     Rule(("ticket", "case ", "incident", "jira", "order", "po ", "rma", "inventory", "request", "reference", "quote", "booking"), Pattern(r"(?<![\w-])(?i:ticket|case|incident|jira|order|po|rma|inventory|request|reference|quote|booking)(?i:[ _-]?(?:no|nr|number|id|ref))?\.?:? ?#?:? ?(?P<serial>[A-Z]{1,8}-?\d{3,12}(?:-\d+)?|\d{5,12}|\d{2,5}-\d{3,8})(?![\w.:])"), accept=lambda m: not m["serial"].startswith(("CVE", "SWDEV", "ROCM", "MI", "RX", "HIP", "GPU"))),
@@ -218,7 +153,6 @@ PROSE = (
     Rule(("\"real_name\"", "\"screen_name\""), Pattern(r"\"(?:real_name|screen_name)\": ?\"(?P<user>[^\"\n]{2,60})\"(?:, ?\"name\": ?\"(?P<user2>[^\"\n]{2,40})\")?|\"name\": ?\"(?P<user3>[^\"\n]{2,40})\"(?=[^\n{}]{0,200}\"real_name\")"), "line"),
     Rule(("qq", "\u5fae\u4fe1", "wechat", "weixin", "wx:", "line id", "kakao", "icq", "telegram id"), Pattern(r"(?<![^\W_])(?:qq(?:\u7fa4|\u53f7)?|\u5fae\u4fe1\u53f7?|wechat|weixin|wx|line id|kakao(?:talk)?(?: id)?|icq|telegram id)[:\uff1a# ]{1,3}(?:(?P<phone>\d{5,12})(?!\w)|(?P<user>[A-Za-z0-9][\w-]{4,30}))", re.I)),
     Rule(("chat-id", "chat_id", "chatid", "chat=", "chat:", "chat "), Pattern(r"chat(?:[-_]?id)?[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})(?!\w)", re.I)),
-    Rule(("discord.gg/", "discord.com/invite/", "zoom.us/j/", "keybase.io/", "t.me/", "linkedin.com/in/", "twitter.com/", "instagram.com/", "facebook.com/", "orcid.org/", "meet.google.com/", "ntfy.sh/", "signal.me/", "wa.me/", "calendly.com/"), Pattern(r"[\w.]+(?:/(?:invite|j|in))?/(?P<account>[\w.@-]{3,60})"), learn=False),
     Rule(("anydesk", "teamviewer", "rustdesk", "meeting id", "meeting-id", "webex", "zoom id", "zoom:"), Pattern(r"(?:anydesk|teamviewer|rustdesk|meeting.id|webex|zoom(?: id)?)\W{0,3}(?:id|adresse|address)?\W{0,4}(?P<phone>\d[\d ]{7,14}\d)(?:[^\n]{0,12}?(?:passcode|password|pw|pass|code)\W{1,4}(?P<token>\w{4,20}))?", re.I)),
     Rule(_CODES, Pattern(rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, sorted(_CODES, key=len, reverse=True)))})[\"']?[ \t]?[:=\uff1a#>]?[ \t]?[\"']?(?P<place>(?=[A-Z -]{{0,4}}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){{2,9}})(?![\w.])"), learn=False, accept=_has_digits("place", 2)),
     Rule(("\u3012",), Pattern(r"\u3012 ?(?P<place>\d{3}-?\d{4})"), learn=False),

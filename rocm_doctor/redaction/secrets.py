@@ -92,13 +92,6 @@ def _is_secret(match: re.Match[str]) -> bool:
     return (assigned or said or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and random(value)
 
 
-def _is_said(match: re.Match[str]) -> bool:
-    """Whether a password follows the short word for it: a drawn one, where the word begins a line or a part of a sentence."""
-    before = match.string[max(0, match.start() - 80) : match.start()].rsplit("\n", 1)[-1].rstrip()
-    value = match["token"]
-    return not _HARMLESS.fullmatch(value) and not value.isalpha() and (not before or before[-1] in ",;(|/-")
-
-
 _KEY_LIKE = regex(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
 
 
@@ -148,29 +141,17 @@ _RULES = (
     Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])")),
     Rule(("proxy",), Pattern(r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I)),
     Rule(("docker login", "podman login", "registry login"), Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"), "line"),
-    Rule(("bot",), Pattern(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})")),
     Rule(_KEY_WORDS, _KEYED, accept=_is_secret),
-    Rule(("pass: ", "pass is ", "pw: ", "pw is ", "pw=", "pwd is "), Pattern(r"(?<![\w-])(?:pass|pwd?)(?:: ?|=| is:? )[\"'`]?(?P<token>[^\s\"'`<>,]{6,60}?)[\"'`.,]?(?=\s|$)", re.M), accept=_is_said),
-    Rule(("login ", "login:", "credential", "creds", "zugang", "logins "), Pattern(r"(?:logins?|credentials?|creds|zugang(?:sdaten)?)(?: is| are| ist| sind)?:? (?P<user>[A-Za-z][\w.@-]{1,40}) ?[/|] ?(?P<token>[^\s\"'`<>,;()]{5,60})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in field_words()),
-    Rule((".login(",), Pattern(r"\.login\([\"'][^\"'\n]{1,100}[\"'], ?[\"'](?P<token>[^\"'\n<>]{4,200})[\"']")),
     Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
     Rule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), Pattern(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES),
     Rule(("bearer ", "basic "), Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("=")),
     Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),
-    Rule(("://",), Pattern(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git"),
     Rule(_QUERY, Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"])),
     Rule(("login", "sshpass", "curl ", "wget "), Pattern(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"), "line"),
     Rule(("login", "sshpass"), Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"), "line"),
     Rule(("ipmitool ", "ipmi-", "ipmiutil ", "racadm ", "redfishtool ", "smcipmitool ", "ldapsearch ", "mysql ", "smbclient ", "ftp "), Pattern(r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"), "line"),
-    Rule(("ipmitool ", "ipmi-", "racadm ", "redfishtool ", "ldapsearch ", "mysql ", "smbclient "), Pattern(r"(?:ipmitool|ipmi-\w+|racadm|redfishtool|mysql|smbclient)[^\n|;]{0,200}?\s-[uU] ?[\"']?(?P<user>[A-Za-z][\w.-]{1,40})"), "line"),
-    Rule((" -u ", "\n-u ", " --user "), Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"), accept=lambda m: m["token"] != m["user"]),
     Rule(("mysql", "mariadb"), Pattern(r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"), "line"),
     Rule(("login", "kinit ", "mysql ", "psql "), Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line"),
-    Rule(("login",), Pattern(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"), accept=lambda m: random(m["token"])),
-    Rule(("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"), Pattern(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?")),
-    Rule(("sha256:", "md5:"), Pattern(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})")),
-    Rule(("krb5cc_",), Pattern(r"krb5cc_\d{1,10}_(?P<token>\w{6,40})")),
-    Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})")),
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
 from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
 from rocm_doctor.redaction.rules import PSEUDONYM, Found
-from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, RUN, SPOKEN, is_sentence, known_to, runs, wordset
+from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, SPOKEN, blocks, is_sentence, known_to, places_of, runs, wordset
 
 Place = tuple[int, int, str]
 _JOINTS = "-_./\\@:="
@@ -47,8 +47,10 @@ MOST_STRANGE = 80_000
 """Distinct words that no list knows, in the long texts of one report. Replacing an eighth as many is all that one may cost."""
 _STRANGE = {True: 1.0, False: 0.4}
 """What an unknown word counts by whether it is all letters: a long log numbers its requests."""
-_BLOCK = 1 << 18
-_GAP = regex(r"[\W_]")
+
+
+_LONG = 1 << 18
+"""Characters of a text from which its unknown words count."""
 
 
 class Words(NamedTuple):
@@ -65,41 +67,38 @@ def readable(text: str, most: float) -> Words:
     """The words of a text, up to where the unknown ones of a long text count more than `most`."""
     found: set[str] = set()
     held: dict[str, int] = {}
-    strange, begin = 0.0, 0
-    while begin < len(text):
-        gap = _GAP.search(text, begin + _BLOCK)
-        end = gap.start() if gap else len(text)
+    strange = 0.0
+    for begin, end in blocks(text, len(text)):
         new = runs(text, begin, end) - found
         found |= new
         less = {run: known for run in new if (known := known_to(run)) < FIELD}
         held |= less
-        if len(text) > _BLOCK:
+        if len(text) > _LONG:
             strange += sum(_STRANGE[run.isalpha()] for run, known in less.items() if not known)
         if strange > most:
             return Words(held, text.rfind("\n", 0, end) + 1, strange)
-        begin = end
     return Words(held, len(text), strange)
 
 
 def _words(text: str, words: Words) -> Iterator[Place]:
-    for run in RUN.finditer(text) if words.held else ():
-        held = words.held.get(run[0])
-        if held is None or _is_after_escape(text, run.start(), run[0]):
+    for start, run in places_of(words.held, text, len(text)):
+        end = start + len(run)
+        if _is_after_escape(text, start, run):
             continue
-        lower = run[0].islower() and run[0].isalpha()
-        if (held == SPOKEN or (lower and _is_in_prose(text, run))) and not _is_joined(text, *run.span()):
-            continue
-        yield *run.span(), "word"
+        lower = run.islower() and run.isalpha()
+        in_prose = words.held[run] == SPOKEN or (lower and _is_in_prose(text, start, end))
+        if not in_prose or _is_joined(text, start, end):
+            yield start, end, "word"
 
 
 _SHORTEST = 5
 """Letters of a lower-case word that may be a login or a machine: shorter ones are most often columns and options."""
 
 
-def _is_in_prose(text: str, run: re.Match[str]) -> bool:
+def _is_in_prose(text: str, start: int, end: int) -> bool:
     """Whether a lower-case word is one of a sentence, where it is seldom a name, and not in a row that a program printed."""
-    begin = text.rfind("\n", max(0, run.start() - _LINE), run.start()) + 1
-    return len(run[0]) < _SHORTEST or is_sentence(text[max(begin, run.start() - _LINE) : run.end() + _LINE].partition("\n")[0])
+    begin = text.rfind("\n", max(0, start - _LINE), start) + 1
+    return end - start < _SHORTEST or is_sentence(text[max(begin, start - _LINE) : end + _LINE].partition("\n")[0])
 
 
 def _is_joined(text: str, start: int, end: int) -> bool:

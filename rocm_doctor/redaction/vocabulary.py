@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate, compress
 from pathlib import Path
 
 from rocm_doctor.bounded.patterns import regex
@@ -63,6 +64,32 @@ def runs(text: str, *between: int) -> set[str]:
     """
     found = set(RUN.findall(text, *between))
     return {run for run in found if not run.isdigit() and (len(run) > 2 or run[0].isdigit()) and not run.startswith("0x")}
+
+
+_GAP = regex(r"[\W_]")
+_SPLIT = regex(r"([^\W_]+)")
+_BLOCK = 1 << 18
+
+
+def blocks(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of pieces of about 256 KiB of `text` up to `limit`, cut between two runs."""
+    begin = 0
+    while begin < limit:
+        gap = _GAP.search(text, begin + _BLOCK, limit)
+        end = gap.start() if gap else limit
+        yield begin, end
+        begin = end
+
+
+def places_of(wanted: Container[str], text: str, limit: int) -> Iterator[tuple[int, str]]:
+    """Each of the `wanted` runs in `text` up to `limit`, with the place where it begins, in order.
+
+    >>> list(places_of({"b2"}, "a b2_b b22", 10))
+    [(2, 'b2')]
+    """
+    for begin, end in blocks(text, limit):
+        parts = _SPLIT.split(text[begin:end])
+        yield from compress(zip(accumulate(map(len, parts), initial=begin), parts), map(wanted.__contains__, parts))
 
 
 def pieces(run: str) -> list[str]:
