@@ -1,143 +1,17 @@
-"""No regular expression of ours may try the same letters in two repeats without a bound: that is where lines of `#` take minutes."""
+"""Patterns that are compiled at their first use."""
 
 from __future__ import annotations
 
-import ast
-import gc
-import importlib
-import pkgutil
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from re import _constants as code  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
 
 import pytest
 
-import rocm_doctor
-from rocm_doctor.bounded import patterns
-from rocm_doctor.redaction.find import every_rule
-
-LETTERS = frozenset(map(chr, (*range(1, 128), 0xA0, 0xE9, 0x2502, 0x4E2D, 0x1F600)))
-"""What sets of letters are compared by: all of ASCII, and a few of other kinds."""
-MOST = 1_000
-"""Times that a repeat with a bound may try: two of these are a million steps."""
-REPEATS = (code.MAX_REPEAT, code.MIN_REPEAT)
-CATEGORIES = {
-    code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s", code.CATEGORY_NOT_SPACE: r"\S",
-    code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",
-}  # fmt: skip
+from rocm_doctor.bounded.patterns import regex
 
 
-def _letters(op: Any, value: Any) -> frozenset[str]:
-    """The letters that a node of one letter may match, in either case."""
-    if op is code.LITERAL:
-        return frozenset({chr(value).lower(), chr(value).upper(), chr(value)})
-    if op is code.NOT_LITERAL:
-        return LETTERS - {chr(value)}
-    if op is code.ANY:
-        return LETTERS
-    if op is code.RANGE:
-        return frozenset(c for c in LETTERS if value[0] <= ord(c) <= value[1])
-    if op is code.CATEGORY:
-        return frozenset(c for c in LETTERS if re.match(CATEGORIES[value], c))
-    members = [_letters(*item) for item in value if item[0] is not code.NEGATE]
-    union = frozenset().union(*members)
-    return LETTERS - union if value[0][0] is code.NEGATE else union
-
-
-def _first(nodes: Any) -> tuple[frozenset[str], bool]:
-    """The letters that a sequence may begin with, and whether it may be empty."""
-    found: frozenset[str] = frozenset()
-    for op, value in nodes:
-        if op in (code.AT, code.ASSERT, code.ASSERT_NOT):
-            continue
-        if op in REPEATS:
-            first, empty = _first(value[2])
-            empty = empty or value[0] == 0
-        elif op is code.SUBPATTERN:
-            first, empty = _first(value[-1])
-        elif op is code.BRANCH:
-            each = [_first(branch) for branch in value[1]]
-            first, empty = frozenset().union(*(f for f, _ in each)), any(e for _, e in each)
-        elif op in (code.GROUPREF, code.GROUPREF_EXISTS):
-            first, empty = LETTERS, True
-        elif op is code.ATOMIC_GROUP:
-            first, empty = _first(value)
-        else:
-            first, empty = _letters(op, value), False
-        found |= first
-        if not empty:
-            return found, False
-    return found, True
-
-
-def _is_endless(op: Any, value: Any) -> bool:
-    return op in REPEATS and value[1] > MOST
-
-
-def _inside(op: Any, value: Any) -> list[Any]:
-    """The sequences within a node."""
-    if op in (*REPEATS, code.ASSERT, code.ASSERT_NOT, code.SUBPATTERN):
-        return [value[-1]]
-    return list(value[1]) if op is code.BRANCH else [value] if op is code.ATOMIC_GROUP else []
-
-
-def _ends(nodes: list[Any]) -> Iterator[frozenset[str]]:
-    """The letters of endless repeats with which a sequence may end."""
-    for at in range(len(nodes) - 1, -1, -1):
-        op, value = nodes[at]
-        if _is_endless(op, value):
-            yield _first(value[2])[0]
-        for inner in _inside(op, value) if op not in (code.ASSERT, code.ASSERT_NOT) else ():
-            yield from _ends(list(inner))
-        if not _first([nodes[at]])[1] or op in (code.ASSERT, code.ASSERT_NOT):
-            return
-
-
-def _starts(nodes: list[Any]) -> Iterator[frozenset[str]]:
-    """The letters of endless repeats with which a sequence may begin."""
-    for node in nodes:
-        op, value = node
-        if _is_endless(op, value):
-            yield _first(value[2])[0]
-        for inner in _inside(op, value) if op not in (code.ASSERT, code.ASSERT_NOT) else ():
-            yield from _starts(list(inner))
-        if not _first([node])[1]:
-            return
-
-
-def faults(nodes: Any) -> Iterator[str]:
-    """What makes a pattern slow: an endless repeat within one, or behind one, that may take the same letters."""
-    nodes = list(nodes)
-    for at, (op, value) in enumerate(nodes):
-        if _is_endless(op, value):
-            body = list(value[2])
-            again = _first(body)[0]
-            if any(letters & again for letters in _ends(body)):
-                yield "nested"
-        for letters in _ends([nodes[at]]):
-            if any(letters & others for others in _starts(nodes[at + 1 :])):
-                yield "adjacent"
-        for inner in _inside(op, value):
-            yield from faults(inner)
-
-
-def ours() -> set[tuple[str, int]]:
-    """Source and flags of every pattern that a module of ours makes, and of the rules of redaction."""
-    for module in pkgutil.walk_packages(rocm_doctor.__path__, "rocm_doctor."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    lazy = {(one.pattern, one._flags) for one in gc.get_objects() if type(one) is patterns._Lazy}
-    return lazy | {(rule.pattern.source, rule.pattern.flags) for rule in every_rule()}
-
-
-@pytest.mark.parametrize("slow", [r"(?:a+)+b", r"(?:\w+ ?)*:", r"\s*\s*x", r"#+.*#+$", r"[^|]*\w+:", r"(?:a|b+)*c"])
-def test_a_slow_pattern_is_found(slow: str) -> None:
-    assert list(faults(parser.parse(slow)))
-
-
-@pytest.mark.parametrize("fast", [r"(?:[a-z]+\.)+x", r"\w+ \w+", r"[^:]*:\s*", r"a{1,40}a{1,40}", r"(?:,\w+)*"])
-def test_a_linear_pattern_is_not(fast: str) -> None:
-    assert not list(faults(parser.parse(fast)))
+def test_a_pattern_is_compiled_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as nothing:
+        nothing.setattr(re, "compile", lambda *_: pytest.fail("compiled"))
+        late = regex("GFX9", re.IGNORECASE)
+    assert late.findall("gfx906 gfx9") == ["gfx9", "gfx9"]
+    assert (late.sub("x", "gfx906"), late.pattern, late.search("rdna")) == ("x06", "GFX9", None)

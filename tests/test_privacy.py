@@ -22,6 +22,7 @@ from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import shared as shared_module
 from rocm_doctor.redaction import unknown as unknown_module
+from rocm_doctor.redaction import vocabulary
 from rocm_doctor.redaction.find import every_rule
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.redactor import Redactor
@@ -96,6 +97,8 @@ TICKETS = [
         "twelfth",
         "thirteenth",
         "fourteenth",
+        "fifteenth",
+        "sixteenth",
         "rules",
     )
     for ticket in tickets(name, 20261122)
@@ -313,7 +316,8 @@ def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Pa
 def test_what_follows_more_unknown_words_than_are_replaced_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random words are not searched to their end: each would cost a look at what is around it."""
     monkeypatch.setattr(redactor_module, "MOST_STRANGE", 200)
-    monkeypatch.setattr(unknown_module, "_BLOCK", 1_000)
+    monkeypatch.setattr(unknown_module, "_LONG", 1_000)
+    monkeypatch.setattr(vocabulary, "_BLOCK", 1_000)
     letters = "bcdfghjklm"
     words = ["Qx" + "".join(letters[int(digit)] for digit in f"{n:04}") for n in range(2_000)]
     out = Redactor().text("kernel 6.8.0\n" + "\n".join(words))

@@ -25,6 +25,7 @@ from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import hints as hints_module
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import unknown as unknown_module
+from rocm_doctor.redaction import vocabulary
 from rocm_doctor.redaction.find import by_structure, every_rule
 from rocm_doctor.redaction.hints import Hints
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
@@ -397,34 +398,6 @@ def test_a_column_names_what_stands_below_it(column: str, rules_alone: None) -> 
     assert out.startswith(f"JOBID {column} TTY ACCOUNT\n471 <")
 
 
-@pytest.mark.parametrize(
-    "level",
-    [
-        "data",
-        "home",
-        "homes",
-        "group",
-        "project",
-        "scratch",
-        "shared",
-        "staff",
-        "team",
-        "users",
-        "work",
-        "customers",
-        "ssd",
-        "nvme2",
-    ],
-)
-def test_a_folder_of_people_is_passed_to_the_next(level: str) -> None:
-    assert Redactor().text(f"x /mnt/{level}/wombexa/run/x.py") == f"x /mnt/{level}/<user-1>/run/x.py"
-
-
-@pytest.mark.parametrize("folder", ["models", "checkpoints", "venv", "opt", "rocm"])
-def test_a_folder_of_software_ends_the_search(folder: str, rules_alone: None) -> None:
-    assert Redactor().text(f"x /mnt/{folder}/wombexa/run/x.py") == f"x /mnt/{folder}/wombexa/run/x.py"
-
-
 HINTED = (
     'me@box:~$ ls /home/wombexa\nFile "C:\\\\Users\\\\Wombexa\\\\x.py"\n\\\\\\\\srv\\x\nserial: 0A1B2C3D4E\nssh wombex@box.example.org\n',
     *(path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "tickets").glob("*"))[:20] if path.is_file()),
@@ -466,7 +439,8 @@ def test_a_path_behind_a_ruler_is_found() -> None:
 
 def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones are read whole whatever the others hold."""
-    monkeypatch.setattr(unknown_module, "_BLOCK", 5_000)
+    monkeypatch.setattr(unknown_module, "_LONG", 5_000)
+    monkeypatch.setattr(vocabulary, "_BLOCK", 5_000)
     monkeypatch.setattr(redactor_module, "MOST_STRANGE", 8_000)
     letters = random.Random(3)
 

@@ -83,7 +83,6 @@ def test_prose_in_these_scripts_stays(kept: str) -> None:
         ("Firma x sp. z o.o. NIP 955-550-71-22", "955-550-71-22"),
         ("<Zip>99901</Zip>", "99901"),
         ("host;user;gpu\nbirke-7x;apfelina;MI300X\n", "apfelina"),
-        (" node  | owner \n-------+-------\n elm | mark\n", "elm"),
     ],
 )
 def test_numbers_and_columns_by_the_words_beside_them(text: str, planted: str) -> None:

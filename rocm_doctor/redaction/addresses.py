@@ -208,7 +208,6 @@ _PHONE = regex(
 
 
 _PAIRS = regex(r" (?<=(?<![\d.])[1-9]\d\d )\d\d \d\d \d\d(?![\w.:/%-]| \d)")
-_AMERICAN = regex(r"-(?<=[2-9]\d\d-)[2-9]\d\d-\d{4}(?![\w-])")
 
 
 def phones(text: str) -> Spans:
@@ -218,7 +217,3 @@ def phones(text: str) -> Spans:
             yield m.span()
     for m in _PAIRS.finditer(text):
         yield m.start() - 3, m.end()
-    for m in _AMERICAN.finditer(text):
-        start = m.start() - 3
-        if not start or not (text[start - 1].isalnum() or text[start - 1] in "-._"):
-            yield start, m.end()

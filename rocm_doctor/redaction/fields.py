@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
-from rocm_doctor.redaction.known import distinctive, known
+from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, end_of_line
-from rocm_doctor.redaction.vocabulary import FIELD, RUN, known_to
 
 _VALUES = {
     "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
@@ -142,64 +140,3 @@ def tables(text: str, low: str) -> Iterator[Found]:
                 if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]) and (kind != "serial" or identifies(cell[0])):
                     yield Found(end + 1 + cell.start(), end + 1 + cell.end(), kind, sure=kind != "account")
             end = stop
-
-
-_LEAST_CELLS = {"|": 2, "\t": 2, ";": 3, ",": 3}
-_RULER = regex(r"[\s|:+=-]+")
-_WIDEST = 400
-
-
-@cache
-def _headed() -> re.Pattern[str]:
-    names = "|".join(map(re.escape, sorted(known().columns, key=len, reverse=True)))
-    return regex(rf"(?:[|\t;,\n]|\A)[ \"'*`]{{0,20}}(?:{names})[ \"'*`]{{0,20}}(?=[|\t;,]|$)", re.M)
-
-
-def delimited(text: str, low: str) -> Iterator[Found]:
-    """Hosts, users, customers and numbers in the columns of tables with separators: Markdown, psql, CSV."""
-    end = 0
-    for name in _headed().finditer(low):
-        at = name.start() + (name[0][0] == "\n")
-        if at < end:
-            continue
-        begin = text.rfind("\n", max(0, at - _WIDEST), at) + 1
-        end = end_of_line(text, at)
-        header = text[begin:end]
-        for separator, least in _LEAST_CELLS.items() if len(header) < _WIDEST else ():
-            cells = list(_cells_of(header, separator)) if separator in header else []
-            if len(cells) >= least:
-                names = [cell.casefold() for cell, _ in cells]
-                kinds = {n: known().columns[cell] for n, cell in enumerate(names) if cell in known().columns}
-                while kinds and end < len(text):
-                    begin, end = end + 1, end_of_line(text, end + 1)
-                    row = list(_cells_of(text[begin : min(end, begin + _WIDEST)], separator))
-                    if len(row) != len(cells) and not _RULER.fullmatch(text, begin, end):
-                        break
-                    for number, kind in kinds.items() if len(row) == len(cells) else ():
-                        yield from _in_cell(row[number][0], begin + row[number][1], kind)
-                break
-
-
-def _cells_of(line: str, separator: str) -> Iterator[tuple[str, int]]:
-    """The cells of a line, and where they begin. A table in Markdown has a bar at either end."""
-    at = 0
-    bare = line.rstrip()
-    if separator == "|" and bare.startswith("|"):
-        at, bare = 1, bare.removesuffix("|")
-    for cell in bare[at:].split(separator):
-        stripped = cell.strip(" \t\"'`*")
-        yield stripped, at + (cell.find(stripped) if stripped else 0)
-        at += len(cell) + 1
-
-
-def _in_cell(cell: str, start: int, kind: str) -> Iterator[Found]:
-    plain = cell.islower() and cell.isalpha() and not distinctive(cell)
-    if 1 < len(cell) < 80 and not plain and _names(cell, kind) and not cell.startswith("<"):
-        yield Found(start, start + len(cell), kind, sure=False, learn=kind in ("host", "user"))
-
-
-def _names(cell: str, kind: str) -> bool:
-    """Whether a cell of such a column may be what it is called: a node may be an `MI300X`, a client `curl`, a user `mark`."""
-    if kind in ("phone", "serial"):
-        return sum(map(str.isdigit, cell)) > 2
-    return (kind in ("host", "user") and cell.isalpha()) or any(known_to(run) < FIELD for run in RUN.findall(cell))

@@ -55,16 +55,16 @@ _SHAPES = (
     ("uuid", addresses.uuids),
     ("mac", addresses.macs),
     ("ip", addresses.ips),
-    ("token", secrets.drawn),
+    ("token", secrets.licence_keys),
     ("email", addresses.emails),
     ("phone", addresses.phones),
 )
 
 
 _MARKED = regex(
-    r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=|\d{5}|\d [\dA-Z]{3}|[\u0590-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]"
+    r"[:@\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=|\d{5}|\d [\dA-Z]{3}|[\u0590-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]"
 )
-"""What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
+"""What every search but that of the rules needs: columns a second line, addresses and ids their signs."""
 
 
 def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterator[Iterator[Found]]:
@@ -118,8 +118,6 @@ def by_structure(text: str) -> Iterator[Iterator[Found]]:
     if not _MARKED.search(text):  # a report with 50,000 packages is made of such texts
         return
     yield _trimmed_all(fields.tables(text, low), text)
-    yield _trimmed_all(fields.delimited(text, low), text)
-    yield _trimmed_all(formats.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
     yield _trimmed_all(labels.labelled(text, low), text)
     for pattern in _LOGS:

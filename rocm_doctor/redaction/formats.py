@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import is_public, known
-from rocm_doctor.redaction.rules import Found, Pattern, Rule
+from rocm_doctor.redaction.rules import Pattern, Rule
 from rocm_doctor.redaction.vocabulary import field_words, wordset
 
 NAME = r"[A-Za-z_][\w.+-]{0,63}"
@@ -134,40 +132,3 @@ FORMATS = (
     Rule(("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"), Pattern(rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)")),
     Rule((":\\users\\", ":\\\\users\\\\", ":/users/"), Pattern(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I)),
 )  # fmt: skip
-
-_PATH = regex(
-    r"/(?<![\w.~/-]/)(?:mnt|srv|net|nfs|Volumes|volumes|run/media|media|ceph|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
-    r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students|vol\d?|export)/((?:[\w.+-]{1,64}/){1,5}(?:[\w+-]{1,64}(?=[\s\"',;)]|$))?|[\w.+-]{1,64}$)",
-    re.M,
-)
-_FOLDER = regex(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
-_LEVELS = wordset(
-    "client clients customer customers data disk group groups home homes lab labs nvme people plgrid pr projappl project kunden ml org orgs projects raid scratch share shared ssd staff storage students team teams tenant tenants user users work"
-)
-"""Folders below which those of people and groups follow."""
-_INITIALS_FIRST = regex(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
-_GROUP = regex(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
-
-
-def _is_nobody(name: str) -> bool:
-    """Whether a folder's name has a word of the field, as those of models, data and disks do."""
-    pieces = _pieces(name)
-    return not pieces or any(p in field_words() or p.rstrip("s") in field_words() for p in pieces)
-
-
-def _pieces(name: str) -> list[str]:
-    return [p for p in re.split(r"[\W\d_]+", name.casefold()) if len(p) > 2]
-
-
-def on_shared_disks(text: str, low: str) -> Iterator[Found]:
-    """The folders of people and groups in paths such as `/scratch/NAME` and `/lustre/work/GROUP/NAME`, up to a folder of software."""
-    for path in _PATH.finditer(low) if "/" in low else ():
-        initials = _INITIALS_FIRST.match(low, path.start(1))
-        for folder in _FOLDER.finditer(text, initials.end() if initials else path.start(1), path.end(1)):
-            name = folder[0]
-            if name.casefold().rstrip("0123456789") in _LEVELS:
-                continue
-            group = _GROUP.fullmatch(name) and not (set(_pieces(name)) <= field_words() and not any(map(str.isdigit, name)))
-            if not group and _is_nobody(name):
-                break
-            yield Found(*folder.span(), "user", sure=False)

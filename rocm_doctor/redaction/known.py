@@ -34,8 +34,6 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_hosts: frozenset[str]
     mail_providers: frozenset[str]
     public_owners: frozenset[str]
-    columns: dict[str, str]
-    """Headers of columns, and the kind of what is below them."""
 
 
 @cache

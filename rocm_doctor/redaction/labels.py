@@ -117,7 +117,6 @@ def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
         ("account", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}}? ?(?:{_any(known.companies_behind)})){end}")),
         ("user", regex(rf"^[ \t>]*(?:{_any(known.closings)})[^\n]{{0,40}}\n{{1,3}}[ \t>]*(?P<value>{names}|{_HAN})[ \t]*(?=$|[/|,(\u00b7])", re.M | re.I)),
         ("user", regex(rf"{_LATIN_NAME} ?[(/\uff08] ?(?P<value>{names}|{_HAN})(?=[ )\uff09,\n]|$)", re.M)),
-        ("user", regex(rf"(?:{names}|{_HAN}) ?[(/\uff08] ?(?P<value>{_LATIN_NAME})(?=[ )\uff09,\n]|$)", re.M)),
     )  # fmt: skip
 
 

@@ -155,5 +155,6 @@ PROSE = (
     Rule(("chat-id", "chat_id", "chatid", "chat=", "chat:", "chat "), Pattern(r"chat(?:[-_]?id)?[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})(?!\w)", re.I)),
     Rule(("anydesk", "teamviewer", "rustdesk", "meeting id", "meeting-id", "webex", "zoom id", "zoom:"), Pattern(r"(?:anydesk|teamviewer|rustdesk|meeting.id|webex|zoom(?: id)?)\W{0,3}(?:id|adresse|address)?\W{0,4}(?P<phone>\d[\d ]{7,14}\d)(?:[^\n]{0,12}?(?:passcode|password|pw|pass|code)\W{1,4}(?P<token>\w{4,20}))?", re.I)),
     Rule(_CODES, Pattern(rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, sorted(_CODES, key=len, reverse=True)))})[\"']?[ \t]?[:=\uff1a#>]?[ \t]?[\"']?(?P<place>(?=[A-Z -]{{0,4}}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){{2,9}})(?![\w.])"), learn=False, accept=_has_digits("place", 2)),
+    Rule((":: ",), Pattern(r"^[A-Za-z][\w;.-]{0,60}:: (?P<token>[A-Za-z0-9+/]{4,}={0,2})(?=\s|$)", re.M), "line"),
     Rule(("\u3012",), Pattern(r"\u3012 ?(?P<place>\d{3}-?\d{4})"), learn=False),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import Shape, known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, Spans
 from rocm_doctor.redaction.secret_names import SECRET_NAME
-from rocm_doctor.redaction.vocabulary import field_words, known_to
+from rocm_doctor.redaction.vocabulary import field_words
 
 _KEYED = Pattern(
     r"(?P<of_name>[A-Za-z0-9_-]{2,40})"
@@ -182,23 +182,11 @@ def private_keys(text: str) -> Iterator[Found]:
         begin = following
 
 
-_DRAWN = regex(r"[A-Za-z0-9]{10,}")
 _GROUPS = regex(r"(?<![\w-])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,6}(?![\w-])")
-_TURNS = regex(r"[a-z]+|[A-Z]+|\d+")
-_MOST_IN_TURN = 2.2
-"""Letters of a kind one behind the other, on average, in what a program drew: names of classes have more."""
 
 
-def drawn(text: str) -> Spans:
-    """Words of capitals, small letters and digits by turns, as only a program writes them; keys of licences in groups of four or five."""
-    for word in _DRAWN.finditer(text):
-        if word[0].isalpha() or word[0].islower() or word[0].isupper() or word[0].isdigit():
-            continue
-        value, before = word[0], text[max(0, word.start() - 300) : word.start()]
-        if "_Z" in before and "_Z" in before[before.rfind(" ") + 1 :]:  # a function of C++, as its object file calls it
-            continue
-        if len(value) < _MOST_IN_TURN * len(_TURNS.findall(value)) and _entropy(value[:200]) > 3.0 and not known_to(value):
-            yield word.span()
+def licence_keys(text: str) -> Spans:
+    """Keys of licences: capitals and digits in groups of four or five."""
     for key in _GROUPS.finditer(text):
         if any(map(str.isdigit, key[0])) and any(c in "GHIJKLMNOPQRSTUVWXYZ" for c in key[0]):
             yield key.span()
