@@ -85,7 +85,7 @@ def test_a_bundled_wheel_with_another_rocm_on_the_loader_path() -> None:
         ("2.9.1+rocm7.11.0a20260118", "therock", "7.12.0a20260203", "error"),
     ],
 )
-def test_rocm_packages_beside_their_torch(version: str, family: str, packages: str, severity: str) -> None:
+def test_the_rocm_core_beside_its_torch(version: str, family: str, packages: str, severity: str) -> None:
     more: dict[str, Any] = {
         "pkg__rocm-sdk-core": packages,
         "rocm__version": packages,
@@ -94,6 +94,22 @@ def test_rocm_packages_beside_their_torch(version: str, family: str, packages: s
     }
     found = findings(torch(version, family, **more), NAVI31)
     assert [f.severity for f in found if f.id == "version.rocm-mismatch" and not f.row] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "severity"),
+    [
+        ("rocm-sdk-libraries", "10.1.0", ""), ("rocm-sdk-libraries", "10.0.0", "error"), ("rocm-sdk-device-gfx1100", "7.14.0", "error"),
+        ("rocm-sdk-devel", "10.1.1", "warning"), ("amd-torch-device-gfx1100", "2.14.0+rocm10.1.0", ""),
+        ("amd-torch-device-gfx1100", "2.13.0+rocm10.1.0", "error"), ("amd-torch-device-gfx1100", "2.14.0+rocm10.0.0", "error"),
+    ],
+)  # fmt: skip
+def test_every_rocm_package_has_the_release_that_torch_pins(package: str, version: str, severity: str) -> None:
+    more: dict[str, Any] = {"pkg__rocm-sdk-core": "10.1.0", f"pkg__{package}": version, "rocm__source": "wheels"}
+    found = findings(torch("2.14.0+rocm10.1.0", "therock", torch__device_dists=("gfx1100",), **more), NAVI31)
+    wrong = [f for f in found if f.id == "version.rocm-mismatch" and not f.row]
+    assert [f.severity for f in wrong] == ([severity] if severity else [])
+    assert all(f"{package} {version}" in f.title for f in wrong)
 
 
 @pytest.mark.parametrize(("system", "severity"), [("6.4.1", ""), ("6.3.0", "warning"), ("7.1.0", "error"), (None, "")])

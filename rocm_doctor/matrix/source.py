@@ -43,6 +43,7 @@ from rocm_doctor.matrix.types import (
     Processor,
     QuestionEntry,
     Rate,
+    RocmPackage,
     RocmRelease,
     Slot,
     Soname,
@@ -80,6 +81,7 @@ SECTIONS: dict[str, Any] = {
     "processors": Processor,
     "extensions": Extension,
     "kernels": KernelPackage,
+    "rocm_packages": RocmPackage,
 }
 _TARGETS = {"gfx", "blas"}
 """Fields that list targets."""

@@ -208,6 +208,16 @@ class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     upgrade: str = ""
 
 
+class RocmPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Pip packages that a torch without a ROCm of its own pins, by a pattern of their names: `of` says whose version they have."""
+
+    name: str
+    of: Literal["rocm", "torch"]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+
+
 class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """User space releases that AMD names for a kernel driver. `kind`: rule, listed, tested, windows, exception."""
 

@@ -12,16 +12,17 @@ Sources: pytorch RFC 191688, ROCm/TheRock docs/packaging, ROCm/pytorch issue 134
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import RocmPackage
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, series
 
 _MIXED = ("https://github.com/ROCm/pytorch/issues/1340", "https://github.com/pytorch/pytorch/issues/118457")
 _PINS = ("ROCm/TheRock docs/packaging/python_packaging.md@89553ce", "https://github.com/pytorch/pytorch/pull/190276")
-_PACKAGES = ("pkg.rocm-sdk-core", "pkg.rocm")
 
 
 def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -60,23 +61,40 @@ def _entries(value: object) -> tuple[str, ...]:
 
 
 def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
-    """The finding for ROCm pip packages of another build (exact) or series than torch needs."""
-    name = next((n for n in _PACKAGES if isinstance(snapshot.get(n).value, str)), None)
-    other = str(snapshot.get(name).value) if name else ""
-    if not name or not (_unequal(other, mine) if exact else _differs(other, mine)):
+    """The finding for ROCm pip packages and device packages of torch that are of another build (exact) or series than torch needs."""
+    torch, serious = str(snapshot.get("torch.version").value), False
+    wrong: dict[str, str] = {}
+    of = set()
+    members = matrix.section("rocm_packages", RocmPackage)
+    for key, fact in sorted(snapshot.facts.items()):
+        name, version = key.removeprefix("pkg."), fact.value
+        member = next((one for one in members if fnmatchcase(name, one.name)), None) if name != key else None
+        if member is None or not isinstance(version, str):
+            continue
+        needed = torch if member.of == "torch" else mine
+        differs = _differs(version, needed) or _differs(version.partition("+rocm")[2], needed.partition("+rocm")[2])
+        if differs or (exact and _unequal(version, needed)):
+            wrong[name], serious = version, serious or differs
+            of.add(member.of)
+    if not wrong:
         return
-    severity: Severity = "error" if _differs(other, mine) else "warning"
+    devices = "".join(f",{name.removeprefix('rocm-sdk-')}" for name in wrong if name.startswith("rocm-sdk-device-"))
     yield finding(
         matrix,
         "version.rocm-mismatch",
-        title=f"torch needs the ROCm packages of {mine}, but {other} is installed",
+        title=f"torch {torch} needs packages of its own release, but {' and '.join(f'{n} {v}' for n, v in wrong.items())} "
+        + ("is" if len(wrong) == 1 else "are")
+        + " installed",
         cause="A torch of this family contains no ROCm: it loads the pip packages, and was built against "
         + ("exactly one build of them." if exact else "one series of them."),
-        evidence=readings(snapshot, "torch.version", name),
-        severity=severity,
+        evidence=readings(snapshot, "torch.version", *(f"pkg.{name}" for name in wrong)),
+        severity="error" if serious else "warning",
         sources=_PINS,
-        advice="Install torch and the rocm packages from the same index in one command, so that the pin is kept.",
-        commands=fill("pip install 'rocm[libraries]=={version}'", version=mine)
+        advice="Install torch, its device packages and the rocm packages from the same index in one command, so that the pins are kept; "
+        "rocm-doctor plan has the command.",
+        commands=("rocm-doctor plan",)
+        if "torch" in of
+        else fill(f"pip install 'rocm[libraries{devices}]=={{version}}'", version=mine)
         if exact
         else fill("pip install 'rocm[libraries,device-all]=={version}.*'", version=series(mine)),
         verify=("pip check",),
