@@ -320,5 +320,5 @@ def _options(words: Sequence[str | None]) -> set[str]:
 
 
 _OPTION_LIST = regex(
-    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=((?:gfx[0-9a-f]+[:+\w-]*[;,]?)+)$"
+    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=(gfx[0-9a-f]+[:+\w-]*(?:[;,]gfx[0-9a-f]+[:+\w-]*)*[;,]?)$"
 )
