@@ -79,6 +79,7 @@ COORDS: dict[str, Coord] = {
     "driver.events": Coord(
         "list", "events of the GPU in the kernel log: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."
     ),
+    "driver.on_disk": Coord("flag", "the running kernel has an amdgpu module to load"),
     "driver.blacklisted": Coord("word", "file under /etc/modprobe.d that keeps amdgpu from loading"),
     "driver.vfio": Coord("word", "file under /etc/modprobe.d that gives AMD devices to vfio-pci"),
     "driver.others": Coord("list", "other graphics drivers that are loaded: nvidia, nouveau, radeon, vfio_pci"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from faketools import Card, artifacts, bare_machine, machine
 
-from rocm_doctor.model import Why
+from rocm_doctor.model import Artifact, Why
 from rocm_doctor.probes.kernel.driver import DEFAULTS, MODULE, probe
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.kernel import kernel_files
@@ -93,3 +93,14 @@ def test_pages_for_gpus() -> None:
         {"sys/module/ttm/parameters/pages_limit": "16302454\n", "sys/module/amdttm/parameters/pages_limit": "27648000\n"}
     )
     assert got["ttm.pages_limit"] == 27648000
+
+
+@pytest.mark.parametrize(("listing", "there"), [("", False), ("kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko.zst: x.ko\n", True)])
+def test_a_kernel_without_the_module_is_told_from_one_that_did_not_load_it(listing: str, there: bool) -> None:
+    artifacts = [
+        Artifact(MODULE, "live", missing="absent-source", note="No such file or directory"),
+        Artifact("lib/modules/6.14.0-36-generic/modules.dep", "live", listing),
+    ]
+    got = {key: fact.value for key, fact in probe(Artifacts(artifacts)).facts.items()}
+    assert (got["driver.loaded"], got["driver.on_disk"]) == (False, there)
+    assert "driver.on_disk" not in probe(Artifacts(artifacts[:1])).facts

@@ -17,7 +17,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kernel.pci", ("sys/bus/pci*", "sys/class/kfd*")),
     ("kernel.health", ("sys/class/drm/*/.health", "sys/class/kfd/kfd/proc", "sys/class/infiniband")),
     ("kernel.devices", ("dev/*", *_TEXT)),
-    ("kernel.driver", ("sys/module/*", "proc/modules", "etc/modprobe.d/*")),
+    ("kernel.driver", ("sys/module/*", "proc/modules", "etc/modprobe.d/*", "lib/modules/*")),
     ("kernel.host", ("*",)),
     ("kernel.container", ("*",)),
     # the examined interpreter's files and environment

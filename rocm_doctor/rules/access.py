@@ -138,13 +138,14 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     blocked = snapshot.get("nomodeset")
     if isinstance(blocked.value, str):
         return _boot_block(matrix, blocked, evidence)
-    signed = snapshot.get("secure_boot").value is True
-    why = ": secure boot may have rejected the module" if signed else ""
+    signed, missing = snapshot.get("secure_boot").value is True, snapshot.get("driver.on_disk").value is False
+    secure = ": secure boot may have rejected the module" if signed else ""
+    why = ": the running kernel has no such module on disk" if missing else secure
     return finding(
         matrix,
         "access.driver-not-loaded",
         title=f"amdgpu is not loaded{why}",
-        evidence=evidence + (readings(snapshot, "secure_boot") if signed else ()),
+        evidence=evidence + readings(snapshot, *(["driver.on_disk"] if missing else ["secure_boot"] if signed else [])),
     )
 
 

@@ -42,7 +42,7 @@ _VFIO = regex(r"^\s*options\s+vfio[-_]pci\s(?:.*[\s,])?ids=\S*1002:")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """driver.{loaded,builtin,version,parameters,blacklisted,vfio,others} and ttm.pages_limit."""
+    """driver.{loaded,builtin,version,on_disk,parameters,blacklisted,vfio,others} and ttm.pages_limit."""
     result = ProbeResult()
     _read_loaded(result, artifacts)
     _record_version(result, artifacts)
@@ -80,6 +80,11 @@ def _read_loaded(result: ProbeResult, artifacts: Artifacts) -> None:
     elif nothing:
         result.record("driver.loaded", False, nothing)
         result.record("driver.version", None, nothing)
+    for listing in artifacts.like("lib/modules/*"):
+        if not listing.missing:
+            found = listing.text.strip()
+            quote = found.partition(":")[0] or "no amdgpu.ko among the modules of this kernel"
+            result.record("driver.on_disk", bool(found), Reading(listing.name, "", quote[:200]))
 
 
 def _record_version(result: ProbeResult, artifacts: Artifacts) -> None:

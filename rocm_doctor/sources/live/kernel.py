@@ -122,8 +122,15 @@ def _module(root: Path) -> Iterator[Artifact]:
         yield from read_all(root, (f"{module}/parameters/{name}" for name in names_in(root, f"{module}/parameters")))
     yield from read_all(root, _PAGE_LIMITS)
     yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
+    if not exists(root, module):
+        release = text_of(root, "proc/sys/kernel/osrelease").strip()
+        yield from read(root, f"lib/modules/{release}/modules.dep", keep=_amdgpu_files, limit=1 << 22)
     for name in names_in(root, "etc/modprobe.d"):
         yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text.strip())
+
+
+def _amdgpu_files(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if "/amdgpu.ko" in line.partition(":")[0])
 
 
 def _module_lines(text: str) -> str:
