@@ -1,4 +1,4 @@
-"""What lint writes, resolves and refuses: --fix, --init, --resolve against a loopback index, its exit codes, its time and hostile files."""
+"""What lint writes, resolves and refuses: --fix, --resolve against a loopback index, its exit codes, its time and hostile files."""
 
 from __future__ import annotations
 
@@ -65,17 +65,6 @@ def test_no_edit_is_offered_that_does_not_mend(tmp_path: Path) -> None:
 def test_a_file_for_everybody_is_not_changed(tmp_path: Path) -> None:
     repository(tmp_path, requirements_DOT_txt=PLAIN, requirements_DASH_rocm_DOT_txt=ROCM)
     assert "no finding has an edit" in invoked(str(tmp_path), "--gpu", "gfx1100", "--fix").output
-
-
-def test_init_writes_a_declaration_that_lint_reads(tmp_path: Path) -> None:
-    repository(tmp_path, requirements_DASH_rocm_DOT_txt=PLAIN, requirements_DOT_txt=PLAIN)
-    assert invoked(str(tmp_path), "--gpu", "gfx942", "--init").exit_code == 0
-    text = (tmp_path / "rocm-doctor.yaml").read_text("utf-8")
-    assert '- "requirements-rocm.txt"\n' in text
-    assert '#  - "requirements.txt"' in text
-    done = invoked(str(tmp_path))
-    assert (done.exit_code, "gfx942" in done.output) == (1, True)
-    assert invoked(str(tmp_path), "--init").exit_code == 2
 
 
 @pytest.mark.parametrize(("text", "code"), [(ROCM, 0), (PLAIN, 1), ("numpy\n", 3)], ids=["passes", "fails", "nothing was judged"])
@@ -209,42 +198,40 @@ def resolved(folder: Path, text: str) -> tuple[int, dict[str, str], str]:
     return done.exit_code, {f["id"]: f["title"] for f in report["findings"] if f["severity"] == "error"}, report["summary"]
 
 
-@pytest.fixture(params=["uv", "pip"])
-def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """The resolver: uv (of the extra `slow`), and pip where uv is not on the path."""
+@pytest.fixture
+def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """uv, of the extra `slow`, on the path."""
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.exists() else shutil.which("uv")
-    if request.param == "uv" and not found:
+    if not found:
         pytest.skip("uv is not installed")
-    monkeypatch.setattr(shutil, "which", lambda name, *_: found if request.param == name == "uv" else None)
+    monkeypatch.setattr(shutil, "which", lambda *_: found)
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-    return str(request.param)
 
 
 @pytest.mark.slow
-def test_resolve_judges_what_the_resolver_takes(tool: str, index: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("uv")
+def test_resolve_judges_what_the_resolver_takes(index: str, tmp_path: Path) -> None:
     code, errors, summary = resolved(tmp_path, f"--index-url {index}/pypi/simple/\ntorch==2.9.1\n")
     assert code == 1
     assert "version.torch-not-rocm" in errors
-    assert f"{tool} takes torch 2.9.1" in summary
+    assert "uv takes torch 2.9.1" in summary
 
 
 @pytest.mark.slow
-def test_resolve_knows_the_order_of_indexes(tool: str, index: str, tmp_path: Path) -> None:
-    """With an extra index, uv takes torch from it; pip takes the highest version of both."""
+@pytest.mark.usefixtures("uv")
+def test_resolve_knows_the_order_of_indexes(index: str, tmp_path: Path) -> None:
+    """With an extra index, uv takes torch from it, though the other one has a higher version."""
     code, errors, summary = resolved(
         tmp_path, f"--index-url {index}/pypi/simple/\n--extra-index-url {index}/rocm/simple/\ntorch\n"
     )
-    if tool == "uv":
-        assert (code, errors) == (0, {}), summary
-        assert "takes torch 2.9.1+rocm6.4" in summary
-    else:
-        assert code == 1
-        assert "takes torch 2.14.1" in summary
+    assert (code, errors) == (0, {}), summary
+    assert "takes torch 2.9.1+rocm6.4" in summary
 
 
 @pytest.mark.slow
-def test_resolve_says_that_there_is_no_solution(tool: str, index: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("uv")
+def test_resolve_says_that_there_is_no_solution(index: str, tmp_path: Path) -> None:
     code, errors, summary = resolved(tmp_path, f"--index-url {index}/rocm/simple/\ntorch==2.14.1\n")
     assert code == 1
     assert "version.wheel-missing" in errors
@@ -252,12 +239,12 @@ def test_resolve_says_that_there_is_no_solution(tool: str, index: str, tmp_path:
 
 
 @pytest.mark.slow
-def test_resolve_says_that_an_index_does_not_answer(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_RETRIES", "1")
+@pytest.mark.usefixtures("uv")
+def test_resolve_says_that_an_index_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     code, errors, summary = resolved(tmp_path, "--index-url http://127.0.0.1:9/simple/\ntorch==2.9.1\n")
     assert (code, errors) == (3, {})
-    assert "did not answer" in summary, tool
+    assert "did not answer" in summary
 
 
 LOCK = """version = 1
@@ -293,17 +280,18 @@ PROJECT = '[project]\nname = "trainer"\nversion = "1"\nrequires-python = ">=3.12
 
 
 @pytest.mark.slow
-def test_resolve_takes_a_lock_as_it_is(tool: str, tmp_path: Path) -> None:
-    """No index is asked. uv chooses the fork for Linux; without uv nothing chooses one."""
+@pytest.mark.usefixtures("uv")
+def test_resolve_takes_a_lock_as_it_is(tmp_path: Path) -> None:
+    """No index is asked: uv chooses the fork for Linux."""
     repository(tmp_path, rocm__uv_DOT_lock=LOCK, rocm__pyproject_DOT_toml=PROJECT)
     out = tmp_path / "report.json"
-    done = invoked(str(tmp_path), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out), "--select", "rocm/uv.lock")
-    summary = json.loads(out.read_bytes())["summary"]
-    if tool == "uv":
-        assert "uv.lock takes torch 2.9.1+rocm6.4 (1 packages, judged)" in summary
-    else:
-        assert "several torch, and uv is not there to choose" in summary
-        assert done.exit_code != 0
+    invoked(str(tmp_path / "rocm/uv.lock"), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out))
+    assert "uv.lock takes torch 2.9.1+rocm6.4 (1 packages, judged)" in json.loads(out.read_bytes())["summary"]
+
+
+def test_without_uv_nothing_is_resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_: None)
+    assert "uv is not installed" in resolved(tmp_path, "torch==2.9.1\n")[2]
 
 
 def test_what_is_quoted_stands_in_the_line_that_is_named(tmp_path: Path) -> None:

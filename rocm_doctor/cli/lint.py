@@ -27,7 +27,7 @@ from rocm_doctor.model import Report
 
 if TYPE_CHECKING:
     from rocm_doctor.lint.judge import Result
-    from rocm_doctor.lint.model import Policy, Target
+    from rocm_doctor.lint.model import Target
 
 Shown = Callable[[str], str]
 _OS = ("linux", "windows", "wsl")
@@ -54,13 +54,8 @@ Exit codes: 0 passes, 1 fails, 2 usage, 3 nothing was judged."""
 @click.option("--driver", default="", help="Version of the amdgpu DKMS driver, if not in-tree.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
 @click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
-@click.option("--target", "names", multiple=True, help="Only this target of rocm-doctor.yaml or [tool.rocm-doctor]; repeatable.")
-@click.option("--select", multiple=True, metavar="ID|ROW|PATH", help="Report only a diagnosis, a row, or a path; repeatable.")
-@click.option(
-    "--resolve", "resolving", is_flag=True, help="Ask uv or pip what would be installed, and judge that. Needs the network."
-)
+@click.option("--resolve", "resolving", is_flag=True, help="Ask uv what would be installed, and judge that. Needs the network.")
 @click.option("--fix", is_flag=True, help="Write the edits that were proven in memory.")
-@click.option("--init", "initial", is_flag=True, help="Write rocm-doctor.yaml from what is found, to be corrected, and stop.")
 @report_options
 def command(
     paths: tuple[Path, ...],
@@ -69,11 +64,8 @@ def command(
     driver: str,
     python: str,
     os_: str,
-    names: tuple[str, ...],
-    select: tuple[str, ...],
     resolving: bool,
     fix: bool,
-    initial: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -101,20 +93,15 @@ def command(
     given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     found: list[tuple[Result, Report, str, Shown]] = []
     for root, files in _roots(paths):
-        wanted = _targets(root, given, names, matrix)
+        wanted = given or _declared_targets(root, matrix)
         if resolving and not wanted:
             raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
-        if initial:
-            click.echo(_initial(root, wanted, matrix))
-            continue
-        one = _judged(root, files, wanted, matrix, ignore, select, fix)
+        one = _judge(root, files, wanted, matrix, ignore, fix)
         name, shown = printable(root.name), _shown_name(root, here)
         made = report.report(one, matrix, name, shown)
         found.append((one, _add_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
         if fail_on == "error" and not _is_given("fail_on"):
             fail_on = one.policy.fail_on or fail_on
-    if initial:
-        return
     whole = drop_baseline(merge_reports([made for _, made, _, _ in found]), baseline)
     if _plain(show) and not resolving and baseline is None:
         for one, _, name, shown in found:
@@ -124,20 +111,20 @@ def command(
     sys.exit(_exit_code(whole, found, fail_on, baseline is not None))
 
 
-def _judged(
-    root: Path, files: tuple[str, ...], wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], select: tuple[str, ...], fix: bool
-) -> Result:  # fmt: skip
+def _judge(
+    root: Path, files: tuple[str, ...], wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], fix: bool
+) -> Result:
     """What is found in a repository and not accepted; with `fix` after the proven edits are written, which are named on stderr."""
     from rocm_doctor.lint import edits, judge
     from rocm_doctor.lint.accept import accept
 
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    one = accept(judge.lint(root, wanted, matrix, named=files), today, ignore, select)
+    one = accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
     if not fix:
         return one
     changed = edits.write(one.tree, one.problems)
     click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
-    return accept(judge.lint(root, wanted, matrix, named=files), today, ignore, select)
+    return accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
 
 
 def _exit_code(whole: Report, found: list[tuple[Result, Report, str, Shown]], fail_on: str, accepting: bool) -> int:
@@ -191,27 +178,20 @@ def _shown_name(root: Path, here: Path) -> Callable[[str], str]:
     return lambda name: name.removeprefix(above)
 
 
-def _targets(root: Path, given: list[Target], names: tuple[str, ...], matrix: Matrix) -> list[Target]:
-    """The targets of the command line, else those that the repository declares; a usage error for an unknown name or GPU."""
+def _declared_targets(root: Path, matrix: Matrix) -> list[Target]:
+    """The targets that a repository declares, with their GPUs as gfx targets; InputError for an unknown GPU or system."""
     import msgspec
 
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
 
-    if given:
-        return given
-    declared: Policy = policy.read(Tree(root))
-    known = [t.name for t in declared.targets]
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"unknown target {unknown[0]} (declared: {', '.join(known) or 'none'})")
-    wanted = [t for t in declared.targets if not names or t.name in names]
-    for one in wanted:
+    found: list[Target] = []
+    for one in policy.read(Tree(root)).targets:
         if one.os not in _OS:
             raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(_OS)}")
-    return [
-        msgspec.structs.replace(t, gpu=resolve_gpu(t.gpu, matrix, f" ({t.place.file}:{t.place.line})" if t.place else ""))
-        for t in wanted
-    ]
+        where = f" ({one.place.file}:{one.place.line})" if one.place else ""
+        found.append(msgspec.structs.replace(one, gpu=resolve_gpu(one.gpu, matrix, where)))
+    return found
 
 
 def merge_reports(reports: list[Report]) -> Report:
@@ -246,25 +226,3 @@ def _add_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matri
     return msgspec.structs.replace(
         made, verdict=verdict, summary=f"{words}; {made.summary}" if words else made.summary, findings=(*found, *made.findings)
     )
-
-
-def _initial(root: Path, wanted: list[Target], matrix: Matrix) -> str:
-    """Write the declaration that the files suggest; InputError where there is one already."""
-    from rocm_doctor.cli.common import write_file
-    from rocm_doctor.lint import judge, policy
-
-    found = judge.lint(root, wanted, matrix, remedies=False)
-    declared = policy.read(found.tree)
-    if declared.targets or declared.environments or (root / "rocm-doctor.yaml").exists():
-        raise InputError(f"{root.name} has a declaration already: edit it")
-    gpus = [t.gpu for t in found.targets] or list(dict.fromkeys(gpu for row in found.rows for gpu in row.claims))
-    ours = [row.environment.name for row in found.rows if row.audience in ("declared", "amd")]
-    others = [row.environment.name for row in found.rows if row.environment.name not in ours]
-    lines = [
-        "# Which GPUs this repository is for, and which of its environments. Correct it, then run: rocm-doctor lint",
-        *(["targets:", *(f"  {gpu}: {{gpu: {gpu}}}" for gpu in gpus)] if gpus else ["# targets:", "#   mi300x: {gpu: gfx942}"]),
-        *(["environments:", *(f'  - "{name}"' for name in ours)] if ours else ["# environments:"]),
-        *(f'#  - "{name}"  # for AMD GPUs?' for name in others),
-    ]
-    write_file(root / "rocm-doctor.yaml", ("\n".join(dict.fromkeys(lines)) + "\n").encode())
-    return f"wrote rocm-doctor.yaml: {len(gpus)} targets, {len(ours)} environments; correct it, then run: rocm-doctor lint"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocm_doctor.lint.judge import Result
 
 
-def accept(found: Result, today: datetime.date, ignore: Sequence[str] = (), select: Sequence[str] = ()) -> Result:
+def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> Result:
     """The result without what is ignored, by the policy or by ids, rows and paths of the command line; an ignore whose day has come, or that
     fits nothing, is a note."""
     kept, used = [], set()
@@ -26,8 +26,7 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = (), sele
         ]
         used.update(fitting)
         given = any(word in words or any(fits(p.file, word) for p in one.places) for word in ignore)
-        asked = not select or any(word in words or any(fits(p.file, word) for p in one.places) for word in select)
-        if asked and not given and not any(today < i.until for i in fitting):
+        if not given and not any(today < i.until for i in fitting):
             kept.append(one)
     own = Environment("settings", Place("rocm-doctor.yaml", 1))
     target = found.targets[0] if found.targets else Target("any")

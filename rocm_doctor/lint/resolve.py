@@ -1,15 +1,13 @@
-"""The packages that the real resolver takes for a target: uv, else pip, judged as if they were installed.
+"""The packages that uv resolves for a target, judged as if they were installed.
 
-Index order, markers and extras are the resolver's own; a lock is taken as it is. Nothing is installed; the index is asked over the network.
+Index order, markers and extras are uv's own; a lock is taken as it is. Nothing is installed; the index is asked over the network.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +26,6 @@ SECONDS = 300
 DEFAULT_PYTHON = "3.12"
 _LINE = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
 _PLATFORMS = {"linux": "x86_64-unknown-linux-gnu", "wsl": "x86_64-unknown-linux-gnu", "windows": "x86_64-pc-windows-msvc"}
-_TAGS = {"linux": "manylinux_2_28_x86_64", "wsl": "manylinux_2_28_x86_64", "windows": "win_amd64"}
 _OFFLINE = re.compile(
     r"error sending request|connection (?:refused|reset|error)|timed out|dns|name resolution|failed to fetch|could not connect|NewConnectionError|max retries",
     re.I,
@@ -51,7 +48,7 @@ def is_resolvable(one: Environment) -> bool:
 
 
 def resolve(root: Path, one: Environment, target: Target) -> Resolved:
-    """Ask uv, or pip where there is no uv, for the packages of an environment on the target's system and Python."""
+    """The packages of an environment on the target's system and Python, as its lock names them or as uv resolves them."""
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     uv = shutil.which("uv")
     lock = Path(one.file).with_name("uv.lock") if one.kind == "project" else Path(one.file)
@@ -61,9 +58,7 @@ def resolve(root: Path, one: Environment, target: Target) -> Resolved:
         if one.unread:
             return Resolved("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
         return Resolved("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
-    if uv:
-        return _run_uv(uv, root, one, python, target.os)
-    return _run_pip(root, one, python, target.os)
+    return _run_uv(uv, root, one, python, target.os) if uv else Resolved("uv", {}, "no-resolver", "uv is not installed")
 
 
 def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolved:
@@ -88,26 +83,6 @@ def _of_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolved:
         m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)
     }
     return Resolved("uv.lock", found)
-
-
-def _run_pip(root: Path, one: Environment, python: str, system: str) -> Resolved:
-    project = f"./{Path(one.file).parent.as_posix()}{f'[{one.label}]' if one.label else ''}"
-    asked = ["-r", one.file] if one.kind == "requirements" else [project]
-    with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
-        report = Path(folder, "report.json")
-        command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--report", str(report), "--python-version", python,
-                   "--platform", _TAGS[system], "--only-binary=:all:", "--target", folder, "--disable-pip-version-check", *asked]  # fmt: skip
-        done = run(command, limit=SECONDS, cwd=str(root))
-        words = f"{done.stdout}\n{done.stderr}"
-        if "No module named pip" in words:
-            return Resolved("pip", {}, "no-resolver", "neither uv nor pip is installed")
-        if done.returncode != 0:
-            return Resolved("pip", {}, _why(words), _last(done.stderr))
-        try:
-            entries = json.loads(report.read_bytes())["install"]
-            return Resolved("pip", {e["metadata"]["name"].lower(): e["metadata"]["version"] for e in entries})
-        except (OSError, ValueError, KeyError, TypeError):
-            return Resolved("pip", {}, "unsolvable", "pip's report was not readable")
 
 
 def _why(words: str) -> str:

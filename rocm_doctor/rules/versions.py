@@ -74,11 +74,16 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
 
 
 class Wheels(msgspec.Struct, frozen=True):
-    """A package of the catalog's `wheels`: the first release that has a wheel for each Python; `none` where no release has one."""
+    """A package of the catalog's `wheels`: the first release that has a wheel for each Python; `none` where no release has one.
+
+    sdist: it has a source distribution too; fails: the releases whose source does not build, as a range for each Python.
+    """
 
     name: str
     sources: tuple[str, ...]
     first: dict[str, str] = {}
+    sdist: bool = True
+    fails: dict[str, str] = {}
 
 
 def package_without_wheel(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from rocm_doctor.lint.model import Edit, Install, Place, Problem, Requirement, U
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.rules.versions import Wheels
 
 _PYPI = ("pypi", "none")
 
@@ -165,24 +166,12 @@ def not_on_index(case: Case) -> Iterator[Problem]:
         there |= {r.name for r in step.requirements}
 
 
-class _Wheels(msgspec.Struct, frozen=True):
-    """A package of the catalog's `wheels`: the first and last release with a wheel for each Python."""
-
-    name: str
-    sources: tuple[str, ...]
-    first: dict[str, str] = {}
-    last: dict[str, str] = {}
-    sdist: bool = True
-    fails: dict[str, str] = {}
-    none: tuple[str, ...] = ()
-
-
 def missing_wheel(case: Case) -> Iterator[Problem]:
     """A pinned release that has no wheel for the Python that is declared, and no source that pip can build."""
     python, place = _python(case)
     if not python or not case.amd:
         return
-    known = case.matrix.once(_wheels)
+    known = case.matrix.named("wheels", Wheels)
     for step, r in _requested(case):
         one, version = known.get(r.name), catalog.pinned_version(r.specifier)
         if one is None or not version or r.url or not _public(step, r.name, case.matrix):
@@ -195,18 +184,6 @@ def missing_wheel(case: Case) -> Iterator[Problem]:
                 f"The first release with one is {first}" + (", and its source does not build there." if one.sdist else "."),
                 (r.place, *place), case.environment, case.target, sources=one.sources,
             )  # fmt: skip
-
-
-def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
-    import json
-
-    found: dict[str, _Wheels] = {}
-    for entry in json.loads(matrix.raw.get("wheels", b"[]")):
-        kept = {
-            k: v for k, v in entry.items() if k in _Wheels.__struct_fields__ and not (k == "none" and not isinstance(v, list))
-        }
-        found[entry["name"]] = msgspec.convert(kept, _Wheels, strict=False)
-    return found
 
 
 def _python(case: Case) -> tuple[str, tuple[Place, ...]]:
