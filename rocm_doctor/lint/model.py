@@ -230,12 +230,6 @@ class Problem(msgspec.Struct, frozen=True):
         return (self.id, self.row, *(self.key or (self.places[0].file, self.places[0].line)))
 
 
-def unread_environment(kind: Kind, path: str, line: int, *, installs: bool = False) -> Environment:
-    """The environment of a file that does not parse, unread from that line on (0: no line is known). `installs` as in Unread."""
-    unread = Unread(Place(path, max(1, line)), Reason.SYNTAX, installs)
-    return Environment(kind, Place(path, 1), unread=(unread,), files=(path,))
-
-
 class Ignore(msgspec.Struct, frozen=True):
     """A finding that the repository accepts until a day. `file`: a path or pattern; empty: everywhere."""
 

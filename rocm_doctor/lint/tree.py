@@ -83,10 +83,10 @@ class Tree:
         except (OSError, Unreadable):
             return b""
 
-    def quote(self, path: str, line: int) -> str:
-        """A line of a file as evidence: without blanks around it, 200 characters at most."""
+    def place(self, path: str, line: int) -> Place:
+        """A line of a file as evidence: quoted without blanks around it, 200 characters at most."""
         lines = (self.text(path) or "").split("\n", line)
-        return lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+        return Place(path, line, lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "")
 
     def _read(self, path: str) -> str | None:
         if path in self.overlay:

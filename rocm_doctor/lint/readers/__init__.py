@@ -1,12 +1,14 @@
-"""Readers: each is a module with a function `read(tree, path) -> list[Environment]`. To add one, write it and add it to this table."""
+"""Readers: each is a module with a function `read(tree, path) -> list[Environment]`, which may raise Unreadable. To add one, write it and
+add it to these tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
 
+from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Place, Reason, Unread
+from rocm_doctor.lint.model import Environment, Kind, Place, Reason, Unread
 from rocm_doctor.lint.readers import (
     compose,
     conda,
@@ -29,8 +31,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"(?:^|/)setup\.py$"), setuptools.read),
     (regex(r"(?:^|/)(?:uv|poetry|pdm)\.lock$|(?:^|/)pylock(?:\.[^/]+)?\.toml$"), locks.read),
     (regex(r"(?:^|/)(?:[^/]*[._-])?(?:Dockerfile|Containerfile)(?:[._-][^/]*)?$", re.I), dockerfile.read),
-    (regex(r"^\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$"), workflows.read),
-    (regex(r"^\.gitlab-ci\.ya?ml$"), workflows.read_gitlab),
+    (regex(r"^\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$|^\.gitlab-ci\.ya?ml$"), workflows.read),
     (regex(r"\.(?:sh|bash)$"), scripts.read),
     (regex(r"(?:^|/)(?:[^/]*\.)?env$"), settings.read),
     (regex(r"(?:^|/)environment[^/]*\.ya?ml$"), conda.read),
@@ -41,6 +42,11 @@ _BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (conda.is_environment, conda.read),
     (training.is_training, training.read),
 )
+_KINDS: dict[Read, Kind] = {
+    pyproject.read: "project", setuptools.read: "project", locks.read: "lock", conda.read: "conda", compose.read: "service",
+    workflows.read: "job", training.read: "training",
+}  # fmt: skip
+"""What a file is that its reader cannot parse."""
 _IMPORT = regex(r"^[ \t]*(?:import|from)[ \t]+(torch|jax|tensorflow)\b", re.MULTILINE)
 _TEXTS = regex(r"\.(?:ya?ml|json)$")
 MAX_TEXT, MAX_CONFIG = 2**18, 2**15
@@ -66,6 +72,10 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
         if reader := reader_of(tree, path) or (requirements.read if named else None):
             try:
                 found += reader(tree, path)
+            except Unreadable as exc:
+                kind = _KINDS[reader]
+                unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, installs=kind in ("project", "lock"))
+                found.append(Environment(kind, Place(path, 1), unread=(unread,), files=(path,)))
             except RecursionError:
                 tree.unread.append(Unread(Place(path, 1), Reason.SYNTAX))
     return found

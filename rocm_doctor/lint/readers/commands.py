@@ -8,8 +8,23 @@ from itertools import pairwise
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Fault, Index, Install, Place, Reason, Requirement, Step, Tool, Unread, Variable
+from rocm_doctor.lint.model import (
+    Environment,
+    Fault,
+    Image,
+    Index,
+    Install,
+    Kind,
+    Place,
+    Reason,
+    Requirement,
+    Step,
+    Tool,
+    Unread,
+    Variable,
+)
 from rocm_doctor.lint.readers import locks, pyproject, requirements
 from rocm_doctor.lint.readers.shell import Command
 from rocm_doctor.lint.tree import Tree
@@ -73,6 +88,18 @@ class Commands:
         self.clones: set[str] = set()
         self.workdir = "/"
         self.copied: list[tuple[str, str]] = []
+
+    def environment(
+        self, kind: Kind, place: Place, label: str = "", *, image: Image | None = None, steps: Sequence[Step] = (),
+        variables: Sequence[Variable] | None = None, unread: Sequence[Unread] = (), text: str = "",
+    ) -> Environment:  # fmt: skip
+        """The environment of what was read. `steps` come before the ones that were read; `variables` take the place of those that the
+        commands set; `text`: all of the file, of which a comment may say that torch comes from elsewhere."""
+        return Environment(
+            kind, place, label, image=image, steps=(*steps, *self.steps), variables=tuple(self.variables if variables is None else variables),
+            unread=(*unread, *self.unread), files=(place.file, *self.files), faults=tuple(self.faults), builds=self.builds,
+            elsewhere=self.elsewhere or requirements.ELSEWHERE.search(text) is not None,
+        )  # fmt: skip
 
     def take(self, commands: Iterator[Command | Unread]) -> None:
         """Add what the commands install and set."""
@@ -176,7 +203,11 @@ class Commands:
         if locked and not any(r.name == "torch" for r in asked):
             self._skip(Unread(one.place, Reason.EXPRESSION, True))  # a lock names what other extras ask for, too
             return
-        read = locks.read(self.tree, locked) if locked else pyproject.read(self.tree, path)
+        try:
+            read = locks.read(self.tree, locked) if locked else pyproject.read(self.tree, path)
+        except Unreadable as exc:
+            self._skip(Unread(Place(locked or path, max(1, exc.line)), Reason.SYNTAX, True))
+            read = []
         label = "" if locked else next(iter(chosen), "") or ""
         for step in (step for found in read if found.label == label for step in found.steps):
             if isinstance(step, Unread):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rocm_doctor.bounded import Unreadable, yamls
+import msgspec
+
+from rocm_doctor.bounded import yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable, unread_environment
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable
 from rocm_doctor.lint.readers import dockerfile
 from rocm_doctor.lint.tree import Tree
 
@@ -30,13 +32,15 @@ class Node:
             at = at.value.get(key) if at is not None and isinstance(at.value, dict) else None
         return at
 
-    def items(self) -> list[tuple[str, Node]]:
-        """The keys and nodes of a mapping."""
-        return list(self.value.items()) if isinstance(self.value, dict) else []
+    def items(self, *keys: str) -> list[tuple[str, Node]]:
+        """The keys and nodes of the mapping below these keys; none where there is no mapping."""
+        at = self.get(*keys)
+        return list(at.value.items()) if at is not None and isinstance(at.value, dict) else []
 
-    def list(self) -> list[Node]:
-        """The nodes of a list."""
-        return self.value if isinstance(self.value, list) else []
+    def list(self, *keys: str) -> list[Node]:
+        """The nodes of the list below these keys; none where there is no list."""
+        at = self.get(*keys)
+        return at.value if at is not None and isinstance(at.value, list) else []
 
     @property
     def text(self) -> str:
@@ -82,16 +86,10 @@ def is_compose(text: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """Each service."""
-    text = tree.text(path) or ""
-    try:
-        root = load(text)
-    except Unreadable as exc:
-        return [unread_environment("service", path, exc.line)]
-    services = root.get("services") if root else None
-    lines = text.split("\n")
-    listed = services.items() if services else []
-    return [_service(tree, name, node, path, lines) for name, node in listed if isinstance(node.value, dict)]
+    """Each service. Raises Unreadable."""
+    root = load(tree.text(path) or "")
+    services = root.items("services") if root else []
+    return [_service(tree, name, node, path) for name, node in services if isinstance(node.value, dict)]
 
 
 def _built_image(tree: Tree, node: Node, path: str) -> Environment | None:
@@ -107,50 +105,46 @@ def _built_image(tree: Tree, node: Node, path: str) -> Environment | None:
     return next(iter(dockerfile.read(tree, found)), None) if tree.has(found) else None
 
 
-def _service(tree: Tree, name: str, node: Node, path: str, lines: list[str]) -> Environment:
+def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
     def place(one: Node) -> Place:
-        return Place(path, one.line, lines[one.line - 1].strip()[:200])
+        return tree.place(path, one.line)
 
     unread: list[Unread] = []
     image = None
-    if (stated := node.get("image")) and stated.text:
-        value = literal(stated.text)
+    if (named := node.get("image")) and named.text:
+        value = literal(named.text)
         if value is None:
-            unread.append(Unread(place(stated), Reason.VARIABLE))
+            unread.append(Unread(place(named), Reason.VARIABLE))
         elif not node.get("build"):
-            image = Image(value, place(stated))
-    variables: list[Variable] = []
-    for key, value_node in _assignments(node.get("environment")):
-        value = literal(value_node.text) if isinstance(value_node.value, str) else None
-        if value is None and isinstance(value_node.value, str):
-            unread.append(Unread(place(value_node), Reason.VARIABLE))
-        elif value is not None:
-            variables.append(Variable(key, value, place(value_node)))
-    for key, value_node in _assignments(node.get("build", "args")):
-        if isinstance(value_node.value, str) and (value := literal(value_node.text)) is not None:
-            variables.append(Variable(key, value, place(value_node)))
-    built = _built_image(tree, node, path)
-    return Environment(
-        "service", place(node), name, image=built.image if built else image, steps=built.steps if built else (),
-        variables=tuple({v.name: v for v in (*(built.variables if built else ()), *variables)}.values()), service=_devices(node, place),
-        unread=tuple(unread), files=(path, *(built.files if built else ())), elsewhere=built.elsewhere if built else False, builds=built.builds if built else False,
+            image = Image(value, place(named))
+    built = _built_image(tree, node, path) or Environment("service", place(node), image=image)
+    variables = {v.name: v for v in built.variables}
+    for part in (("environment",), ("build", "args")):
+        for key, stated in _assignments(node, *part):
+            value = literal(stated.text) if isinstance(stated.value, str) else None
+            if value is not None:
+                variables[key] = Variable(key, value, place(stated))
+            elif isinstance(stated.value, str) and part == ("environment",):
+                unread.append(Unread(place(stated), Reason.VARIABLE))
+    return msgspec.structs.replace(
+        built, kind="service", place=place(node), label=name, variables=tuple(variables.values()), service=_devices(node, place),
+        unread=tuple(unread), files=(path, *built.files), faults=(),
     )  # fmt: skip
 
 
-def _assignments(node: Node | None) -> Iterator[tuple[str, Node]]:
-    """The names and values of `environment:`, written as a mapping or as a list."""
-    if node is None:
-        return
-    yield from node.items()
-    for one in node.list():
+def _assignments(node: Node, *keys: str) -> Iterator[tuple[str, Node]]:
+    """The names and values of `environment:` or `args:`, written as a mapping or as a list."""
+    yield from node.items(*keys)
+    for one in node.list(*keys):
         key, equals, value = one.text.partition("=")
         yield key, Node(value if equals else None, one.line)
 
 
-def _devices(node: Node, place: Any) -> Service:
+def _devices(node: Node, place: Callable[[Node], Place]) -> Service:
+    """What a service gets of the machine's devices."""
     devices: list[Variable] = []
-    open_ = node.get("extends") is not None or node.get("device_cgroup_rules") is not None
-    for one in node.get("devices").list() if node.get("devices") else []:  # type: ignore[union-attr]
+    open_ = any(node.get(key) is not None for key in ("extends", "device_cgroup_rules", "gpus"))
+    for one in node.list("devices"):
         if isinstance(one.value, dict):
             open_ = True
             continue
@@ -161,8 +155,7 @@ def _devices(node: Node, place: Any) -> Service:
     runtime = node.get("runtime")
     if runtime and runtime.text == "nvidia":
         nvidia = place(runtime)
-    reserved = node.get("deploy", "resources", "reservations", "devices")
-    for one in reserved.list() if reserved else []:
+    for one in node.list("deploy", "resources", "reservations", "devices"):
         driver = one.get("driver")
         if driver is None or driver.text == "nvidia":
             nvidia = place(driver or one)
@@ -170,4 +163,4 @@ def _devices(node: Node, place: Any) -> Service:
             open_ = True
     privileged = node.get("privileged")
     every = bool(privileged and privileged.text == "true") or any(d.value == "/dev" for d in devices)
-    return Service(tuple(devices), every, nvidia, open_ or node.get("gpus") is not None)
+    return Service(tuple(devices), every, nvidia, open_)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rocm_doctor.bounded import Unreadable, yamls
+from rocm_doctor.bounded import yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread, unread_environment
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.tree import Tree
 
@@ -22,18 +22,15 @@ def is_environment(text: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The environment of a conda file: its packages, and those that it hands to pip."""
-    try:
-        data = yamls.values(tree.text(path) or "")
-    except Unreadable as exc:
-        return [unread_environment("conda", path, exc.line)]
+    """The environment of a conda file: its packages, and those that it hands to pip. Raises Unreadable."""
+    data = yamls.values(tree.text(path) or "")
     if not isinstance(data, dict) or not isinstance(data.get("dependencies"), list):
         return []
     lines = (tree.text(path) or "").split("\n")
 
     def place(word: str) -> Place:
         number = next((n for n, line in enumerate(lines, 1) if word in line), 1)
-        return Place(path, number, lines[number - 1].strip()[:200])
+        return tree.place(path, number)
 
     channels = tuple(Index(str(c), "extra", place(str(c))) for c in data.get("channels") or () if isinstance(c, str))
     asked = [r for word in data["dependencies"] if isinstance(word, str) and (r := package(word, place(word)))]

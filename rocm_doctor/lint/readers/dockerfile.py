@@ -13,7 +13,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Fault, Image, Place, Reason, Unread, Variable
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
-from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
 _INSTRUCTION = regex(r"\s*(FROM|ENV|ARG|RUN|COPY|ADD|WORKDIR|SHELL)\s+", re.I)
@@ -61,7 +60,7 @@ def _baseless(tree: Tree, path: str, text: str) -> list[Environment]:
     first = next(_instructions(text), None)
     if first is None:
         return []
-    place = Place(path, first.line, text.split("\n")[first.line - 1].strip()[:200])
+    place = tree.place(path, first.line)
     if first.name == "FROM" or _TEMPLATE.search(text):
         unread = Unread(place, Reason.SYNTAX, True)
         return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))]
@@ -90,7 +89,7 @@ def _environment(
 ) -> Environment:
     image, first = None, []
     name = shell.fill(chain[0].base, arguments)
-    place = Place(path, chain[0].line, text.split("\n")[chain[0].line - 1].strip()[:200])
+    place = tree.place(path, chain[0].line)
     if name is None:
         first = [Unread(place, Reason.VARIABLE, True)]
     elif name.lower() != "scratch":
@@ -98,12 +97,11 @@ def _environment(
     reading = _Reading(tree, path, arguments, stages)
     for stage in chain:
         reading.take(stage)
-    commands = reading.commands
-    return Environment(
-        "image", Place(path, chain[-1].line if label else 1), label, image=image, steps=(*first, *commands.steps),
-        variables=tuple({one.name: one for one in reading.variables}.values()), unread=(*first, *commands.unread),
-        files=(path, *commands.files), elsewhere=commands.elsewhere or ELSEWHERE.search(text) is not None, faults=tuple(commands.faults), builds=commands.builds,
-    )  # fmt: skip
+    variables = tuple({one.name: one for one in reading.variables}.values())
+    place = Place(path, chain[-1].line if label else 1)
+    return reading.commands.environment(
+        "image", place, label, image=image, steps=first, variables=variables, unread=first, text=text
+    )
 
 
 class _Reading:

@@ -6,21 +6,18 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.bounded import Unreadable, tomls
+from rocm_doctor.bounded import tomls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unread_environment
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
 from rocm_doctor.lint.tree import Tree
 
 _NAME = regex(r'^name = "([^"\n]+)"$')
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The environment of a lock. Where it holds several torch (forks of uv), which of them is installed is not read."""
+    """The environment of a lock. Where it holds several torch (forks of uv), which of them is installed is not read. Raises Unreadable."""
     text = tree.text(path) or ""
-    try:
-        data = tomls.values(text)
-    except Unreadable as exc:
-        return [unread_environment("lock", path, exc.line, installs=True)]
+    data = tomls.values(text)
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("name = ") and (named := _NAME.match(line)):

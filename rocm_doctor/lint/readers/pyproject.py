@@ -11,7 +11,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread, unread_environment
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
@@ -130,11 +130,8 @@ class Project:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The project, and the project with each extra that concerns the GPU stack."""
-    try:
-        project = Project(tree, path)
-    except Unreadable as exc:
-        return [unread_environment("project", path, exc.line, installs=True)]
+    """The project, and the project with each extra that concerns the GPU stack. Raises Unreadable."""
+    project = Project(tree, path)
     base, extras = project.base(), project.extras
     elsewhere = ELSEWHERE.search(project.text) is not None
     found: list[Environment] = []

@@ -8,7 +8,6 @@ import re
 from rocm_doctor.lint.model import Environment, Place
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
-from rocm_doctor.lint.readers.requirements import ELSEWHERE
 from rocm_doctor.lint.tree import Tree
 
 _SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
@@ -28,10 +27,4 @@ def read(tree: Tree, path: str) -> list[Environment]:
     reading.take(shell.parse(text, path))
     if not (reading.steps or reading.variables or reading.unread):
         return []
-    return [
-        Environment(
-            "script", Place(path, 1), steps=tuple(reading.steps), variables=tuple(reading.variables), unread=tuple(reading.unread),
-            files=(path, *reading.files), faults=tuple(reading.faults), builds=reading.builds,
-            elsewhere=reading.elsewhere or ELSEWHERE.search(text) is not None,
-        )
-    ]  # fmt: skip
+    return [reading.environment("script", Place(path, 1), text=text)]

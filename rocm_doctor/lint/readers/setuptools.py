@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import warnings
 
-from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread, unread_environment
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.pyproject import concerns_gpu
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
@@ -15,23 +16,23 @@ MAX_TEXT = 2**17
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The project, and the project with each extra that concerns the GPU stack; none for a script that calls no `setup`."""
+    """The project, and the project with each extra that concerns the GPU stack; none for a script that calls no `setup`. Raises Unreadable."""
     text = tree.text(path) or ""
     if "setup" not in text:
         return []
     if len(text) > MAX_TEXT:
-        return [unread_environment("project", path, 1)]
+        raise Unreadable("too large")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape in the text of another is none of ours
             module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [unread_environment("project", path, 1)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
+        raise Unreadable("not Python") from exc
     call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)
     if call is None:
         return []
     stated = {one.arg: one.value for one in call.keywords}
-    lists = _Lists(module, path, text.split("\n"))
+    lists = _Lists(module, tree, path)
     base = lists.requirements(stated.get("install_requires"))
     extras = lists.extras(stated.get("extras_require"))
     found = []
@@ -56,8 +57,8 @@ def _name(node: ast.expr) -> str:
 class _Lists:
     """The literal lists of a module. A name means what is assigned to it, where that happens once and outside of everything else."""
 
-    def __init__(self, module: ast.Module, path: str, lines: list[str]) -> None:
-        self.path, self.lines = path, lines
+    def __init__(self, module: ast.Module, tree: Tree, path: str) -> None:
+        self.tree, self.path = tree, path
         self.unread: list[Unread] = []
         self.items: dict[str, dict[str, ast.expr]] = {}
         """`name["key"] = value`, by name and key."""
@@ -71,8 +72,7 @@ class _Lists:
         self.names = {name: values[0] for name, values in assigned.items() if len(values) == 1}
 
     def _place(self, node: ast.AST) -> Place:
-        line = getattr(node, "lineno", 1)
-        return Place(self.path, line, self.lines[line - 1].strip()[:200])
+        return self.tree.place(self.path, getattr(node, "lineno", 1))
 
     def requirements(self, node: ast.expr | None) -> list[Requirement]:
         """The requirements of a list of literal words; what is not literal is recorded."""

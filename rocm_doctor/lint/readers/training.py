@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rocm_doctor.bounded import Unreadable
+from itertools import islice
+
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Place, Variable, unread_environment
+from rocm_doctor.lint.model import Environment, Place, Variable
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.training.literals import Leaf, read_yaml
 
@@ -21,14 +22,9 @@ def is_training(text: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """One environment with the settings of the configuration as variables, by their dotted names; none without settings."""
-    text = tree.text(path) or ""
-    try:
-        leaves = list(read_yaml(text).values())
-    except Unreadable as exc:
-        return [unread_environment("training", path, exc.line)]
-    lines = text.split("\n")
-    settings = tuple(_variable(leaf, path, lines) for leaf in leaves if _is_literal(leaf))[:MAX_SETTINGS]
+    """One environment with the settings of the configuration as variables, by their dotted names; none without settings. Raises Unreadable."""
+    leaves = read_yaml(tree.text(path) or "").values()
+    settings = tuple(islice((_setting(leaf, tree, path) for leaf in leaves if _is_literal(leaf)), MAX_SETTINGS))
     return [Environment("training", Place(path, 1), variables=settings, files=(path,))] if settings else []
 
 
@@ -36,6 +32,6 @@ def _is_literal(leaf: Leaf) -> bool:
     return not leaf.why and isinstance(leaf.value, (str, bool, int, float))
 
 
-def _variable(leaf: Leaf, path: str, lines: list[str]) -> Variable:
+def _setting(leaf: Leaf, tree: Tree, path: str) -> Variable:
     value = str(leaf.value).lower() if isinstance(leaf.value, bool) else str(leaf.value)
-    return Variable(leaf.key, value, Place(path, leaf.line, lines[leaf.line - 1].strip()[:200]))
+    return Variable(leaf.key, value, tree.place(path, leaf.line))

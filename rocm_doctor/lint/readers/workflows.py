@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from rocm_doctor.bounded import Unreadable
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable, unread_environment
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.readers.compose import Node, load
@@ -18,92 +18,64 @@ _GITLAB = frozenset(
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """Each job of a GitHub workflow that does not run on a machine of GitHub's."""
+    """Each job of a GitLab pipeline, and each job of a GitHub workflow that does not run on a machine of GitHub's. Raises Unreadable."""
     text = tree.text(path) or ""
-    if not shell.RELEVANT.search(text):
+    root = load(text) if shell.RELEVANT.search(text) else None
+    if root is None:
         return []
-    try:
-        root = load(text)
-    except Unreadable as exc:
-        return [unread_environment("job", path, exc.line)]
-    jobs = root.get("jobs") if root else None
-    found = []
-    for name, job in jobs.items() if jobs else []:
+    jobs = _gitlab_jobs(root) if path.startswith(".gitlab") else _github_jobs(root)
+    return [_environment(tree, path, root, one) for one in jobs]
+
+
+class _Job(NamedTuple):
+    """A job: its node, what names its image, and the nodes that hold its commands."""
+
+    name: str
+    node: Node
+    image: Node | None
+    commands: list[Node]
+
+
+def _github_jobs(root: Node) -> Iterator[_Job]:
+    for name, job in root.items("jobs"):
         runs_on = job.get("runs-on")
         labels = [runs_on.text, *(one.text for one in runs_on.list())] if runs_on else []
         if any(label.startswith(_HOSTED) for label in labels):
             continue  # it has no GPU, and trains nothing
-        container = job.get("container", "image") or job.get("container")
-        steps = [step for one in (job.get("steps").list() if job.get("steps") else []) for step in _step(one)]  # type: ignore[union-attr]
-        found.append(_job(tree, path, name, job, container, steps, [root, job], text))
-    return found
+        commands = [run for step in job.list("steps") if (run := step.get("run")) and run.text]
+        yield _Job(name, job, job.get("container", "image") or job.get("container"), commands)
 
 
-def read_gitlab(tree: Tree, path: str) -> list[Environment]:
-    """Each job of a GitLab pipeline."""
-    text = tree.text(path) or ""
-    if not shell.RELEVANT.search(text):
-        return []
-    try:
-        root = load(text)
-    except Unreadable as exc:
-        return [unread_environment("job", path, exc.line)]
-    found = []
-    for name, job in root.items() if root else []:
-        if name in _GITLAB or name.startswith(".") or not job.get("script"):
-            continue
-        image = job.get("image", "name") or job.get("image") or (root.get("image") if root else None)
-        script = job.get("script")
-        lines = script.list() or [script] if script else []
-        found.append(_job(tree, path, name, job, image, [(one, one.text) for one in lines if one], [root, job], text))
-    return found
+def _gitlab_jobs(root: Node) -> Iterator[_Job]:
+    for name, job in root.items():
+        if name not in _GITLAB and not name.startswith(".") and (script := job.get("script")):
+            yield _Job(name, job, job.get("image", "name") or job.get("image") or root.get("image"), script.list() or [script])
 
 
-def _step(step: Node) -> Iterator[tuple[Node, str]]:
-    run = step.get("run")
-    if run and run.text:
-        yield run, run.text
-
-
-def _job(
-    tree: Tree,
-    path: str,
-    name: str,
-    job: Node,
-    image: Node | None,
-    commands: list[tuple[Node, str]],
-    scopes: list[Node | None],
-    text: str,
-) -> Environment:
-    lines = text.split("\n")
-
+def _environment(tree: Tree, path: str, root: Node, job: _Job) -> Environment:
     def place(node: Node) -> Place:
-        return Place(path, node.line, lines[node.line - 1].strip()[:200])
+        return tree.place(path, node.line)
 
     reading = Commands(tree, ["", path.rpartition("/")[0]])
     started = None
-    if image and image.text:
-        if "$" in image.text:
-            reading.unread.append(Unread(place(image), Reason.EXPRESSION, True))
+    if job.image and job.image.text:
+        if "$" in job.image.text:
+            reading.unread.append(Unread(place(job.image), Reason.EXPRESSION, True))
         else:
-            started = Image(image.text, place(image))
-    variables = []
-    for scope in scopes:
-        for key in ("env", "variables"):
-            for key_name, node in scope.get(key).items() if scope and scope.get(key) else []:  # type: ignore[union-attr]
-                if isinstance(node.value, str) and "$" not in node.text:
-                    variables.append(Variable(key_name, node.text, place(node)))
-    for node, body in commands:
-        # A block begins on the line below its key.
-        first = node.line + (1 if body.count("\n") or lines[node.line - 1].rstrip().endswith(("|", ">", "|-", ">-")) else 0)
-        reading.take(shell.parse(_blank_expressions(body), path, first))
+            started = Image(job.image.text, place(job.image))
+    stated = [one for scope in (root, job.node) for key in ("env", "variables") for one in scope.items(key)]
+    variables = [
+        Variable(name, node.text, place(node)) for name, node in stated if isinstance(node.value, str) and "$" not in node.text
+    ]
+    for node in job.commands:
+        is_block = "\n" in node.text or place(node).quote.endswith(("|", ">", "|-", ">-"))
+        reading.take(shell.parse(_blank_expressions(node.text), path, node.line + is_block))  # a block begins below its key
     reading.unread = [_expression_reason(one) for one in reading.unread]
-    condition = job.get("if")
+    condition = job.node.get("if")
     unread = [Unread(place(condition), Reason.EXPRESSION)] if condition and reading.steps else []
-    return Environment(
-        "job", place(job), name, image=started, steps=tuple(reading.steps), variables=(*variables, *reading.variables),
-        unread=(*reading.unread, *unread), files=(path, *reading.files), faults=tuple(reading.faults), builds=reading.builds, elsewhere=reading.elsewhere,
-    )  # fmt: skip
+    return reading.environment(
+        "job", place(job.node), job.name, image=started, variables=(*variables, *reading.variables), unread=unread
+    )
 
 
 def _expression_reason(one: Unread) -> Unread:
