@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -65,18 +66,21 @@ def serves_family(family: str, gfx: str) -> bool:
     return re.fullmatch(pattern + (r"[0-9a-f]?" if len(family) == 5 else ""), gfx) is not None
 
 
+def _serves_python(build: TorchBuild, python: str) -> bool:
+    """True if a build has a wheel for a Python; true where either of them is not known."""
+    return not python or not build.pythons or "cp" + "".join(python.split(".")[:2]) in build.pythons
+
+
 def builds_on(matrix: Matrix, rocm: str, specifier: str = "", python: str = "") -> list[TorchBuild]:
-    """Builds of torch on PyTorch's index of a ROCm release, newest first."""
-    tag = "cp" + "".join(python.split(".")[:2]) if python else ""
-    fit = [b for b in matrix.torch if b.index.rstrip("/").endswith(f"/rocm{rocm}") and admits(specifier, b.torch)]
-    fit = [b for b in fit if not tag or not b.pythons or tag in b.pythons]
+    """Builds of torch on PyTorch's index of a ROCm release, newest first; none where no release is named."""
+    on_index = [b for b in matrix.torch if rocm and b.index.rstrip("/").endswith(f"/rocm{rocm}")]
+    fit = [b for b in on_index if admits(specifier, b.torch) and _serves_python(b, python)]
     return sorted(fit, key=lambda b: versions.sort_key(b.torch), reverse=True)
 
 
 def newest_torch(matrix: Matrix, specifier: str, python: str = "") -> str:
     """The newest release of torch in the catalog that a specifier and a Python admit; empty for none."""
-    tag = "cp" + "".join(python.split(".")[:2]) if python else ""
-    known = {b.torch for b in matrix.torch if versions.parse(b.torch) and (not tag or not b.pythons or tag in b.pythons)}
+    known = {b.torch for b in matrix.torch if versions.parse(b.torch) and _serves_python(b, python)}
     return max((v for v in known if admits(specifier, v)), key=versions.sort_key, default="")
 
 
@@ -170,8 +174,8 @@ _PYTHON = regex(r"py(?:thon)?[-_]?(3\.\d+)", re.I)
 def image_facts(name: str, matrix: Matrix) -> ImageFacts:
     """What is known of an image by its name and the catalog."""
     repository, _, tag = name.lower().removeprefix("docker.io/").removeprefix("library/").partition("@")[0].partition(":")
-    entry = next((e for e in matrix.section("images", ImageEntry) if _is(e.name, repository)), None)
-    rocm = _ROCM.search(tag) or _ROCM.search(repository) or (_PLAIN.match(tag) if repository.startswith("rocm/dev") else None)
+    entry = next((e for e in matrix.section("images", ImageEntry) if fnmatchcase(repository, e.name)), None)
+    rocm = _ROCM.search(tag) or _ROCM.search(repository) or (_VERSION.match(tag) if repository.startswith("rocm/dev") else None)
     torch = _TORCH.search(tag)
     python = _PYTHON.search(tag) or (_VERSION.match(tag) if repository == "python" else None)
     if entry is None:
@@ -186,13 +190,7 @@ def image_facts(name: str, matrix: Matrix) -> ImageFacts:
     )
 
 
-_PLAIN = regex(r"(\d+\.\d+(?:\.\d+)?)")
 _VERSION = regex(r"(\d+\.\d+(?:\.\d+)?)")
-
-
-def _is(pattern: str, repository: str) -> bool:
-    """True if an entry of the catalog is of a repository; `rocm/dev-*` is of each that begins so."""
-    return repository.startswith(pattern[:-1]) if pattern.endswith("*") else repository == pattern
 
 
 class Library(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import NamedTuple, Union
 
 from rocm_doctor import versions
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.catalog import PYPI, Source
+from rocm_doctor.lint.catalog import PYPI, RequiresTorch, Source
 from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Target, Unread
 from rocm_doctor.matrix import Matrix
 
@@ -131,33 +131,19 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
         return _conda_torch(step, one)
     asked, first = _sources(step, "torch")
     if named:
-        if (
-            named[0] == "rocm"
-            and not one.url
-            and step.tool != "lock"
-            and step.complete
-            and all(s.vendor == "pypi" for s, _ in asked)
-        ):
-            why = f"no index that is asked has torch{one.specifier}"
-            return Torch("none", version, named[1], one.place, why, asked=one, step=step)
-        if named[0] == "rocm" and not one.url and (missing := _missing(one, named[1], asked, target, matrix)):
+        missing = _missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
+        if missing:
             return Torch("none", version, named[1], one.place, missing, asked=one, step=step)
-        return Torch(
-            named[0],
-            version,
-            named[1],
-            one.place,
-            f"it is asked for as {one.url or one.specifier}",
-            devices,
-            one,
-            step,
-            settled=True,
-        )
+        why = f"it is asked for as {one.url or one.specifier}"
+        return Torch(named[0], version, named[1], one.place, why, devices, one, step, settled=True)
     if "+" in one.specifier or one.url:
         return Unread(one.place, Reason.INDEX, True)
     if any(s.vendor == "unknown" for s, _ in asked):
         return Unread(next(i for s, i in asked if s.vendor == "unknown" and i).place, Reason.INDEX, True)
-    choice = _first(asked, one, target, matrix) if first else _highest(asked, one, target, matrix)
+    if first:
+        choice = _torch_from(*asked[0], one, _offer(asked[0][0], one, target, matrix), matrix, target.python)
+    else:
+        choice = _highest(asked, one, target, matrix)
     return choice._replace(gpus=devices or choice.gpus, asked=one, step=step)
 
 
@@ -171,13 +157,6 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
     if source.vendor == "rocm":
         return catalog.pinned_version(one.specifier)
     return catalog.pinned_version(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
-
-
-def _first(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
-    for source, index in asked:
-        offer = _offer(source, one, target, matrix)
-        return _torch_from(source, index, one, offer, matrix, target.python)
-    raise AssertionError("an installer asks one index at least")
 
 
 def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
@@ -217,21 +196,19 @@ def _torch_from(
     )
 
 
-def _missing(one: Requirement, rocm: str, asked: list[Asked], target: Target, matrix: Matrix) -> str:
+def _missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
     """Why none of the indexes has a pinned ROCm build; empty where one may have it."""
+    if step.tool != "lock" and step.complete and all(s.vendor == "pypi" for s, _ in asked):
+        return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]
-    others = [s for s, _ in asked if s.vendor == "unknown"]
-    if others or not ours or any(not s.rocm or s.nightly or not catalog.builds_on(matrix, s.rocm) for s in ours):
+    builds = [catalog.builds_on(matrix, s.rocm) for s in ours]
+    if not ours or not all(builds) or any(s.nightly for s in ours) or any(s.vendor == "unknown" for s, _ in asked):
         return ""
     version = catalog.pinned_version(one.specifier)
-    if any(
-        b.torch == version and b.rocm and b.local.endswith(f"+rocm{rocm}")
-        for s in ours
-        for b in catalog.builds_on(matrix, s.rocm)
-    ):
-        return ""
     oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
     if not version or versions.sort_key(version) < versions.sort_key(oldest):
+        return ""
+    if any(b.torch == version and b.rocm and b.local.endswith(f"+rocm{rocm}") for some in builds for b in some):
         return ""
     return f"the index of rocm{ours[-1].rocm} has no torch{one.specifier}"
 
@@ -241,15 +218,8 @@ def _conda_torch(step: Install, one: Requirement) -> Torch | Unread:
     if "rocm" in words or "hip" in words or "amd" in words:
         return Unread(one.place, Reason.INDEX, True)
     cpu = any(r.name == "cpuonly" for r in step.requirements)
-    return Torch(
-        "cpu" if cpu else "cuda",
-        catalog.pinned_version(one.specifier),
-        "",
-        one.place,
-        "conda's channels have CUDA and CPU builds",
-        asked=one,
-        step=step,
-    )
+    version, why = catalog.pinned_version(one.specifier), "conda's channels have CUDA and CPU builds"
+    return Torch("cpu" if cpu else "cuda", version, "", one.place, why, asked=one, step=step)
 
 
 def _required_torch(
@@ -261,12 +231,10 @@ def _required_torch(
     there: frozenset[str],
 ) -> Torch | Unread | None:
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
-    if step.packages or step.tool in ("conda", "lock"):
+    if step.packages or step.tool in ("conda", "lock") or isinstance(before, Unread):
         return now
     known = catalog.brings_torch(matrix)
     asked = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]
-    if isinstance(before, Unread):
-        return now
     if before is None:
         bring = next((r for r in asked if r.name in known or "torch" in r.extras), None)
         if bring is None:
@@ -275,38 +243,30 @@ def _required_torch(
         if any(s.vendor != "pypi" for s, _ in sources[: 1 if first else None]):
             return Unread(bring.place, Reason.INDEX, True)
         entry = known.get(bring.name)
-        pins = entry.pins.get(catalog.pinned_version(bring.specifier), "") if entry else ""
-        return Torch(
-            "cuda",
-            pins,
-            "",
-            bring.place,
+        why, certain = (
             f"{bring.name} requires torch, and the package index has CUDA builds",
-            asked=bring,
-            step=step,
-            literal=entry is None or entry.grade != "hearsay",
+            not entry or entry.grade != "hearsay",
         )
+        return Torch("cuda", _pinned_torch(entry, bring), "", bring.place, why, asked=bring, step=step, literal=certain)
     for r in asked:
         entry = known.get(r.name)
-        pin = entry.pins.get(catalog.pinned_version(r.specifier), "") if entry else ""
-        public = all(s.vendor in ("pypi", "none") for s, _ in _sources(step, r.name)[0])
-        exact = entry and entry.torch == "exact" and not entry.newest and not entry.pins
-        if exact and public and before.vendor == "rocm" and r.name not in there:
-            return Torch(
-                "cuda",
-                "",
-                "",
-                r.place,
-                f"each release of {r.name} on the package index requires one exact torch",
-                asked=r,
-                step=step,
-                settled=before.step is not None,
-            )
-        if public and before.vendor == "rocm" and before.version and entry and not r.specifier and r.name not in there:
+        if entry is None or any(s.vendor not in ("pypi", "none") for s, _ in _sources(step, r.name)[0]):
+            continue
+        is_new = before.vendor == "rocm" and r.name not in there
+        if is_new and entry.torch == "exact" and not entry.newest and not entry.pins:
+            why = f"each release of {r.name} on the package index requires one exact torch"
+            return Torch("cuda", "", "", r.place, why, asked=r, step=step, settled=before.step is not None)
+        if is_new and before.version and not r.specifier:
             needs = known.get(entry.through, entry) if entry.through not in there else entry
             if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):
                 why = f"the newest release of {entry.through or r.name} requires torch{needs.newest}"
                 return Torch("cuda", "", "", r.place, why, asked=r, step=step)
-        if pin and before.version and pin != before.version and public:
+        pin = _pinned_torch(entry, r)
+        if pin and before.version and pin != before.version:
             return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", asked=r, step=step)
     return now
+
+
+def _pinned_torch(entry: RequiresTorch | None, r: Requirement) -> str:
+    """The torch that the pinned release of a package requires, by the catalog; empty where none is known."""
+    return entry.pins.get(catalog.pinned_version(r.specifier), "") if entry else ""
