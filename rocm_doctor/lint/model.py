@@ -80,7 +80,7 @@ class Index(msgspec.Struct, frozen=True):
 class Install(msgspec.Struct, frozen=True):
     """One installation: what is asked for, from where, by which tool. `upgrade`: what is there is not kept. `apart`: pip does not look at
     what is there (`--target`, `--prefix`, `--ignore-installed`). `complete`: the indexes are all that will be asked; false for a file
-    whose caller may name more. `files`: the requirements files that it reads. `packages`: nothing else is resolved (`--no-deps`, a lock)."""
+    whose caller may name more. `packages`: nothing else is resolved (`--no-deps`, a lock)."""
 
     tool: Tool
     place: Place
@@ -89,7 +89,6 @@ class Install(msgspec.Struct, frozen=True):
     upgrade: bool = False
     apart: bool = False
     complete: bool = True
-    files: tuple[str, ...] = ()
     packages: bool = False
 
 

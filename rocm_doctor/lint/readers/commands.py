@@ -37,27 +37,13 @@ _VALUED = frozenset((
 ))  # fmt: skip
 _ROLES = {"-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
           "-f": "find-links", "--find-links": "find-links"}  # fmt: skip
+_READ = ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--extra", "--torch-backend")
 _RUNNERS = frozenset(("sudo", "time", "nice", "env", "exec", "then", "command", "nohup"))
 _PYTHON = regex(r"python(?:\d(?:\.\d+)?)?$")
 _PIP = regex(r"pip(?:\d(?:\.\d+)?)?$")
-_RUNS_SCRIPT = frozenset(
-    (
-        "sh",
-        "bash",
-        "zsh",
-        "source",
-        ".",
-        "make",
-        "just",
-        "eval",
-        "pixi",
-        "pipx",
-        "pipenv",
-        "tox",
-        "nox",
-        "ansible-playbook",
-    )
-)
+_RUNS_SCRIPT = frozenset((
+    "sh", "bash", "zsh", "source", ".", "make", "just", "eval", "pixi", "pipx", "pipenv", "tox", "nox", "ansible-playbook",
+))  # fmt: skip
 _CHOOSES = frozenset(("--extra", "-E", "--extras", "--group", "--with", "-G"))
 _SYNC_KNOWN = _CHOOSES | {
     "--frozen", "--locked", "--no-dev", "--no-cache", "--no-install-project", "--no-root", "--no-interaction", "--no-ansi", "--only", "-n",
@@ -220,7 +206,6 @@ class Commands:
         place = one.place
         asked: list[Requirement] = []
         indexes: list[Index] = []
-        files: list[str] = []
         flags: set[str] = set()
         for written in one.redirected:
             if REDIRECT.match(written):
@@ -238,16 +223,11 @@ class Commands:
                 option, value, waiting = waiting, word, ""
             elif word.startswith("-") and word not in ("-", "--"):
                 option, _, value = word.partition("=")
-                if (
-                    option in _VALUED
-                    or option in _ROLES
-                    or option in ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--extra", "--torch-backend")
-                ):
-                    if not value and "=" not in word:
-                        waiting = option
-                        continue
-                else:
+                if not (option in _VALUED or option in _ROLES or option in _READ):
                     flags.add(option)
+                    continue
+                if not value and "=" not in word:
+                    waiting = option
                     continue
             else:
                 option, value = "", word
@@ -258,22 +238,22 @@ class Commands:
                     Index(f"https://download.pytorch.org/whl/{value}", "default", place, ("torch", "torchvision", "torchaudio"))
                 )
             elif option in ("-r", "--requirement"):
-                self._file(value, one, asked, indexes, files)
+                self._file(value, one, asked, indexes)
             elif option in ("-t", "--target", "--prefix", "--root"):
                 flags.add("--target")
             elif option in ("", "-e", "--editable"):
-                self._word(value, one, asked, files)
+                self._word(value, one, asked)
         step = Install(
             tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"-U", "--upgrade", "--force-reinstall"}),
-            apart=bool(flags & {"--target", "--ignore-installed", "-I"}), files=tuple(files), packages="--no-deps" in flags,
+            apart=bool(flags & {"--target", "--ignore-installed", "-I"}), packages="--no-deps" in flags,
         )  # fmt: skip
         if asked or indexes:
             self.steps.append(step)
 
-    def _word(self, word: str, one: Command, asked: list[Requirement], files: list[str]) -> None:
+    def _word(self, word: str, one: Command, asked: list[Requirement]) -> None:
         base, _, extras = word.partition("[")
         if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
-            self._project(base, extras.rstrip("]"), one, asked, files)
+            self._project(base, extras.rstrip("]"), one, asked)
             return
         found = requirements.requirement(word, one.place)
         if isinstance(found, Requirement):
@@ -283,7 +263,7 @@ class Commands:
             self.builds = self.builds or "/" in word
             self._skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
 
-    def _project(self, folder: str, extras: str, one: Command, asked: list[Requirement], files: list[str]) -> None:
+    def _project(self, folder: str, extras: str, one: Command, asked: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""
         path = self._found(posixpath.join(folder, "pyproject.toml"), one)
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
@@ -292,18 +272,16 @@ class Commands:
             self._skip(Unread(one.place, Reason.SCRIPT, True))
         else:
             asked += declared
-            files.append(str(path))
             self.files.append(str(path))
 
-    def _file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index], files: list[str]) -> None:
+    def _file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index]) -> None:
         path = self._found(value, one)
         if path is None:
             self._skip(Unread(one.place, Reason.MISSING, True))
             return
-        found = requirements.parse(self.tree, path)
+        found = requirements.read_file(self.tree, path)
         asked += found.requirements
         indexes += found.indexes
-        files += found.files
         self.files += found.files
         self.faults += found.faults
         self.elsewhere = self.elsewhere or found.elsewhere

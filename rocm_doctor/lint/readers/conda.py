@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.bounded import yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.model import Environment, Index, Install, Place, Requirement, Step, Unread
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.tree import Tree
 
@@ -34,11 +34,14 @@ def read(tree: Tree, path: str) -> list[Environment]:
 
     channels = tuple(Index(str(c), "extra", place(str(c))) for c in data.get("channels") or () if isinstance(c, str))
     asked = [r for word in data["dependencies"] if isinstance(word, str) and (r := package(word, place(word)))]
-    steps: list[Step] = [Install("conda", asked[0].place, tuple(asked), channels, files=(path,))] if asked else []
+    steps: list[Step] = [Install("conda", asked[0].place, tuple(asked), channels)] if asked else []
     for part in data["dependencies"]:
         for_pip = part.get("pip") if isinstance(part, dict) else None
         if isinstance(for_pip, list):
-            steps += _pip([str(word) for word in for_pip], path, place, tree)
+            listed = requirements.RequirementsFile(tree, path)
+            for word in map(str, for_pip):
+                listed.take(word, place(word))
+            steps += listed.steps()
     unread = tuple(step for step in steps if isinstance(step, Unread))
     elsewhere = requirements.ELSEWHERE.search("\n".join(lines)) is not None
     return (
@@ -46,25 +49,6 @@ def read(tree: Tree, path: str) -> list[Environment]:
         if steps
         else []
     )
-
-
-def _pip(words: list[str], path: str, place: object, tree: Tree) -> list[Step]:
-    asked: list[Requirement] = []
-    indexes: list[Index] = []
-    unread: list[Step] = []
-    for word in words:
-        where: Place = place(word)  # type: ignore[operator]
-        option, _, value = word.partition(" ")
-        if option in ("-i", "--index-url"):
-            indexes.append(Index(value.strip(), "default", where))
-        elif option in ("--extra-index-url", "-f", "--find-links"):
-            indexes.append(Index(value.strip(), "extra" if option.startswith("--e") else "find-links", where))
-        elif option.startswith("-"):
-            unread.append(Unread(where, Reason.MISSING, True))
-        else:
-            found = requirements.requirement(word, where)
-            asked += [found] if isinstance(found, Requirement) else []
-    return [*unread, Install("pip", asked[0].place if asked else Place(path, 1), tuple(asked), tuple(indexes), files=(path,))]
 
 
 def package(word: str, place: Place) -> Requirement | None:

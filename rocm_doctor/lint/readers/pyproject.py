@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from packaging.requirements import InvalidRequirement
-from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
 from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
-from rocm_doctor.lint.readers.requirements import ELSEWHERE
+from rocm_doctor.lint.readers.requirements import ELSEWHERE, parse_specification
 from rocm_doctor.lint.tree import Tree
 
 TORCH = ("torch", "torchvision", "torchaudio")
@@ -43,16 +41,8 @@ class Project:
 
     def requirement(self, text: str, after: int) -> Requirement | None:
         """A requirement of PEP 508 as it is written in a list."""
-        try:
-            parsed = Parsed(text)
-        except InvalidRequirement:
-            return None
-        marker = str(parsed.marker) if parsed.marker else ""
         quoted = text.replace('"', '\\"')
-        place = self.place(f'"{quoted}"' if f'"{quoted}"' in self.text else text, after=after)
-        return Requirement(
-            canonicalize_name(parsed.name), str(parsed.specifier), place, tuple(sorted(parsed.extras)), marker, parsed.url or ""
-        )
+        return parse_specification(text, self.place(f'"{quoted}"' if f'"{quoted}"' in self.text else text, after=after))
 
     def requirements(self, key: str, texts: object) -> list[Requirement]:
         """The requirements of the list of that key; what is not a requirement is left out."""
@@ -142,7 +132,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
             continue
         place = extras[extra][0].place if extra and extras[extra] else project.place(extra or "[project]")
         tool = "uv" if project.table("tool", "uv") else "pip"
-        step = Install(tool, place, tuple(asked), tuple(indexes), files=(path,))  # type: ignore[arg-type]
+        step = Install(tool, place, tuple(asked), tuple(indexes))  # type: ignore[arg-type]
         found.append(
             Environment("project", place, extra, steps=(*unread, step), unread=tuple(unread), files=(path,), elsewhere=elsewhere)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from typing import NamedTuple
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -33,46 +32,31 @@ _BEHIND = regex(r"\s+--?[a-zA-Z][\w-]*(?:[=\s].*)?$")
 _PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+://")
 
 
-class Listed(NamedTuple):
-    """What a requirements file asks for, with the files that it includes."""
-
-    requirements: tuple[Requirement, ...]
-    indexes: tuple[Index, ...]
-    unread: tuple[Unread, ...]
-    faults: tuple[Fault, ...]
-    files: tuple[str, ...]
-    elsewhere: bool
-
-
 def read(tree: Tree, path: str) -> list[Environment]:
     """The environment of a requirements file; none for a text without requirements."""
-    found = parse(tree, path)
-    place = found.requirements[0].place if found.requirements else Place(path, 1)
-    if not found.requirements and not found.indexes:
-        empty = Environment("requirements", Place(path, 1), unread=found.unread, files=found.files, faults=found.faults)
-        return [empty] if found.unread or found.faults else []
-    step = Install("pip", place, found.requirements, found.indexes, complete=False, files=found.files)
-    steps: tuple[Step, ...] = (*(u for u in found.unread if u.installs), step)
+    found = read_file(tree, path)
+    steps = found.steps(complete=False) if found.requirements or found.indexes else ()
+    if not steps and not found.unread and not found.faults:
+        return []
     return [
         Environment(
-            "requirements", Place(path, 1), steps=steps, unread=found.unread, files=found.files, faults=found.faults,
-            elsewhere=found.elsewhere,
+            "requirements", Place(path, 1), steps=steps, unread=tuple(found.unread), files=tuple(dict.fromkeys(found.files)),
+            faults=tuple(found.faults), elsewhere=found.elsewhere,
         )
     ]  # fmt: skip
 
 
-def parse(tree: Tree, path: str, depth: int = 0) -> Listed:
+def read_file(tree: Tree, path: str, depth: int = 0) -> RequirementsFile:
     """The lines of a requirements file and of those that it includes."""
-    reading = _Reading(tree, path)
+    reading = RequirementsFile(tree, path)
     if depth < MAX_DEPTH:
         reading.read(depth)
-    return Listed(
-        tuple(reading.requirements), tuple(reading.indexes), tuple(reading.unread), tuple(reading.faults),
-        tuple(dict.fromkeys(reading.files)), reading.elsewhere,
-    )  # fmt: skip
+    return reading
 
 
-class _Reading:
+class RequirementsFile:
+    """What a requirements file asks for, with the files that it includes. `elsewhere`: a comment says that torch comes from elsewhere."""
+
     def __init__(self, tree: Tree, path: str) -> None:
         self.tree, self.path = tree, path
         self.requirements: list[Requirement] = []
@@ -84,22 +68,32 @@ class _Reading:
         self.refused: list[Fault] = []
         self.on_a_disk = False
 
+    def steps(self, *, complete: bool = True) -> tuple[Step, ...]:
+        """What was not read and may install packages, then the installation. `complete` as in Install."""
+        place = self.requirements[0].place if self.requirements else Place(self.path, 1)
+        install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), complete=complete)
+        return (*(u for u in self.unread if u.installs), install)
+
     def read(self, depth: int) -> None:
+        """Add the lines of the file."""
         text = self.tree.text(self.path)
         if text is None:
             self.unread.append(Unread(Place(self.path, 1), Reason.DENIED, True))
             return
         self.elsewhere = ELSEWHERE.search(text) is not None
         for number, line in logical_lines(text):
-            place = Place(self.path, number, line[:200])
-            if "${" in line or len(line) > MAX_LINE:
-                self.unread.append(Unread(place, Reason.VARIABLE if "${" in line else Reason.SIZE, True))
-            elif line.startswith("-"):
-                self._option(line, place, depth)
-            else:
-                self._requirement(line, place)
+            self.take(line, Place(self.path, number, line[:200]), depth)
         if len(self.refused) <= len(self.requirements):
             self.faults += self.refused  # else the text is not a list of requirements
+
+    def take(self, line: str, place: Place, depth: int = 0) -> None:
+        """Add one line: a requirement or an option."""
+        if "${" in line or len(line) > MAX_LINE:
+            self.unread.append(Unread(place, Reason.VARIABLE if "${" in line else Reason.SIZE, True))
+        elif line.startswith("-"):
+            self._option(line, place, depth)
+        else:
+            self._requirement(line, place)
 
     def _option(self, line: str, place: Place, depth: int) -> None:
         found = _OPTION.match(line)
@@ -121,16 +115,10 @@ class _Reading:
         elif not self.tree.has(other):
             self.unread.append(Unread(place, Reason.MISSING, True))
             if not other.startswith("..") and not value.startswith("/"):
-                self.faults.append(
-                    Fault(
-                        place,
-                        "missing",
-                        f"it includes {value}, which is not in the repository",
-                        "pip stops at a requirements file that it cannot open.",
-                    )
-                )
+                title = f"it includes {value}, which is not in the repository"
+                self.faults.append(Fault(place, "missing", title, "pip stops at a requirements file that it cannot open."))
         elif other not in self.files:
-            found = parse(self.tree, other, depth + 1)
+            found = read_file(self.tree, other, depth + 1)
             self.requirements += found.requirements
             self.indexes += found.indexes
             self.unread += found.unread
@@ -149,11 +137,8 @@ class _Reading:
             self.unread.append(Unread(place, one, True))
         else:
             self.unread.append(Unread(place, Reason.SYNTAX))
-            self.refused.append(
-                Fault(
-                    place, "refused", "pip does not take this line", "It is not a requirement: pip installs nothing of the file."
-                )
-            )
+            cause = "It is not a requirement: pip installs nothing of the file."
+            self.refused.append(Fault(place, "refused", "pip does not take this line", cause))
 
 
 def requirement(words: str, place: Place) -> Requirement | Reason:
@@ -163,10 +148,15 @@ def requirement(words: str, place: Place) -> Requirement | Reason:
         url, _, marker = words.partition(" ;")
         found = parse_address(url.strip(), place)
         return msgspec.structs.replace(found, marker=marker.strip()) if isinstance(found, Requirement) and marker else found
+    return parse_specification(words, place) or Reason.SYNTAX
+
+
+def parse_specification(words: str, place: Place) -> Requirement | None:
+    """The requirement that a specification of PEP 508 states; None for other words."""
     try:
         parsed = Parsed(words)
     except InvalidRequirement:
-        return Reason.SYNTAX
+        return None
     marker = str(parsed.marker) if parsed.marker else ""
     return Requirement(
         canonicalize_name(parsed.name), str(parsed.specifier), place, tuple(sorted(parsed.extras)), marker, parsed.url or ""

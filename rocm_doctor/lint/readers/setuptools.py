@@ -40,7 +40,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
         asked = [*base, *more]
         if asked and (not extra or concerns_gpu(extra, more, ())):
             place = more[0].place if more else asked[0].place
-            steps: tuple[Step, ...] = (*lists.unread, Install("pip", place, tuple(asked), files=(path,)))
+            steps: tuple[Step, ...] = (*lists.unread, Install("pip", place, tuple(asked)))
             found.append(
                 Environment(
                     "project", place, extra, steps=steps, unread=tuple(lists.unread), files=(path,),

@@ -6,6 +6,7 @@ None. What is in a branch, a loop or a function is not read.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -180,15 +181,13 @@ def fill(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _change_folder(folder: str | None, to: str | None) -> str | None:
+    """The folder after `cd TO`; None where it is not known."""
     if folder is None or to is None or to == "-":
         return None
     if to.startswith("/"):
         return to
-    parts = [p for p in f"{folder}/{to}".split("/") if p not in ("", ".")]
-    kept: list[str] = []
-    for part in parts:
-        kept = kept[:-1] if part == ".." else [*kept, part]
-    return ("/" if folder.startswith("/") else "") + "/".join(kept)
+    changed = posixpath.normpath("/" + posixpath.join(folder.lstrip("/"), to))
+    return changed if folder.startswith("/") else changed[1:]
 
 
 def _text(node: Any) -> str:
