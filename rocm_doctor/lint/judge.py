@@ -76,7 +76,7 @@ class Result(NamedTuple):
         return PASSES if named and named <= proven and not self.tree.late else "nothing was judged"
 
 
-def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequence[str] = (), remedies: bool = True) -> Result:
+def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequence[str] = ()) -> Result:
     """Judge the repository at `root`. `targets`: none for what its files claim themselves; `named`: files that are judged alone, as for AMD."""
     declared = policy.read(Tree(root))
     tree = Tree(root, declared.exclude)
@@ -87,8 +87,6 @@ def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequen
 
     judging = judge(environments)
     found = judging.result()
-    if not remedies:
-        return found
     proven = prove(found.problems, tree, environments, lambda some: judge(some).result().problems, judging.files_for_amd)
     return found._replace(problems=tuple(proven))
 
@@ -146,11 +144,8 @@ class _Judging:
         left = 0
         for one in self.environments:
             who = self.meant[id(one)]
-            is_own = (
-                one.kind in LISTS and not one.label
-                if self.has_amd
-                else one.kind in LISTS or (one.kind == "image" and "/" not in one.file)
-            )
+            is_own = one.kind in LISTS and not (self.has_amd and one.label)
+            is_own = is_own or (not self.has_amd and one.kind == "image" and "/" not in one.file)
             is_main = one.kind == "training" or (self.has_main and is_own)
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):
@@ -248,20 +243,14 @@ class _Judging:
         target = self.targets[0] if self.targets else Target("any", "")
         own = Environment("settings", Place("rocm-doctor.yaml", 1))
         known = {name for one in self.environments for name in (one.name, one.file)}
-        missing = [word for word in self.policy.environments if not self.named and "*" not in word and word not in known]
         absent = [
-            Fault(
-                Place(word.partition(" [")[0], 1),
-                "policy",
-                f"the declared environment {word} is not there",
-                "Nothing is judged for it.",
-            )
-            for word in missing
-        ]
+            Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.")
+            for word in self.policy.environments
+            if not self.named and "*" not in word and word not in known
+        ]  # fmt: skip
         for fault in [*self.policy.faults, *absent]:
-            yield Problem(
-                "repo.unreadable", fault.title, fault.cause, (fault.place,), own, target, key=(fault.title,), severity="error"
-            )
+            places, key = (fault.place,), (fault.title,)
+            yield Problem("repo.unreadable", fault.title, fault.cause, places, own, target, key=key, severity="error")
 
 
 _RUNNERS = ("script", "image", "service", "settings")

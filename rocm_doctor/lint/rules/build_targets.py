@@ -41,9 +41,9 @@ def build_lists(case: Case) -> Iterator[Problem]:
     known = case.matrix.env.get(first.name)
     library = next((one for one in case.matrix.section("libraries", Library) if one.variable == first.name), None)
     others = f" and {more} more list{'s' if more > 1 else ''}" if more else ""
-    yield Problem(
+    yield case.problem(
         "arch.not-in-build", f"{first.name}={first.value}{others} leave{'s' if not more else ''} the target out",
-        f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left), case.environment, case.target,
+        f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left),
         key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
         # Where another list has the GPU, what leaves it out is a part that can be done without; a job builds for its own runner.
         stops=case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every),
@@ -68,10 +68,9 @@ def index_for_others(case: Case) -> Iterator[Problem]:
     if any(catalog.serves_family(gpu, case.target.gpu) for gpu in torch.gpus):
         return
     place = torch.source.place if torch.source else torch.place
-    yield Problem(
+    yield case.problem(
         "arch.not-in-build", f"this torch is for {', '.join(torch.gpus)} alone",
-        "An index or a device package of that name has code for these GPUs alone.", (place,), case.environment, case.target,
-        literal=torch.literal, sources=(_THEROCK,),
+        "An index or a device package of that name has code for these GPUs alone.", (place,), literal=torch.literal, sources=(_THEROCK,),
     )  # fmt: skip
 
 
@@ -85,9 +84,9 @@ def libraries(case: Case) -> Iterator[Problem]:
         asked = [r.place for r in case.environment.requirements if r.name in one.packages and r.url.startswith("git+")]
         asked += [v.place for v in case.environment.variables if one.variable and v.name == one.variable]
         if asked:
-            yield Problem(
+            yield case.problem(
                 "arch.not-in-build", f"{one.name} does not serve the target", f"It serves {', '.join(one.gfx)}.", (asked[0],),
-                case.environment, case.target, key=(one.name, asked[0].file), sources=one.sources, stops=False,
+                key=(one.name, asked[0].file), sources=one.sources, stops=False,
             )  # fmt: skip
 
 

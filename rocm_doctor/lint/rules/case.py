@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
-from rocm_doctor.lint.model import Audience, Environment, Target, Unread
+from rocm_doctor.lint.catalog import ImageFacts, image_facts
+from rocm_doctor.lint.model import Audience, Environment, Place, Problem, Target, Unread
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
 
 
 class Case(NamedTuple):
-    """`torch`: the torch of the environment, why it is not known, or None where nothing brings one; `gpus`: those that its path names; `beforehand`: another
-    torch may be there before this one is asked for, which pip then keeps."""
+    """An environment and a target. `torch`: the torch that the environment ends up with, why it is not known, or None where nothing brings one;
+    `gpus`: those that its path names; `beforehand`: another torch may be there already, and pip then keeps that one."""
 
     environment: Environment
     target: Target
@@ -25,3 +26,13 @@ class Case(NamedTuple):
     def amd(self) -> bool:
         """True where the environment is meant for AMD GPUs."""
         return self.audience in ("declared", "amd")
+
+    @property
+    def image(self) -> ImageFacts:
+        """What is known of the environment's image; one without torch where it starts from none."""
+        image = self.environment.image
+        return image_facts(image.name, self.matrix) if image else ImageFacts("none")
+
+    def problem(self, id_: str, title: str, cause: str, places: tuple[Place, ...], **more: Any) -> Problem:
+        """A problem of this environment for this target. `more`: other fields of Problem."""
+        return Problem(id_, title, cause, places, self.environment, self.target, **more)

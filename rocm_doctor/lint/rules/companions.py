@@ -27,10 +27,10 @@ def companions(case: Case) -> Iterator[Problem]:
             continue
         if r.name == "torchaudio" and version >= "2.11":
             continue  # it no longer asks for one torch
-        yield Problem(
+        yield case.problem(
             "version.companion-mismatch", f"{r.name} {has} belongs to another torch than {version}",
             f"{r.name} {right} was released with torch {version}; each release asks for exactly one torch, so pip finds no solution.",
-            (r.place, torch.place), one, case.target, sources=(_SOURCE,), literal=torch.literal, remedies=tuple(_remedies(r, has, right)),
+            (r.place, torch.place), sources=(_SOURCE,), literal=torch.literal, remedies=tuple(_remedies(r, has, right)),
         )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.facts.derive import HIP, ROCR, indices
-from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import Edit, Problem
 from rocm_doctor.lint.rules.case import Case
 
@@ -19,37 +18,32 @@ def devices(case: Case) -> Iterator[Problem]:
         return
     nodes = {d.value for d in service.devices}
     if service.nvidia is not None and "/dev/kfd" not in nodes:
-        yield Problem(
-            "access.container", "this service reserves NVIDIA devices", "Docker does not start it without NVIDIA's runtime.", (service.nvidia,),
-            one, case.target, sources=("https://docs.docker.com/compose/how-tos/gpu-support/",),
+        yield case.problem(
+            "access.container", "this service reserves NVIDIA devices", "Docker does not start it without NVIDIA's runtime.",
+            (service.nvidia,), sources=("https://docs.docker.com/compose/how-tos/gpu-support/",),
         )  # fmt: skip
-    elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"} and not service.all_devices and not service.open:
+    elif service.all_devices or service.open:
+        return
+    elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"}:
         given = next(d for d in service.devices if d.value == "/dev/dxg")
-        yield Problem(
+        yield case.problem(
             "access.container", "this service gets /dev/dxg alone", "That is the GPU of WSL: on Linux ROCm opens /dev/kfd and /dev/dri.",
-            (given.place,), one, case.target, sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
+            (given.place,), sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
         )  # fmt: skip
-    elif service.devices and not service.all_devices and not service.open and not any("dxg" in n or "nvidia" in n for n in nodes):
-        render = any(n.startswith("/dev/dri") for n in nodes)
-        kfd = "/dev/kfd" in nodes
-        if render != kfd and (kfd or _is_amd(case)):
+    elif service.devices and not any("dxg" in n or "nvidia" in n for n in nodes):
+        render, kfd = any(n.startswith("/dev/dri") for n in nodes), "/dev/kfd" in nodes
+        if render != kfd and (kfd or case.image.torch == "rocm"):
             missing, has = ("/dev/dri", "/dev/kfd") if kfd else ("/dev/kfd", "/dev/dri")
             given = next(d for d in service.devices if d.value.startswith(has))
-            yield Problem(
+            yield case.problem(
                 "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
-                (given.place,), one, case.target, sources=(_DEVICES,),
+                (given.place,), sources=(_DEVICES,),
             )  # fmt: skip
-    elif not service.devices and not service.all_devices and not service.open and service.nvidia is None and _is_amd(case):
-        assert one.image is not None
-        yield Problem(
+    elif not service.devices and service.nvidia is None and one.image is not None and case.image.torch == "rocm":
+        yield case.problem(
             "access.container", f"{one.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
-            (one.image.place,), one, case.target, sources=(_DEVICES,), literal=False,
+            (one.image.place,), sources=(_DEVICES,), literal=False,
         )  # fmt: skip
-
-
-def _is_amd(case: Case) -> bool:
-    image = case.environment.image
-    return image is not None and catalog.image_facts(image.name, case.matrix).torch == "rocm"
 
 
 def hidden_gpus(case: Case) -> Iterator[Problem]:
@@ -62,8 +56,8 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
             continue  # HIP takes an empty value for none; what quotes in a value do is not known
         known = case.matrix.env.get(variable.name)
         who = "The HSA runtime" if variable.name == ROCR else "The HIP runtime"
-        yield Problem(
+        yield case.problem(
             "access.visible-devices", f"{variable.name}={variable.value or '(empty)'} hides every GPU",
             f"{who} takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
-            case.environment, case.target, sources=known.sources if known else (), remedies=((Edit(variable.place, variable.place.quote),),),
+            sources=known.sources if known else (), remedies=((Edit(variable.place, variable.place.quote),),),
         )  # fmt: skip

@@ -45,12 +45,10 @@ def machine_rules(case: Case) -> Iterator[Problem]:
             continue
         places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
         literal = not isinstance(case.torch, Torch) or case.torch.literal or case.torch.place not in places
-        yield Problem(
-            finding.id, finding.title, finding.cause, places, one, case.target, row=finding.row, literal=literal,
+        yield case.problem(
+            finding.id, finding.title, finding.cause, places, row=finding.row, literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
-            informs=finding.severity == "note",
-            stops=stops,
-            sources=finding.sources, grade=finding.grade,
+            informs=finding.severity == "note", stops=stops, sources=finding.sources, grade=finding.grade,
             remedies=tuple(_remedies(finding, places)),
         )  # fmt: skip
 

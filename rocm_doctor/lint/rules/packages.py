@@ -57,10 +57,10 @@ def cuda_only(case: Case) -> Iterator[Problem]:
             v.name == one.switch for v in case.environment.variables
         ):
             continue
-        yield Problem(
+        yield case.problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            case.environment, case.target, sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_rocm_torch(case)),  # what trains is for CUDA
+            sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_rocm_torch(case)),  # what trains is for CUDA
             literal=_is_certain(step, case),
         )  # fmt: skip
 
@@ -74,8 +74,8 @@ def _is_certain(step: Install, case: Case) -> bool:
     """True if nothing unread comes before an installation, and the image is known to hold no more than torch."""
     one = case.environment
     before = one.steps[: one.steps.index(step)]
-    bare = one.image is None or "torch" in one.image.name or catalog.image_facts(one.image.name, case.matrix).torch == "none"
-    return bare and not any(isinstance(other, Unread) for other in before)
+    is_bare = case.image.torch == "none" or (one.image is not None and "torch" in one.image.name)
+    return is_bare and not any(isinstance(other, Unread) for other in before)
 
 
 def not_for_linux(case: Case) -> Iterator[Problem]:
@@ -87,9 +87,9 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
     only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
     for _, r in asked:
         if system := _SYSTEMS.get(catalog.wheel_system(r.url)):
-            yield Problem(
-                "version.wheel-missing", f"this wheel of {r.name} is for {system}", "pip stops there on Linux: no marker guards the line.", (r.place,),
-                case.environment, case.target, sources=(_TAGS,),
+            yield case.problem(
+                "version.wheel-missing", f"this wheel of {r.name} is for {system}", "pip stops there on Linux: no marker guards the line.",
+                (r.place,), sources=(_TAGS,),
             )  # fmt: skip
     if len(only) > 1:
         return  # a file for another system
@@ -98,30 +98,14 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         if one is None or r.url or not _public(step, r.name, case.matrix):
             continue
         where = " and ".join(one.systems)
-        title = (
-            f"{r.name} on the package index is {one.other}"
-            if one.other
-            else f"{r.name} has wheels for {where} only"
-            if where
-            else f"the package index has no {r.name}"
-        )
+        title = f"{r.name} has wheels for {where} only" if where else f"the package index has no {r.name}"
+        title = f"{r.name} on the package index is {one.other}" if one.other else title
         cause = f"{'It is another project' if one.other else 'pip stops there'}.{f' Take {one.way}.' if one.way else ''}"
-        edits = (
-            ((Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use)),),)
-            if one.use and r.place.quote.count(r.name) == 1
-            else ()
-        )
-        yield Problem(
-            "version.wheel-missing",
-            title,
-            cause,
-            (r.place,),
-            case.environment,
-            case.target,
-            sources=one.sources,
-            grade=one.grade,
-            remedies=edits,
-        )
+        edit = Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use))
+        edits = ((edit,),) if one.use and r.place.quote.count(r.name) == 1 else ()
+        yield case.problem(
+            "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade, remedies=edits,
+        )  # fmt: skip
 
 
 _SYSTEMS = {"win": "Windows", "macosx": "macOS"}
@@ -134,7 +118,6 @@ class _Held(msgspec.Struct, frozen=True):
     name: str
     holds: frozenset[str]
     sources: tuple[str, ...]
-    alone: dict[str, str] = {}
 
 
 _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
@@ -157,11 +140,10 @@ def not_on_index(case: Case) -> Iterator[Problem]:
         missing = [r for r in asked if held and r.name not in held.holds and not _OF_TORCH.match(r.name) and not r.url]
         if alone and missing and held and step.tool in ("pip", "uv") and case.amd:
             names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-            bare = case.environment.image is None or catalog.image_facts(case.environment.image.name, case.matrix).torch == "none"
-            yield Problem(
+            yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
                 "PyTorch's index holds torch and what torch requires; `--index-url` takes the place of the package index.",
-                (missing[0].place, default[-1].place), case.environment, case.target, literal=certain and bare, sources=held.sources,
+                (missing[0].place, default[-1].place), literal=certain and case.image.torch == "none", sources=held.sources,
             )  # fmt: skip
         there |= {r.name for r in step.requirements}
 
@@ -179,10 +161,10 @@ def missing_wheel(case: Case) -> Iterator[Problem]:
         first = one.first.get(python, "")
         fails = bool(one.fails.get(python)) and versions.contains(one.fails[python], version) is True
         if first and versions.sort_key(version) < versions.sort_key(first) and (not one.sdist or fails):
-            yield Problem(
+            yield case.problem(
                 "version.wheel-missing", f"{r.name} {version} has no wheel for Python {python}",
                 f"The first release with one is {first}" + (", and its source does not build there." if one.sdist else "."),
-                (r.place, *place), case.environment, case.target, sources=one.sources,
+                (r.place, *place), sources=one.sources,
             )  # fmt: skip
 
 
@@ -190,6 +172,5 @@ def _python(case: Case) -> tuple[str, tuple[Place, ...]]:
     """The Python that the target or the image declares, with its place."""
     if case.target.python:
         return ".".join(case.target.python.split(".")[:2]), ()
-    image = case.environment.image
-    facts = catalog.image_facts(image.name, case.matrix) if image else None
-    return (facts.python, (image.place,)) if facts and facts.python and image else ("", ())
+    image, python = case.environment.image, case.image.python
+    return (python, (image.place,)) if python and image else ("", ())

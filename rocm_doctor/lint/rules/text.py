@@ -13,13 +13,11 @@ _FORMAT = "https://pip.pypa.io/en/stable/reference/requirements-file-format/"
 def faults(case: Case) -> Iterator[Problem]:
     """`repo.unreadable` for each fault of an environment for AMD."""
     for fault in case.environment.faults if case.amd else ():
-        yield Problem(
+        yield case.problem(
             "repo.unreadable",
             fault.title,
             fault.cause,
             (fault.place,),
-            case.environment,
-            case.target,
             key=(fault.kind, fault.place.file),  # one cause for each file
             sources=fault.sources or (_FORMAT,),
         )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.model import Edit, Problem
+from rocm_doctor.lint.model import LISTS, Edit, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.rules.build import builds_with
 from rocm_doctor.versions import sort_key
 
 SILENCE = "# rocm-doctor: torch comes from elsewhere"
+_PYTORCH = "https://download.pytorch.org/"
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 _INSTALL = "https://pytorch.org/get-started/locally/"
-_LISTS = ("requirements", "project")
 
 
 def torch_build(case: Case) -> Iterator[Problem]:
@@ -26,9 +26,9 @@ def torch_build(case: Case) -> Iterator[Problem]:
         return  # base_image says it
     if torch.vendor == "none":
         if case.amd:
-            yield Problem(
+            yield case.problem(
                 "version.wheel-missing", f"no index has torch{torch.asked.specifier if torch.asked else ''}",
-                f"{_sentence(torch.why)} pip stops there.", (torch.place,), one, case.target, literal=torch.literal, sources=(_INSTALL,),
+                f"{_sentence(torch.why)} pip stops there.", (torch.place,), literal=torch.literal, sources=(_INSTALL,),
             )  # fmt: skip
         return
     if not case.amd and (torch.vendor == "cpu" or one.kind in ("job", "script")):
@@ -37,15 +37,13 @@ def torch_build(case: Case) -> Iterator[Problem]:
     version = f" {torch.version}" if torch.version else ""
     by = torch.asked.name if torch.asked and torch.asked.name != "torch" else ""
     says = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
-    hints = (
-        (f"If torch is installed beforehand, say so in a comment of this file: {SILENCE}",)
-        if one.kind in (*_LISTS, "conda", "script")
-        else ()
-    )
+    hints: tuple[str, ...] = ()
+    if one.kind in (*LISTS, "script"):
+        hints = (f"If torch is installed beforehand, say so in a comment of this file: {SILENCE}",)
     if torch.step is not None and torch.step.tool == "conda":
         hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
-    yield Problem(
-        "version.torch-not-rocm", says, f"{_sentence(torch.why)} A {kind} build of torch sees no AMD GPU.", (torch.place,), one, case.target,
+    yield case.problem(
+        "version.torch-not-rocm", says, f"{_sentence(torch.why)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
         literal=torch.literal and not case.beforehand, sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
     )  # fmt: skip
 
@@ -55,41 +53,29 @@ def base_image(case: Case) -> Iterator[Problem]:
     one = case.environment
     if one.image is None or not (case.amd or case.audience == "main"):
         return
-    facts = catalog.image_facts(one.image.name, case.matrix)
+    facts = case.image
     ends_with_rocm = isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
     cuda = facts.torch == "cuda" or (facts.entry is not None and facts.entry.name.startswith("nvidia/"))
     if not cuda or facts.torch == "rocm" or ends_with_rocm:
         return
     way = f" For AMD GPUs there is {facts.entry.way}." if facts.entry and facts.entry.way else ""
     holds = facts.entry.holds if facts.entry else "a CUDA build"
-    yield Problem(
-        "version.torch-not-rocm", f"the image {one.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (one.image.place,), one,
-        case.target, sources=facts.entry.sources if facts.entry else (), stops=facts.torch == "cuda",
+    yield case.problem(
+        "version.torch-not-rocm", f"the image {one.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (one.image.place,),
+        sources=facts.entry.sources if facts.entry else (), stops=facts.torch == "cuda",
     )  # fmt: skip
 
 
 def _remedies(case: Case, torch: Torch) -> Iterator[tuple[Edit, ...]]:
     """The ROCm build of the catalog that the requirement admits, with its index: in a requirements file, as two lines at most."""
     asked, one, step = torch.asked, case.environment, torch.step
-    if (
-        case.target.os != "linux"
-        or one.kind != "requirements"
-        or asked is None
-        or asked.name != "torch"
-        or asked.url
-        or asked.extras
-        or step is None
-    ):
+    if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
         return
-    if any(index.role == "default" for index in step.indexes):
+    if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
         return
     named = {index.url.rstrip("/") for index in step.indexes}
-    fitting = [
-        b
-        for b in builds_with(case.target.gpu, case.matrix, case.target.python)
-        if b.local and catalog.admits(asked.specifier, b.torch)
-    ]
-    fitting = [b for b in fitting if b.index.startswith("https://download.pytorch.org/")]
+    builds = builds_with(case.target.gpu, case.matrix, case.target.python)
+    fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(asked.specifier, b.torch)]
     for build in sorted(fitting, key=lambda b: b.index not in named)[:1]:
         marker = f"; {asked.marker}" if asked.marker else ""
         index = "" if build.index in named else f"--extra-index-url {build.index}"
@@ -105,14 +91,14 @@ def image_too_old(case: Case) -> Iterator[Problem]:
     image = case.environment.image
     if image is None or not case.amd or not case.target.gpu:
         return
-    facts = catalog.image_facts(image.name, case.matrix)
+    facts = case.image
     ours = facts.torch == "rocm" or image.name.startswith("rocm/")
     first = catalog.first_rocm(case.target.gpu, case.matrix)
     torch_of_its_own = isinstance(case.torch, Torch) and case.torch.step is not None
     if not ours or not facts.rocm or not first or sort_key(facts.rocm) >= sort_key(first) or torch_of_its_own:
         return
-    yield Problem(
+    yield case.problem(
         "arch.not-in-build", f"the image {image.name} has ROCm {facts.rocm}, which has no code for the target",
-        f"The first release with code for {case.target.gpu} is {first}.", (image.place,), case.environment, case.target,
-        key=(image.name, case.target.gpu), sources=(_INSTALL,),
+        f"The first release with code for {case.target.gpu} is {first}.", (image.place,), key=(image.name, case.target.gpu),
+        sources=(_INSTALL,),
     )  # fmt: skip

@@ -23,11 +23,10 @@ def training(case: Case) -> Iterator[Problem]:
         last, value = key.rsplit(".", 1)[-1], setting.value.strip().lower()
         kind = _arithmetic(key, last, value)
         if kind and getattr(chip, kind) == "none":
-            yield Problem(
+            yield case.problem(
                 "numeric.bf16-or-fp16", f"{setting.name}: {setting.value}: {case.target.gpu} has no {kind} arithmetic",
                 "The operations are done in fp32, or fail." if kind == "fp8" else "Every operation is done in fp32: use fp16.",
-                (setting.place,), case.environment, case.target, sources=chip.sources, stops=False,
-                key=(setting.place.file, str(setting.place.line), case.target.gpu),
+                (setting.place,), sources=chip.sources, stops=False, key=(setting.place.file, str(setting.place.line), case.target.gpu),
             )  # fmt: skip
 
 
