@@ -14,6 +14,7 @@ from rocm_doctor.bounded.texts import printable
 from rocm_doctor.cli.common import (
     FAIL_ON,
     InputError,
+    _color,
     completes,
     deliver,
     drop_baseline,
@@ -77,11 +78,12 @@ def command(
     """Read the requirements, locks, Dockerfiles, compose files, workflows, scripts and training configurations under PATHS (default: here)
     as they are written, and judge them for GPUs that need not be here.
 
-    A file among PATHS is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
+    PATHS are of one repository. A file among them is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
     that its files name themselves.
     """
     from rocm_doctor.lint import report
     from rocm_doctor.lint.model import Target
+    from rocm_doctor.reports import RenderOptions
 
     try:
         here = Path.cwd().resolve()
@@ -91,24 +93,22 @@ def command(
         raise InputError("--rocm, --driver and --python declare a machine for --gpu: name its GPU")
     matrix = load_matrix(matrix_path, overlays)
     given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
-    found: list[tuple[Result, Report, str, Shown]] = []
-    for root, files in _roots(paths):
-        wanted = given or _declared_targets(root, matrix)
-        if resolving and not wanted:
-            raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
-        one = _judge(root, files, wanted, matrix, ignore, fix)
-        name, shown = printable(root.name), _shown_name(root, here)
-        made = report.report(one, matrix, name, shown)
-        found.append((one, _add_resolved(made, one, wanted, matrix, shown) if resolving else made, name, shown))
-        if fail_on == "error" and not _is_given("fail_on"):
-            fail_on = one.policy.fail_on or fail_on
-    whole = drop_baseline(merge_reports([made for _, made, _, _ in found]), baseline)
-    if _plain(show) and not resolving and baseline is None:
-        for one, _, name, shown in found:
-            click.echo(report.text(one, name, _look(show), shown), nl=False, color=_look(show).color)
+    root, files = _locate(paths)
+    wanted = given or _declared_targets(root, matrix)
+    if resolving and not wanted:
+        raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
+    found = _judge(root, files, wanted, matrix, ignore, fix)
+    name, shown = printable(root.name), _shown_name(root, here)
+    made = report.report(found, matrix, name, shown)
+    made = drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made, baseline)
+    is_plain = tuple(show["formats"]) in ((), ("text",)) and not show["outputs"]
+    if is_plain and not resolving and baseline is None:
+        look = RenderOptions(width=width(), color=_color(), verbose=show["verbose"], quiet=show["quiet"])
+        click.echo(report.text(found, name, look, shown), nl=False, color=look.color)
     else:
-        deliver([whole], **show)
-    sys.exit(_exit_code(whole, found, fail_on, baseline is not None))
+        deliver([made], **show)
+    is_given = click.get_current_context().get_parameter_source("fail_on") != click.core.ParameterSource.DEFAULT
+    sys.exit(_exit_code(made, found, fail_on if is_given else found.policy.fail_on or fail_on, baseline is not None))
 
 
 def _judge(
@@ -127,40 +127,21 @@ def _judge(
     return accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
 
 
-def _exit_code(whole: Report, found: list[tuple[Result, Report, str, Shown]], fail_on: str, accepting: bool) -> int:
+def _exit_code(made: Report, found: Result, fail_on: str, accepting: bool) -> int:
     """1 for a finding of that severity, 3 where nothing was judged for some target, else 0."""
-    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in whole.findings):
+    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in made.findings):
         return 1
-    if accepting:
-        return 3 if any(one.verdict not in ("fails", "passes") for one, _, _, _ in found) else 0
-    return 3 if whole.verdict == "undetermined" else 0
+    is_judged = found.verdict in ("fails", "passes") if accepting else made.verdict != "undetermined"
+    return 0 if is_judged else 3
 
 
-def _is_given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) != click.core.ParameterSource.DEFAULT
-
-
-def _plain(show: dict[str, Any]) -> bool:
-    """True where text for the terminal is the only output."""
-    return tuple(show["formats"]) in ((), ("text",)) and not show["outputs"]
-
-
-def _look(show: dict[str, Any]) -> Any:
-    from rocm_doctor.cli.common import _color
-    from rocm_doctor.reports import RenderOptions
-
-    return RenderOptions(width=width(), color=_color(), verbose=show["verbose"], quiet=show["quiet"])
-
-
-def _roots(paths: tuple[Path, ...]) -> list[tuple[Path, tuple[str, ...]]]:
-    """The repositories to read, each with the files that are judged alone (none: all of it)."""
-    found: dict[Path, list[str]] = {}
-    for path in paths or (Path(),):
-        root = path.resolve() if path.is_dir() else _repository(path)
-        files = found.setdefault(root, [])
-        if not path.is_dir():
-            files.append(path.resolve().relative_to(root).as_posix())
-    return [(root, tuple(files)) for root, files in found.items()]
+def _locate(paths: tuple[Path, ...]) -> tuple[Path, tuple[str, ...]]:
+    """The repository of the paths, and its files that are judged alone (none: all of it); InputError for paths of several."""
+    roots = {path.resolve() if path.is_dir() else _repository(path) for path in paths or (Path(),)}
+    if len(roots) > 1:
+        raise InputError(f"the paths lie in {len(roots)} repositories: judge one at a time")
+    (root,) = roots
+    return root, tuple(path.resolve().relative_to(root).as_posix() for path in paths if not path.is_dir())
 
 
 def _repository(path: Path) -> Path:
@@ -192,20 +173,6 @@ def _declared_targets(root: Path, matrix: Matrix) -> list[Target]:
         where = f" ({one.place.file}:{one.place.line})" if one.place else ""
         found.append(msgspec.structs.replace(one, gpu=resolve_gpu(one.gpu, matrix, where)))
     return found
-
-
-def merge_reports(reports: list[Report]) -> Report:
-    """Several repositories in one report: the findings of all, the verdict of the worst."""
-    import msgspec
-
-    if len(reports) == 1:
-        return reports[0]
-    worst = min(reports, key=lambda r: ("problems", "undetermined", "ready").index(r.verdict))
-    return msgspec.structs.replace(
-        worst,
-        findings=tuple(f for r in reports for f in r.findings),
-        source="repository " + ", ".join(r.source.removeprefix("repository ") for r in reports),
-    )
 
 
 def _add_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matrix, shown: Shown) -> Report:

@@ -28,11 +28,8 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
     one = case.environment
     is_plain_list = case.audience == "neutral" and one.kind in LISTS
-    if (
-        not (case.amd or case.audience == "main" or is_plain_list)
-        or not (one.steps or one.variables or one.image)
-        or one.kind == "training"
-    ):
+    is_for_amd = case.amd or case.audience == "main" or is_plain_list
+    if not is_for_amd or one.kind == "training" or not (one.steps or one.variables or one.image):
         return
     facts = snapshot_of(one, case.torch, case.target, case.matrix)
     found, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
