@@ -60,7 +60,7 @@ def _agree(machine: simulated.Machine, run: Callable[[str], subprocess.Completed
             assert " install " in said or any(words in said for words in named) or plan.returncode == 1, one["title"]
     printed = "\n".join((check.stdout[end:], *(text for done in (plan, fix, env) for text in (done.stdout, done.stderr))))
     for line in dict.fromkeys(_typed(printed)):
-        if "--python .venv/" in line:
+        if re.search(r"--python \.venv[-/]", line):
             continue  # the environment that the lines before it make
         if line.startswith("rocm-doctor ") and not line.startswith("rocm-doctor smoke"):  # minutes: tests/test_smoke_cli.py
             own = line.replace(" --apply", "").replace("--gpu NAME", "--gpu gfx1100")

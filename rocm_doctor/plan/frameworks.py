@@ -77,6 +77,12 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         return self.release is not None or self.works or self.undecided
 
     @property
+    def is_installed(self) -> bool:
+        """True if the release is the one that is installed."""
+        names = (self.framework, f"{self.framework}-rocm")
+        return self.release is not None and self.release.version in map(self.machine.installed, names)
+
+    @property
     def folder(self) -> str:
         """The new environment."""
         return f".venv-{self.framework}"
@@ -172,7 +178,10 @@ def _python(plan: FrameworkPlan) -> str:
 
 def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     """The plan for the terminal."""
-    body = wrap(f"What you have may work: {plan.summary}.", "", "  ") if plan.undecided else []
+    body = undecided_lines(plan) if plan.undecided else []
+    if plan.undecided and plan.is_installed:
+        return "\n".join(body) + "\n"
+    body += ["If it does not, this is known to work:"] if plan.undecided and plan.release else []
     body += wrap(plan.headline, "", "  ")
     body += wrap(f"check says: {plan.summary}", "  ", "  ") if plan.summary and not plan.undecided else []
     release = plan.release
@@ -189,6 +198,12 @@ def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     for words, command in plan.instead:
         body += [*wrap(words, "  ", "      "), f"    {command}"]
     return "\n".join(body) + "\n"
+
+
+def undecided_lines(plan: FrameworkPlan) -> list[str]:
+    """That what is installed may work, and the command that tests it."""
+    test = f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."
+    return [*wrap(f"What you have may work: {plan.summary}.", "", "  "), test]
 
 
 def contents(plan: FrameworkPlan) -> Contents:

@@ -15,7 +15,9 @@ from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
 from rocm_doctor.rules.override import NAME
 
-LIBRARIES = ("transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm")
+LIBRARIES = (
+    "transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm", "flax", "optax",
+)  # fmt: skip
 """Packages for fine-tuning that a healthy report names, in this order."""
 
 

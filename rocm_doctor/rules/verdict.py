@@ -129,7 +129,7 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
     for one in built if built and TORCH not in built else ():
         ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
         if not ran and not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards):
-            yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"code.{one.library}")
+            yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"smoke.{one.key}.matmul")
     if built and TORCH not in built:
         return
     if TORCH not in found:
