@@ -126,15 +126,6 @@ def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool)
     assert ("HSA_OVERRIDE_GFX_VERSION" in names) == unset
 
 
-def test_a_reason_against_a_newer_build_cites_the_row_that_says_it() -> None:
-    newer = plan_for("gfx1201").newer
-    assert newer is not None
-    words, source = newer.why, newer.source
-    row = next(r for r in MATRIX.rows if r.key == "hipblaslt-lora-gfx12")
-    assert row.title in words
-    assert source == row.sources[0]
-
-
 @pytest.mark.parametrize(("severity", "taken"), [("error", False), ("warning", False), ("note", True)])
 def test_a_release_is_passed_over_for_what_is_more_than_a_note(
     severity: str, taken: bool, monkeypatch: pytest.MonkeyPatch

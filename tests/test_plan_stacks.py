@@ -216,26 +216,6 @@ def test_packages_stand_newest_first_with_ranges_that_parse() -> None:
             assert set(one.env) <= set(known_of().matrix.env)
 
 
-def test_the_next_newer_build_is_named_with_what_speaks_against_it() -> None:
-    plan = plan_for("gfx906")
-    assert plan.best is not None
-    assert plan.newer is not None
-    assert plan.newer.build.rocm > plan.best.candidate.build.rocm
-    assert "rocBLAS has no kernels" in plan.newer.why
-    assert plan.newer.source
-
-
-@pytest.mark.parametrize("gfx", ["gfx906", "gfx1100", "gfx1151", "gfx1201"])
-@pytest.mark.parametrize("system", ["linux", "windows", "wsl"])
-def test_whatever_is_newer_is_newer_and_can_be_fetched(gfx: str, system: System) -> None:
-    plan = plan_for(gfx, system=system)
-    if plan.newer and plan.best:
-        newer, best = plan.newer.build, plan.best.candidate.build
-        assert (sort_key(newer.torch), sort_key(newer.rocm)) > (sort_key(best.torch), sort_key(best.rocm))
-        assert newer.rocm != "nightly"
-        assert plan.newer.why
-
-
 def test_a_report_from_linux_says_nothing_of_wsl() -> None:
     assert not plan_for("gfx906", system="wsl").stacks
 

@@ -21,20 +21,12 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
-from rocm_doctor.plan.fix import (
-    build,
-    interpreter_of,
-    recipe,
-    shell_here,
-    tool_here,
-    variables_file,
-)
+from rocm_doctor.plan.fix import build, interpreter_of, recipe, shell_here, tool_here, variables_file
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.text import blocking_packages, headline, undecided_lines
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
-
 
 _OF_CUDA = regex(r"nvidia-.+-cu\d+")
 """Names of the packages that hold CUDA's own libraries."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from rocm_doctor.commands import commands_for, distributions_of
+from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report, Shown
 from rocm_doctor.plan.blocking import Blocked, Freed, free_stacks
 from rocm_doctor.plan.candidates import Rejected
@@ -16,12 +17,12 @@ from rocm_doctor.plan.changes import Change, nearest_changes
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import INBOX, Machine
-from rocm_doctor.plan.newer_build import Newer, age, next_newer
 from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, variables, variables_of
 from rocm_doctor.rules.driver_range import driver_release
+from rocm_doctor.versions import release
 
 
 class Plan(Shown, msgspec.Struct, frozen=True):
@@ -42,7 +43,6 @@ class Plan(Shown, msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     matrix_version: str = ""
     steps: tuple[Step, ...] = ()
-    newer: Newer | None = None
     works: bool = False
     keeps: bool = False
     blocked: tuple[Blocked, ...] = ()
@@ -122,7 +122,7 @@ def answer(
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
     here = next((s for s in found if machine.holds(s.candidate.build)), None)
-    stays = here and not (upgrade and age(found[0].candidate.build) > age(here.candidate.build))
+    stays = here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build))
     stacks = (here, *(s for s in found if s is not here)) if here and stays else tuple(found)
     rejected = tuple(resolver.rejected)
     best = stacks[0] if stacks else None
@@ -141,13 +141,17 @@ def answer(
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
         tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
-        None if index or rocm else next_newer(stacks, rejected),
         ready and not upgrade,
         best is not None and machine.probed and not blocked and not install(best, machine),
         blocked,
         tuple(_elsewhere(best, resolver.stack_judge, machine, report)) if best else (),
         report,
     )
+
+
+def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A key by which a later release of torch, then of its ROCm, comes after an earlier one."""
+    return release(build.torch) or (), release(build.rocm) or ()
 
 
 def _resolve(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool) -> Freed:

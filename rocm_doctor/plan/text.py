@@ -29,7 +29,12 @@ def headline(plan: Plan) -> str:
     """The answer in one sentence."""
     machine = plan.machine
     if plan.works:
-        return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. Nothing to do."
+        todo = (
+            "Nothing to install; the variables are below"
+            if [v for v in plan.variables if not _is_set(v, machine)]
+            else "Nothing to do"
+        )
+        return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. {todo}."
     if plan.keeps and plan.best and plan.best.candidate.override:
         return (
             f"Nothing to install: torch {machine.torch} has no {machine.gfx} code, but runs on this GPU with the variable below."
@@ -114,8 +119,6 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
         yield from wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
     yield from (line for said in replacements(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
-    if plan.newer and verbose:
-        yield from wrap(f"{plan.newer.build.key}: {plan.newer.why} ({plan.newer.source})", "  newer   ", "          ")
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from rocm_doctor.commands import remarks
+from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
@@ -122,7 +122,7 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
-    """Notes, one line each (`explain` and -v print the rest); equal notes on several GPUs share a line."""
+    """Notes, one line each, with the commands that unset a variable (`explain` and -v print the rest); equal notes on several GPUs share a line."""
     if notes:
         yield ""
     alike: dict[tuple[str, str], list[Finding]] = {}
@@ -132,6 +132,8 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
         what = "places" if group[0].subject_kind in ("environment", "file") else "GPUs"
         about = where(group[0]) if len(group) == 1 else f" {'in' if what == 'places' else 'on'} {len(group)} {what}"
         yield from _wrap(f"{_MARK['note'][0]} {title}{about}  [{name}]", look, "", "  ", _MARK["note"][1])
+        if any(None in settings(command).values() for command in group[0].commands):
+            yield from command_lines("", group[0].commands, look.width)
 
 
 def _says(finding: Finding) -> str:

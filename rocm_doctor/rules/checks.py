@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from rocm_doctor.binaries.targets import covers
+from rocm_doctor.binaries.targets import covers, override_target
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
@@ -103,9 +103,15 @@ def _code(snapshot: Snapshot, matrix: Matrix) -> str:
         return ""
     override = snapshot.get("env." + NAME).value
     under = f" with {NAME}={override}" if isinstance(override, str) else ""
+    loaded = (override_target(override) if isinstance(override, str) else None) or targets[0]
     if snapshot.get("smoke.matmul").value == "passed":
         return f"a matmul ran on {', '.join(targets)}{under}"
-    return f"{' and '.join(held)} {'has' if len(held) == 1 else 'have'} kernels for {', '.join(targets)}{under}"
+    kernels = f"{' and '.join(held)} {'has' if len(held) == 1 else 'have'} kernels for"
+    return (
+        f"{kernels} {', '.join(targets)}"
+        if [loaded] == targets or not under
+        else f"{kernels} {loaded}, as which {', '.join(targets)} runs{under}"
+    )
 
 
 def _holds(one: Framework, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:

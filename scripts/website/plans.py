@@ -31,7 +31,6 @@ def cited(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
                 found += [one.source for one in plan.best.candidate.said] + [
                     one for note in plan.best.notes for one in note.sources
                 ]
-            found += [plan.newer.source] if plan.newer else []
             yield from ((one, f"gpu/{gfx}/#{gfx}-{name}", f"plan {gfx} {name}") for one in found if one)
 
 
@@ -63,7 +62,7 @@ def _steps(plan: Plan) -> Iterator[str]:
 
 
 def section(target: Target, of_target: dict[System, Plan]) -> Iterator[str]:
-    """The plans of a target, one heading for each system, with what speaks against the next newer build."""
+    """The plans of a target, one heading for each system."""
     for name, plan in of_target.items():
         yield heading(3, f"Install PyTorch on {system(name)} ({target.gfx})", f"{target.gfx}-{name}") + "\n"
         yield "\n".join(_found(plan, plan.best) if plan.best else _nothing(plan)) + "\n"
@@ -76,8 +75,6 @@ def _found(plan: Plan, stack: Stack) -> Iterator[str]:
     yield from _steps(plan)
     yield "<p>Type:</p>"
     yield block("\n".join(commands(plan, stack, "pip")))
-    if plan.newer:
-        yield _reasons(f"Not the newer {plan.newer.build.key}:", [(plan.newer.why, plan.newer.source, "")])
 
 
 def _nothing(plan: Plan) -> Iterator[str]:
