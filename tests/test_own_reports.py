@@ -16,8 +16,8 @@ from rocm_doctor.sources.paste import cut
 MATRIX = load()
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 NAMES = ("rx7900xtx-ready", "strix-halo-ready", "mi50-wrong-override", "two-rx7900xt-rccl-hang")
-READABLE = ("json", "jsonl", "sarif", "html", "markdown")
-SUFFIX = {"jsonl": "jsonl", "sarif": "sarif", "html": "html", "markdown": "md", "json": "json"}
+READABLE = ("json", "sarif", "html", "markdown")
+SUFFIX = {"sarif": "sarif", "html": "html", "markdown": "md", "json": "json"}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -79,8 +79,8 @@ def test_a_page_without_its_data_is_no_complaint_either(format_: str) -> None:
 
 def test_several_reports_in_one_text(tmp_path: Path) -> None:
     one = judge(read_paths([FIXTURES / "rx7900xtx-ready"]), MATRIX)
-    text = render("jsonl", one, RenderOptions()) * 3
-    assert [a.name for a in cut(text, "all.jsonl")] == ["report/1", "report/2", "report/3"]
+    text = render("json", one, RenderOptions()) * 3
+    assert [a.name for a in cut(text, "all.json")] == ["report/1", "report/2", "report/3"]
 
 
 def test_an_audit_is_read_as_one() -> None:

@@ -119,7 +119,10 @@ def _third_column(rest: str) -> bool:
 def _record_run(result: ProbeResult, document: Document, run: list[tuple[Line, str, str]], believed: bool) -> None:
     for line, name, version in run:
         known = canonical(name)
-        if believed or len(run) >= _RUN or "==" in line.text or _MATTERS.match(known):
+        # A program prints the name of a module, which `tensorflow-rocm` shares with `tensorflow`.
+        module = result.facts.get(f"pkg.{known}-rocm")
+        alone = _MATTERS.match(known) and (module is None or module.value != version)
+        if believed or len(run) >= _RUN or "==" in line.text or alone:
             result.record(f"pkg.{known}", version, document.reading(line))
 
 
