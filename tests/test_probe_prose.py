@@ -100,6 +100,7 @@ def test_single_statements(text: str, fact: str, value: object) -> None:
         ("Strix Halo (Ryzen AI MAX+ 395 w/ Radeon 8060S, gfx1151)", ["gfx1151"]),
         ("MI300X", ["gfx942"]),
         ("8x MI300X", ["gfx942"] * 8),
+        ("kernel 6.14x my RX 7900 XTX", ["gfx1100"]),
         ("MI210 x4", ["gfx90a"] * 4),
         ("two RX 7900 XT", ["gfx1100", "gfx1100"]),
         ("dual W7900", ["gfx1100", "gfx1100"]),

@@ -34,7 +34,6 @@ def first(text: str) -> Any:
     ("gfx", "text", "row"),
     [
         ("gfx906", "per_device_train_batch_size=2 max_length=512\n" + BAR + smi(busy=25, vram=31), "run-small-batch"),
-        ("gfx1100", "dataloader_num_workers: 0\n" + BAR + smi(busy=40), "run-loader-zero"),
         ("gfx1100", BAR + smi(busy=40), "run-gpu-waits"),
         ("gfx1100", "fp16=False, bf16=False\n" + BAR + smi(), "run-fp32"),
         ("gfx906", "$ python train.py --bf16 True\n" + BAR, "run-bf16-emulated"),

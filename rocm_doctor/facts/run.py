@@ -1,8 +1,8 @@
-"""The training run that a text shows: its settings by the tables of training configurations, its pace, and how busy it keeps the GPU.
+"""The training run that a text shows: its settings by the tables of training configurations, and how busy it keeps the GPU.
 
 per_device_train_batch_size=2 gradient_accumulation_steps=4 max_length=512 fp16=False bf16=False
  12%|██        | 120/1000 [12:01<1:28:12,  6.01s/it]
--> run.batch = 2, run.seq = 512, run.tokens = 1024, run.half = no, run.step_seconds = 6.01
+-> run.batch = 2, run.seq = 512, run.tokens = 1024, run.half = no, run.shown = yes
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from rocm_doctor.training.tables import Table, Tables
 
 FILES = ("TrainingArguments", "SFTConfig", "LLaMA-Factory", "axolotl", "torchtune")
 """Tables whose keys are taken, the first that has a key."""
-FIELDS = ("batch", "seq", "grad_accum", "workers", "checkpointing", "dtype", "autocast", "optimizer", "compile", "packing")
+FIELDS = ("batch", "seq", "checkpointing", "autocast")
 _NAME = "([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|fp16|bf16|dtype)"
 _VALUE = "([\\w.+-]+|\"[^\"]*\"|'[^']*')"
 _SETTING = regex(rf"(?<![\w.-])(?:--)?{_NAME}[\"']?\s?[=:]\s*{_VALUE}")
 _OPTION = regex(rf"(?<!\S)--{_NAME} +(?!-){_VALUE}")
 _FLAG = regex(r"(?<!\S)--([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)(?=\s+--|\s*$|\s+\\)")
-_BAR = regex(r"^([^|%]{0,60}?)\s*\d{1,3}%\|.{0,200}?[\[,]\s*(\d+\.\d+)\s?(s/it|it/s)\b")
+_BAR = regex(r"^([^|%]{0,60}?)\s*\d{1,3}%\|.{0,200}?[\[,]\s*\d+\.\d+\s?(?:s/it|it/s)\b")
 _LOADS = regex(r"[A-Za-z]{3}")
 _TRAINS = regex(r"train|epoch|step", re.I)
 _LOGGED = regex(r"['\"](?:loss|train_runtime|train_loss|grad_norm)['\"]\s*:")
@@ -54,7 +54,7 @@ def read(artifacts: Artifacts, matrix: Matrix) -> ProbeResult:
     result = ProbeResult()
     for document in texts(artifacts):
         _settings(result, document, matrix)
-        _pace(result, document)
+        _progress(result, document)
         _memory(result, document)
         _host(result, document)
     return result
@@ -101,14 +101,12 @@ def _leaves(line: Line, keys: Mapping[str, object]) -> Iterator[tuple[str, Leaf]
             yield key, Leaf(key, True, line.number or 1)
 
 
-def _pace(result: ProbeResult, document: Document) -> None:
-    """run.step_seconds, of the last bar that is a training's; run.shown: the text has such a bar, or a trainer's log."""
+def _progress(result: ProbeResult, document: Document) -> None:
+    """run.shown: the text has the progress bar of a training, or a trainer's log."""
     for line in document.lines_with("%|"):
         found = _BAR.match(line.text.split("\r")[-1])
         if found and (not _LOADS.search(found[1]) or _TRAINS.search(found[1])):
-            pace = float(found[2]) if found[3] == "s/it" else 1 / max(float(found[2]), 1e-6)
-            result.facts["run.step_seconds"] = Fact(round(pace, 4), (document.reading(line),))
-            result.facts["run.shown"] = Fact(True, (document.reading(line),))
+            result.record("run.shown", True, document.reading(line))
     for line in document.lines_with("loss", "train_runtime", most=4):
         if _LOGGED.search(line.text):
             result.record("run.shown", True, document.reading(line))

@@ -18,8 +18,8 @@ from rocm_doctor.probes.text.gpu_names import GpuNames
 
 MOST = 16
 """GPUs of one text, and names read in one sentence."""
-_TIMES = regex(r"(?:\b(\d{1,2})\s?[x×]|\b(two|dual|pair of|three|four|six|eight|twin)|(?:^|\b(?:have|has|with|got|run|using|are)\s+|[:(]\s?)([2-8]))"
-               r"\s+(?:(?:of|the|my|amd|radeon|instinct|identical|gpus?:?)\s+)*$|\b(\d{1,2})[x×]$", re.I)  # fmt: skip
+_TIMES = regex(r"(?:(?<!\d\.)\b(\d{1,2})\s?[x×]|\b(two|dual|pair of|three|four|six|eight|twin)|(?:^|\b(?:have|has|with|got|run|using|are)\s+|[:(]\s?)([2-8]))"
+               r"\s+(?:(?:of|the|my|amd|radeon|instinct|identical|gpus?:?)\s+)*$|(?<!\d\.)\b(\d{1,2})[x×]$", re.I)  # fmt: skip
 _BEHIND = regex(r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I)
 _COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "three": 3, "four": 4, "six": 6, "eight": 8}
 _GFX = regex(r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])"
