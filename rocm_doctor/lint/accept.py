@@ -45,7 +45,7 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
         for row in found.rows
     )
     dropped = [p for p in found.problems if p not in kept]
-    return found._replace(problems=tuple(kept), accepted=len(dropped), rows=rows if dropped else found.rows)
+    return found._replace(problems=tuple(kept), accepted_count=len(dropped), rows=rows if dropped else found.rows)
 
 
 _ORDER = ("error", "warning", "note")

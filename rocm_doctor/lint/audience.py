@@ -37,7 +37,7 @@ _FAMILY = {"torch", "torchvision", "torchaudio"}
 _AMD_VARIABLES = regex(r"HSA_OVERRIDE_GFX_VERSION|PYTORCH_ROCM_ARCH|ROCM_\w+|BNB_ROCM_ARCH|HIP_ARCHITECTURES|AMDGPU_TARGETS")
 
 
-class For(NamedTuple):
+class Purpose(NamedTuple):
     """The audience of an environment, the GPUs that its path or its label names (empty: none), and whether only its text says whom it
     is for."""
 
@@ -51,21 +51,21 @@ class For(NamedTuple):
         return self.audience == "neutral" or (self.audience == "other" and self.by_text)
 
 
-def is_of_amd(name: str) -> bool:
+def names_amd(name: str) -> bool:
     """True for the name of a folder that has words for AMD and for no other vendor."""
     return {v for token in _tokens(name.lower()) if (v := _VENDOR.get(token)) and v != "aside"} == {"amd"}
 
 
-def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> For:
+def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> Purpose:
     """Whom an environment is for. `named`: files of the command line; `root`: the name of the repository's folder."""
     if _is_other_system(one):
-        return For("other", frozenset())
-    own = gpus_in(f"{one.file} {one.label}", matrix)
-    gpus = own or gpus_in(root, matrix)
+        return Purpose("other", frozenset())
+    own = find_gpus(f"{one.file} {one.label}", matrix)
+    gpus = own or find_gpus(root, matrix)
     if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *named)):
-        return For("declared", gpus)
+        return Purpose("declared", gpus)
     by_path = _path_audience(one, bool(own))
-    return For(by_path or _text_audience(one), gpus, by_path is None)
+    return Purpose(by_path or _text_audience(one), gpus, by_path is None)
 
 
 def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
@@ -74,7 +74,7 @@ def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
     aside = any(_VENDOR.get(token) == "aside" for folder in folders for token in _tokens(folder))
     for words in (one.label, *reversed(folders)):
         vendors = {v for token in _tokens(words.lower()) if (v := _VENDOR.get(token)) and v != "aside"}
-        if vendors == {"amd"} and words in folders[:-1] and _of_text(one) == (False, True):
+        if vendors == {"amd"} and words in folders[:-1] and _text_vendors(one) == (False, True):
             return "neutral"  # a file for NVIDIA in a folder for AMD
         if vendors == {"amd"} or (names_gpu and not vendors and words == folders[-1]):
             return "aside" if aside else "amd"
@@ -86,7 +86,7 @@ def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
 
 
 def _text_audience(one: Environment) -> Audience:
-    amd, nvidia = _of_text(one)
+    amd, nvidia = _text_vendors(one)
     return "amd" if amd and not nvidia else "other" if nvidia and not amd else "neutral"
 
 
@@ -104,7 +104,7 @@ def _tokens(words: str) -> list[str]:
     return [("cuda" if m[1] == "cu" else m[1]) if (m := _NUMBERED.match(token)) else token for token in found]
 
 
-def _of_text(one: Environment) -> tuple[bool, bool]:
+def _text_vendors(one: Environment) -> tuple[bool, bool]:
     """Whether images, indexes, pinned builds, devices and build lists are AMD's, and NVIDIA's."""
     texts = [one.image.name] if one.image else []
     texts += [i.url for step in one.installs for i in step.indexes if not i.packages or _FAMILY & set(i.packages)]
@@ -115,20 +115,20 @@ def _of_text(one: Environment) -> tuple[bool, bool]:
     return amd, nvidia
 
 
-def gpus_in(words: str, matrix: Matrix) -> frozenset[str]:
+def find_gpus(words: str, matrix: Matrix) -> frozenset[str]:
     """The targets that words name, as gfx numbers or as products of the catalog."""
-    known = matrix.once(_found_names)
+    known = matrix.once(_name_cache)
     if words not in known:
-        known[words] = _gpus_in(words, matrix)
+        known[words] = _search_gpus(words, matrix)
     return known[words]
 
 
-def _found_names(_: Matrix) -> dict[str, frozenset[str]]:
+def _name_cache(_: Matrix) -> dict[str, frozenset[str]]:
     """What was found with a matrix: every environment of a folder has the same words."""
     return {}
 
 
-def _gpus_in(words: str, matrix: Matrix) -> frozenset[str]:
+def _search_gpus(words: str, matrix: Matrix) -> frozenset[str]:
     found = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
     if not found:
         mentions = [m for m in gpu_names(matrix).find(_SIGNS.sub(" ", words)) if m.kind in ("name", "codename", "processor")]

@@ -119,7 +119,7 @@ _LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
 _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
 
 
-def with_python(target: Target, image: Image | None, matrix: Matrix) -> Target:
+def take_image_python(target: Target, image: Image | None, matrix: Matrix) -> Target:
     """The target with the Python of an image, where it names none itself: markers ask for it."""
     python = image_facts(image.name, matrix).python if image and not target.python else ""
     return msgspec.structs.replace(target, python=python) if python else target

@@ -12,7 +12,7 @@ from rocm_doctor.lint.tree import Tree
 def first_index(tree: Tree) -> Place | None:
     """The first line of a document that names a ROCm index of torch: its reader installs torch first."""
     for path in tree.paths:
-        if path.count("/") > 4 or not path.lower().endswith((".md", ".rst")) or tree.late:
+        if path.count("/") > 4 or not path.lower().endswith((".md", ".rst")) or tree.is_late:
             continue
         for number, line in enumerate((tree.text(path) or "").split("\n"), 1):
             if "/whl/" in line and "rocm" in line and "torch" in line:

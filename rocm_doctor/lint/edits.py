@@ -30,7 +30,7 @@ def prove(
     tried = 0
     proven: dict[tuple[Edit, ...], bool] = {}
     for one in problems:
-        if one.severity != "error" or not one.remedies or tried >= MOST or tree.late:
+        if one.severity != "error" or not one.remedies or tried >= MOST or tree.is_late:
             yield one
             continue
         tried += 1
@@ -52,7 +52,7 @@ def _mends(
     proven: dict[tuple[Edit, ...], bool],
 ) -> bool:  # fmt: skip
     try:
-        changed = tree.edited(edits)
+        changed = tree.apply_edits(edits)
     except ValueError:
         return False
     files = {edit.place.file for edit in edits}
@@ -89,16 +89,16 @@ def is_shared(file: str, user: str, tree: Tree, ours: Collection[str]) -> bool:
         listed = path.endswith((".txt", ".in"))
         if path in (file, user) or (path in ours and not listed) or not _READERS.search(path) or tree.size(path) > _MOST_READ:
             continue
-        if tree.late:
+        if tree.is_late:
             return True
         text = tree.text(path) or ""
         words = {found[0].lstrip("/") for found in name.finditer(text)} if base in text else set[str]()
-        if any(_nearest(word, path, tree) in (file, None) for word in words):
+        if any(_find_nearest(word, path, tree) in (file, None) for word in words):
             return True
     return False
 
 
-def _nearest(word: str, path: str, tree: Tree) -> str | None:
+def _find_nearest(word: str, path: str, tree: Tree) -> str | None:
     """The file that a relative path means in the folder of another file, or in the nearest one above it; None where there is none."""
     folder = path
     while folder:
@@ -112,7 +112,7 @@ def _nearest(word: str, path: str, tree: Tree) -> str | None:
 def diff_lines(tree: Tree, edits: Sequence[Edit]) -> list[str]:
     """The removed and added lines, with `-` and `+`; empty where the edits do not apply."""
     try:
-        other = tree.edited(tuple(edits))
+        other = tree.apply_edits(tuple(edits))
     except ValueError:
         return ["?"] * 9
     found: list[str] = []
@@ -135,7 +135,7 @@ def write(tree: Tree, problems: Sequence[Problem]) -> list[str]:
         if (edit.place.file, edit.place.line) not in lines:
             lines.add((edit.place.file, edit.place.line))
             kept.append(edit)
-    other = tree.edited(tuple(kept)) if kept else tree
+    other = tree.apply_edits(tuple(kept)) if kept else tree
     changed = []
     for file in dict.fromkeys(edit.place.file for edit in kept):
         path = tree.root / file

@@ -28,7 +28,7 @@ def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: 
         stated_rocm = next((v for v in one.variables if v.name == "ROCM_VERSION" and _NUMBER.fullmatch(v.value)), None)
         if stated_rocm and "rocm.version" not in facts:
             facts["rocm.version"] = Fact(stated_rocm.value, (stated_rocm.place.reading(),))
-        of_image = catalog.with_python(target, one.image, matrix)
+        of_image = catalog.take_image_python(target, one.image, matrix)
         for r in one.requirements:
             if r.name != "torch" and catalog.applies(r.marker, of_image):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
@@ -39,11 +39,11 @@ def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: 
             # What it is to be on an AMD GPU: a rule of its own says that this torch is not a build for ROCm.
             facts["torch.build"] = Fact("rocm", (reading,))
     if isinstance(torch, Torch):
-        facts |= _of_torch(torch)
+        facts |= _torch_facts(torch)
     return enrich(Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, (reading,))}),), True), matrix)
 
 
-def _of_torch(torch: Torch) -> dict[str, Fact]:
+def _torch_facts(torch: Torch) -> dict[str, Fact]:
     """The torch that the environment ends up with, where it is a build for ROCm."""
     if torch.vendor != "rocm":
         return {}

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.accept import fold
-from rocm_doctor.lint.audience import For, audience, is_of_amd
+from rocm_doctor.lint.audience import Purpose, audience, names_amd
 from rocm_doctor.lint.decisive import decisive_unread
 from rocm_doctor.lint.documents import comments_on_torch, first_index
 from rocm_doctor.lint.edits import prove
@@ -58,11 +58,11 @@ class Result(NamedTuple):
     problems: tuple[Problem, ...]
     rows: tuple[Row, ...]
     unread: tuple[Unread, ...]
-    left: int
+    others: int
     """Environments that are for other hardware, or tests and the like."""
-    accepted: int = 0
+    accepted_count: int = 0
     """Problems that the repository or the command line accepts."""
-    decisive: tuple[Unread, ...] = ()
+    decisive_unread: tuple[Unread, ...] = ()
     """What was not read and may change what an environment leads to, which is why it does not pass."""
 
     @property
@@ -73,7 +73,7 @@ class Result(NamedTuple):
         named = {t.gpu for t in self.targets} or {gpu for row in self.rows for gpu in row.cells}
         # Without an error, what fails was accepted.
         proven = {gpu for row in self.rows for gpu, cell in row.cells.items() if cell in (PASSES, ACCEPTED, FAILS)}
-        return PASSES if named and named <= proven and not self.tree.late else "nothing was judged"
+        return PASSES if named and named <= proven and not self.tree.is_late else "nothing was judged"
 
 
 def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequence[str] = ()) -> Result:
@@ -100,10 +100,10 @@ class _Judging:
     ) -> None:  # fmt: skip
         self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
         installed = {file for one in environments if one.kind in ("image", "script", "job") for file in one.files}
-        environments = [one if one.file in installed else self._with_its_indexes_alone(one) for one in environments]
+        environments = [one if one.file in installed else self._complete_indexes(one) for one in environments]
         self.environments = environments
         root = tree.root.name
-        self.meant = {id(one): audience(one, declared, named, matrix, root) for one in environments}
+        self.purposes = {id(one): audience(one, declared, named, matrix, root) for one in environments}
         ours = [one for one in environments if self._audience(one) in ("declared", "amd")]
         self.files_for_amd = frozenset(one.file for one in ours) - {one.file for one in environments if one not in ours}
         self.installers: dict[str, list[Environment]] = {}
@@ -113,49 +113,49 @@ class _Judging:
                 self.installers.setdefault(file, []).append(one)
         self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) in ("declared", "amd", "neutral")]
         self.has_amd = any(self._may_have_torch(one) for one in ours if one.kind != "training")
-        self.has_main = bool(targets) and (not self.has_amd or is_of_amd(root))
+        self.has_main = bool(targets) and (not self.has_amd or names_amd(root))
         """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
-        plain = [one for one in environments if one.kind in LISTS and self.meant[id(one)].is_plain]
+        plain = [one for one in environments if one.kind in LISTS and self.purposes[id(one)].is_plain]
         self.lists = {one.file for one in plain if any(r.name == "torch" for r in one.requirements)}
         self.replacing = catalog.replacing_torch(matrix)
-        self.open: list[Unread] = []
-        self.decisive: list[Unread] = []
+        self.unknown_torch: list[Unread] = []
+        self.decisive_unread: list[Unread] = []
 
     def _audience(self, one: Environment) -> Audience:
-        return self.meant[id(one)].audience
+        return self.purposes[id(one)].audience
 
     def _may_have_torch(self, one: Environment) -> bool:
         """True for an environment that leads to a torch, or that installs something unread."""
         target = self.targets[0] if self.targets else Target("any", "")
         return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
 
-    def _with_its_indexes_alone(self, one: Environment) -> Environment:
+    def _complete_indexes(self, one: Environment) -> Environment:
         """A requirements file that nothing in the repository installs with further indexes, and no document either: it is complete."""
         of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
         if not of_rocm or first_index(self.tree) is not None:
             return one
-        steps = tuple(msgspec.structs.replace(s, complete=True) if isinstance(s, Install) else s for s in one.steps)
+        steps = tuple(msgspec.structs.replace(s, is_complete=True) if isinstance(s, Install) else s for s in one.steps)
         return msgspec.structs.replace(one, steps=steps)
 
     def result(self) -> Result:
         """The problems and the table of all environments."""
         problems: list[Problem] = []
         rows: list[Row] = []
-        left = 0
+        others = 0
         for one in self.environments:
-            who = self.meant[id(one)]
+            who = self.purposes[id(one)]
             is_own = one.kind in LISTS and not (self.has_amd and one.label)
             is_own = is_own or (not self.has_amd and one.kind == "image" and "/" not in one.file)
             is_main = one.kind == "training" or (self.has_main and is_own)
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):
-                left += 1
+                others += 1
                 continue
             cells: dict[str, str] = {}
             claims = self._claims(one, who)
             count = len(problems)
             for target in self.targets or tuple(Target(gpu, gpu) for gpu in claims) or (Target("any", ""),):
-                if self.tree.late:
+                if self.tree.is_late:
                     break
                 found, cell = self._judge(one, target, kind, who)
                 problems += found
@@ -164,20 +164,20 @@ class _Judging:
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
             if is_judged or (kind in ("declared", "amd") and one.kind != "training"):
                 rows.append(Row(one, kind, claims, cells))
-        weighed = self._weighed(problems, rows)
+        weighed = self._weigh(problems, rows)
         return Result(
-            self.tree, self.policy, self.targets, tuple(fold([*self._of_policy(), *weighed])), tuple(rows), self._unread(), left,
-            decisive=tuple(dict.fromkeys(self.decisive)),
+            self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *weighed])), tuple(rows), self._unread(), others,
+            decisive_unread=tuple(dict.fromkeys(self.decisive_unread)),
         )  # fmt: skip
 
     def _unread(self) -> tuple[Unread, ...]:
         """What was not read of the environments that are judged: one for each line, by file and line."""
         read = (one for one in self.environments if self._audience(one) in ("declared", "amd", "neutral"))
-        every = [*self.open, *self.tree.unread, *(u for one in read for u in one.unread)]
+        every = [*self.unknown_torch, *self.tree.unread, *(u for one in read for u in one.unread)]
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
-    def _judge(self, one: Environment, target: Target, kind: Audience, who: For) -> tuple[list[Problem], str]:
+    def _judge(self, one: Environment, target: Target, kind: Audience, who: Purpose) -> tuple[list[Problem], str]:
         """The problems of an environment for a target, and its cell of the table."""
         if target.gpu and who.gpus and target.gpu not in who.gpus:
             return [], OTHER
@@ -186,7 +186,7 @@ class _Judging:
             torch = None
         beforehand = isinstance(torch, Torch) and self._has_torch_before(one, kind, torch)
         if isinstance(torch, Unread):
-            self.open.append(torch)
+            self.unknown_torch.append(torch)
         case = Case(one, target, torch, kind, who.gpus, self.matrix, beforehand)
         rules = [rule for rule in RULES if target.gpu or not rule.needs_gpu]
         found = [msgspec.structs.replace(p, severity=severity(p, kind)) for rule in rules for p in rule.find(case)]
@@ -198,10 +198,10 @@ class _Judging:
         if is_doubtful or one.kind == "job" or not serves(case):
             return found, OPEN
         decisive = decisive_unread(one, self.installers.get(one.file, ()), self.runners, self.matrix)
-        self.decisive += decisive
+        self.decisive_unread += decisive
         return found, OPEN if decisive else PASSES
 
-    def _claims(self, one: Environment, who: For) -> tuple[str, ...]:
+    def _claims(self, one: Environment, who: Purpose) -> tuple[str, ...]:
         """The GPUs that an environment says it is for: by its path, else by its build lists and the index of its torch."""
         case = Case(one, Target("", ""), outcome(one, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix)
         found = set(who.gpus) or {gpu for _, targets in lists(case) for gpu in targets}
@@ -213,10 +213,10 @@ class _Judging:
         """True where torch may be there before a list is installed, and is kept then: a document or a comment has its reader install it, an
         environment for AMD is there, or the list is one of several below the root folder. A pin that no document names replaces it, and so
         does a package that requires one torch."""
-        if one.kind not in LISTS or torch.asked is None or torch.asked.name in self.replacing:
+        if one.kind not in LISTS or torch.requirement is None or torch.requirement.name in self.replacing:
             return False
-        pin, document = catalog.pinned_version(torch.asked.specifier), first_index(self.tree)
-        if torch.asked.name != "torch":
+        pin, document = catalog.pinned_version(torch.requirement.specifier), first_index(self.tree)
+        if torch.requirement.name != "torch":
             return kind == "main" or document is not None or comments_on_torch(self.tree, one.file)
         if kind != "main" or (pin and not (document and pin in document.quote)):
             return False
@@ -229,7 +229,7 @@ class _Judging:
         outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
         return any(not isinstance(there, Torch) or there.vendor == "rocm" for there in outcomes)
 
-    def _weighed(self, problems: Sequence[Problem], rows: Sequence[Row]) -> Iterator[Problem]:
+    def _weigh(self, problems: Sequence[Problem], rows: Sequence[Row]) -> Iterator[Problem]:
         """What a build list leaves out is a choice where another environment of the repository serves the GPU, unless its file claims it."""
         served = {gpu for row in rows for gpu, cell in row.cells.items() if cell == PASSES}
         claims = {id(row.environment): row.claims for row in rows}
@@ -238,7 +238,7 @@ class _Judging:
             choice = one.id == "arch.not-in-build" and gpu in served and gpu not in claims.get(id(one.environment), ())
             yield msgspec.structs.replace(one, severity="warning") if choice and one.severity == "error" else one
 
-    def _of_policy(self) -> Iterable[Problem]:
+    def _policy_problems(self) -> Iterable[Problem]:
         """What is wrong in the declaration itself."""
         target = self.targets[0] if self.targets else Target("any", "")
         own = Environment("settings", Place("rocm-doctor.yaml", 1))

@@ -78,18 +78,18 @@ class Index(msgspec.Struct, frozen=True):
 
 
 class Install(msgspec.Struct, frozen=True):
-    """One installation: what is asked for, from where, by which tool. `upgrade`: what is there is not kept. `apart`: pip does not look at
-    what is there (`--target`, `--prefix`, `--ignore-installed`). `complete`: the indexes are all that will be asked; false for a file
-    whose caller may name more. `packages`: nothing else is resolved (`--no-deps`, a lock)."""
+    """One installation: what is asked for, from where, by which tool. `upgrade`: what is there is not kept. `ignores_installed`: pip does not look at
+    what is there (`--target`, `--prefix`, `--ignore-installed`). `is_complete`: the indexes are all that will be asked; false for a file
+    whose caller may name more. `without_dependencies`: nothing else is resolved (`--no-deps`, a lock)."""
 
     tool: Tool
     place: Place
     requirements: tuple[Requirement, ...] = ()
     indexes: tuple[Index, ...] = ()
     upgrade: bool = False
-    apart: bool = False
-    complete: bool = True
-    packages: bool = False
+    ignores_installed: bool = False
+    is_complete: bool = True
+    without_dependencies: bool = False
 
 
 class Variable(msgspec.Struct, frozen=True):
@@ -109,12 +109,12 @@ class Image(msgspec.Struct, frozen=True):
 
 class Service(msgspec.Struct, frozen=True):
     """A container that is started. `devices`: the literal devices that it gets; `all_devices`: privileged, or by a mechanism that names
-    none; `nvidia`: where it asks for NVIDIA's runtime or driver; `open`: an include, an extension or a variable may add devices."""
+    none; `nvidia`: where it asks for NVIDIA's runtime or driver; `may_have_more`: an include, an extension or a variable may add devices."""
 
     devices: tuple[Variable, ...] = ()
     all_devices: bool = False
     nvidia: Place | None = None
-    open: bool = False
+    may_have_more: bool = False
 
 
 Step = Union[Install, Unread]
@@ -122,7 +122,7 @@ Step = Union[Install, Unread]
 
 class Environment(msgspec.Struct, frozen=True):
     """One thing that is installed or run: a requirements file, a project with one extra, the last stage of a Dockerfile, a service, a job,
-    a script. `steps` are in their order; `files` are all that it was read from; `elsewhere`: a comment says that torch comes from
+    a script. `steps` are in their order; `files` are all that it was read from; `has_torch_elsewhere`: a comment says that torch comes from
     elsewhere; `label`: the part of the file that it is (an extra, a service, a job); `builds`: it compiles something, by make, CMake, a setup.py,
     or pip from a repository."""
 
@@ -135,7 +135,7 @@ class Environment(msgspec.Struct, frozen=True):
     service: Service | None = None
     unread: tuple[Unread, ...] = ()
     files: tuple[str, ...] = ()
-    elsewhere: bool = False
+    has_torch_elsewhere: bool = False
     faults: tuple[Fault, ...] = ()
     builds: bool = False
 
@@ -200,7 +200,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What a rule found. `key`: what is the same for two findings with one cause. `literal`: every line that it needs was read word for
+    """What a rule found. `key`: what is the same for two findings with one cause. `is_literal`: every line that it needs was read word for
     word, and nothing unread may change it. `stops`: the target cannot train with it;
     `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `remedies`: edits to try, best first; `edits`: the ones that were proven."""
 
@@ -212,7 +212,7 @@ class Problem(msgspec.Struct, frozen=True):
     target: Target
     row: str = ""
     key: tuple[str, ...] = ()
-    literal: bool = True
+    is_literal: bool = True
     severity: Severity = "note"
     stops: bool = True
     informs: bool = False

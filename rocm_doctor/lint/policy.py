@@ -65,15 +65,15 @@ def _toml_policy(text: str) -> Node | None:
 
 def _policy(root: Node, file: str) -> Policy:
     faults = [
-        _wrong(file, node, f"unknown key `{key}`: known are {', '.join(_KEYS)}") for key, node in root.items() if key not in _KEYS
+        _fault(file, node, f"unknown key `{key}`: known are {', '.join(_KEYS)}") for key, node in root.items() if key not in _KEYS
     ]
     targets_node = root.get("targets")
     if targets_node and targets_node.list():
-        faults.append(_wrong(file, targets_node, "`targets` is a list: give each target a name, as in `mi50: {gpu: gfx906}`"))
+        faults.append(_fault(file, targets_node, "`targets` is a list: give each target a name, as in `mi50: {gpu: gfx906}`"))
     targets = tuple(_target(name, node, file, faults) for name, node in (targets_node.items() if targets_node else []))
     fail_on = root.get("fail-on")
     if fail_on and fail_on.text not in _FAIL_ON:
-        faults.append(_wrong(file, fail_on, f"`fail-on: {fail_on.text}`: one of {', '.join(_FAIL_ON)}"))
+        faults.append(_fault(file, fail_on, f"`fail-on: {fail_on.text}`: one of {', '.join(_FAIL_ON)}"))
     listed = {key: root.get(key) for key in ("environments", "exclude", "ignores")}
     return Policy(
         targets,
@@ -86,14 +86,14 @@ def _policy(root: Node, file: str) -> Policy:
     )
 
 
-def _wrong(file: str, node: Node, title: str) -> Fault:
+def _fault(file: str, node: Node, title: str) -> Fault:
     return Fault(Place(file, node.line), "policy", title, "This part of the file does not count.")
 
 
 def _target(name: str, node: Node, file: str, faults: list[Fault]) -> Target:
     for key, child in node.items():
         if key not in _FIELDS:
-            faults.append(_wrong(file, child, f"unknown key `{key}` of target {name}: known are {', '.join(_FIELDS)}"))
+            faults.append(_fault(file, child, f"unknown key `{key}` of target {name}: known are {', '.join(_FIELDS)}"))
     return Target(name, place=Place(file, node.line, name), **{k: found.text for k in _FIELDS if (found := node.get(k))})
 
 
@@ -102,9 +102,9 @@ def _ignore(node: Node, file: str, faults: list[Fault]) -> Ignore | None:
     try:
         until = datetime.date.fromisoformat(given.get("until", "").strip())
     except ValueError:
-        faults.append(_wrong(file, node, "an ignore needs `until: YYYY-MM-DD`, the day from which on it is looked at again"))
+        faults.append(_fault(file, node, "an ignore needs `until: YYYY-MM-DD`, the day from which on it is looked at again"))
         return None
     if not given.get("id") or not given.get("reason"):
-        faults.append(_wrong(file, node, "an ignore needs `id` and `reason`"))
+        faults.append(_fault(file, node, "an ignore needs `id` and `reason`"))
         return None
     return Ignore(given["id"], given["reason"], until, Place(file, node.line, given["id"]), given.get("file", ""))

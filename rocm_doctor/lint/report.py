@@ -53,7 +53,7 @@ def _finding(one: Problem, tree: Tree, matrix: Matrix, shown: Shown) -> Finding:
     diff = diff_lines(tree, one.edits) if one.edits else []
     advice = f"In {shown(first.file)}: {'; '.join(diff)}" if diff else " ".join(one.hints)
     return Finding(
-        id=one.id, title=one.title, severity=one.severity, confidence="high" if one.literal else "medium", cause=one.cause, row=one.row,
+        id=one.id, title=one.title, severity=one.severity, confidence="high" if one.is_literal else "medium", cause=one.cause, row=one.row,
         subject=shown(one.environment.name) + (f" for {', '.join(one.gpus)}" if one.gpus else ""), subject_kind="environment",
         grade=one.grade, evidence=(*places, *asked), advice=advice, sources=one.sources or known.sources,
         fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16],
@@ -68,22 +68,22 @@ def summary(found: Result) -> str:
     head = f"{found.verdict}{f' for {targets}' if targets else ''}: {', '.join(parts) or 'no problem found'}"
     more = []
     if found.verdict not in (FAILS, PASSES):
-        more.append(_why_open(found))
-    if found.accepted:
-        more.append(f"{found.accepted} accepted")
-    if found.left:
-        more.append(f"{_count(found.left, 'environment')} for other hardware, or of tests, not judged")
+        more.append(_explain_open(found))
+    if found.accepted_count:
+        more.append(f"{found.accepted_count} accepted")
+    if found.others:
+        more.append(f"{_count(found.others, 'environment')} for other hardware, or of tests, not judged")
     if found.unread:
         more.append(f"{_count(len(found.unread), 'place')} not read")
     return "; ".join([head, *more])
 
 
-def _why_open(found: Result) -> str:
+def _explain_open(found: Result) -> str:
     """Why nothing passes, where nothing fails."""
-    if found.tree.late:
+    if found.tree.is_late:
         return "the time for reading ran out"
-    if found.decisive:
-        first = found.decisive[0].place
+    if found.decisive_unread:
+        first = found.decisive_unread[0].place
         return f"{first.file}:{first.line} was not read and may change what runs"
     words = "no file here leads to code for the GPU as it is written"
     imports = imported_frameworks(found.tree)
@@ -140,7 +140,7 @@ def _problem(one: Problem, tree: Tree, look: RenderOptions, shown: Shown) -> Ite
     targets = f" · {', '.join(one.gpus)}" if one.gpus else ""
     yield ""
     yield from _wrap(f"{mark} {shown(first.file)}:{first.line}: {one.title}", look, "", "  ", colour)
-    yield click.style(f"  {one.severity} · {one.row or one.id}{targets}{'' if one.literal else ' · not certain'}", dim=True)
+    yield click.style(f"  {one.severity} · {one.row or one.id}{targets}{'' if one.is_literal else ' · not certain'}", dim=True)
     more = one.places[1 : None if look.verbose else 4]
     yield from _wrap(first.quote, look, "  read   ", "         ")
     yield from (line for p in more for line in _wrap(f"{shown(p.file)}:{p.line}: {p.quote}", look, "         ", "         "))

@@ -32,7 +32,7 @@ _OFFLINE = re.compile(
 )
 
 
-class Resolved(NamedTuple):
+class Resolution(NamedTuple):
     """What a resolver answered. `packages`: versions by name; `failure`: why there is none: `unreachable` (an index did not answer),
     `unsolvable`, or `no-resolver`; `words`: what it printed."""
 
@@ -47,49 +47,49 @@ def is_resolvable(one: Environment) -> bool:
     return one.kind in ("requirements", "project", "lock")
 
 
-def resolve(root: Path, one: Environment, target: Target) -> Resolved:
+def resolve(root: Path, one: Environment, target: Target) -> Resolution:
     """The packages of an environment on the target's system and Python, as its lock names them or as uv resolves them."""
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     uv = shutil.which("uv")
     lock = Path(one.file).with_name("uv.lock") if one.kind == "project" else Path(one.file)
     if uv and lock.name == "uv.lock" and (root / lock).is_file():
-        return _of_uv_lock(uv, root / lock.parent, one.label, msgspec.structs.replace(target, python=python))
+        return _export_uv_lock(uv, root / lock.parent, one.label, msgspec.structs.replace(target, python=python))
     if one.kind == "lock":
         if one.unread:
-            return Resolved("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
-        return Resolved("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
-    return _run_uv(uv, root, one, python, target.os) if uv else Resolved("uv", {}, "no-resolver", "uv is not installed")
+            return Resolution("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
+        return Resolution("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
+    return _run_uv(uv, root, one, python, target.os) if uv else Resolution("uv", {}, "no-resolver", "uv is not installed")
 
 
-def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolved:
+def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolution:
     command = [uv, "pip", "compile", one.file, "--python-version", python, "--python-platform", _PLATFORMS[system], "--no-header", "--quiet",
                "--no-annotate", "--python", sys.executable, *(["--extra", one.label] if one.label else [])]  # fmt: skip
     done = run(command, limit=SECONDS, cwd=str(root))
     packages = {m[1].lower(): m[2] for line in done.stdout.splitlines() if (m := _LINE.match(line))}
     if done.returncode == 0:
-        return Resolved("uv", packages)
-    return Resolved("uv", {}, _why(done.stderr), _last(done.stderr))
+        return Resolution("uv", packages)
+    return Resolution("uv", {}, _classify_failure(done.stderr), _tail(done.stderr))
 
 
-def _of_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolved:
+def _export_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolution:
     """What uv.lock holds for the project with one extra, as uv exports it; nothing is resolved, and no index is asked."""
     command = [uv, "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project", "--quiet", "--no-dev",
                *(["--extra", extra] if extra else [])]  # fmt: skip
     done = run(command, limit=SECONDS, cwd=str(folder))
     if done.returncode != 0:
-        return Resolved("uv.lock", {}, "no-resolver", _last(done.stderr))
+        return Resolution("uv.lock", {}, "no-resolver", _tail(done.stderr))
     lines = (line.partition(" ; ") for line in done.stdout.splitlines())
     found = {
         m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)
     }
-    return Resolved("uv.lock", found)
+    return Resolution("uv.lock", found)
 
 
-def _why(words: str) -> str:
+def _classify_failure(words: str) -> str:
     return "unreachable" if _OFFLINE.search(words) else "unsolvable"
 
 
-def _last(words: str) -> str:
+def _tail(words: str) -> str:
     """The end of what a resolver printed, on one line."""
     return " ".join(words.split())[-600:]
 

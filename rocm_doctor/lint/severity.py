@@ -23,5 +23,5 @@ def severity(one: Problem, audience: Audience) -> Severity:
     """The severity of a finding in an environment for that audience."""
     if one.informs:
         return "note"
-    ours, neutral = _TABLE[one.stops, one.literal]
+    ours, neutral = _TABLE[one.stops, one.is_literal]
     return ours if audience in _OURS else neutral if audience == "neutral" else "note"

@@ -18,22 +18,22 @@ from rocm_doctor.matrix import Matrix
 
 class Torch(NamedTuple):
     """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version` without its local part; `rocm`: its ROCm release
-    (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `why` it is this
-    one; `asked`: the requirement; `literal`: nothing unread comes before it;
-    `settled`: whatever was there before, this one is there now."""
+    (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `reason`: why it is this
+    one; `requirement`: what asks for it; `is_literal`: nothing unread comes before it;
+    `is_settled`: whatever was there before, this one is there now."""
 
     vendor: str
     version: str
     rocm: str
     place: Place
-    why: str
+    reason: str
     gpus: tuple[str, ...] = ()
-    asked: Requirement | None = None
+    requirement: Requirement | None = None
     step: Install | None = None
     source: Index | None = None
-    literal: bool = True
+    is_literal: bool = True
     nightly: bool = False
-    settled: bool = False
+    is_settled: bool = False
 
     @property
     def local(self) -> str:
@@ -47,18 +47,20 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _image_torch(one, matrix)
     there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
-    target = catalog.with_python(target, one.image, matrix)
+    target = catalog.take_image_python(target, one.image, matrix)
     certain = True
     for step in one.steps:
         if isinstance(step, Unread):
             certain = False
             continue
-        if one.elsewhere and not any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements):
+        if one.has_torch_elsewhere and not any(
+            r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements
+        ):
             continue
         then = _torch_after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
-            certain = certain or then.settled
-            now = then._replace(literal=certain and then.literal)
+            certain = certain or then.is_settled
+            now = then._replace(is_literal=certain and then.is_literal)
         elif then is not now:
             now = then
         there |= {r.name for r in step.requirements}
@@ -80,7 +82,7 @@ def _torch_after(
     step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, there: frozenset[str]
 ) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
-    before = None if step.apart else now
+    before = None if step.ignores_installed else now
     asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
     if not asked:
         return _required_torch(step, before, now, target, matrix, there)
@@ -93,7 +95,7 @@ def _torch_after(
     found = _resolve(step, one, named, target, matrix)
     open_ = isinstance(before, Torch) and before.vendor == "rocm" and not before.version and not named
     if open_ and isinstance(found, Torch) and found.vendor != "rocm":
-        return found._replace(literal=False)  # the pin may be the very torch of the image
+        return found._replace(is_literal=False)  # the pin may be the very torch of the image
     return found
 
 
@@ -131,11 +133,11 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
         return _conda_torch(step, one)
     asked, first = _sources(step, "torch")
     if named:
-        missing = _missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
+        missing = _explain_missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
         if missing:
-            return Torch("none", version, named[1], one.place, missing, asked=one, step=step)
+            return Torch("none", version, named[1], one.place, missing, requirement=one, step=step)
         why = f"it is asked for as {one.url or one.specifier}"
-        return Torch(named[0], version, named[1], one.place, why, devices, one, step, settled=True)
+        return Torch(named[0], version, named[1], one.place, why, devices, one, step, is_settled=True)
     if "+" in one.specifier or one.url:
         return Unread(one.place, Reason.INDEX, True)
     if any(s.vendor == "unknown" for s, _ in asked):
@@ -143,8 +145,8 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
     if first:
         choice = _torch_from(*asked[0], one, _offer(asked[0][0], one, target, matrix), matrix, target.python)
     else:
-        choice = _highest(asked, one, target, matrix)
-    return choice._replace(gpus=devices or choice.gpus, asked=one, step=step)
+        choice = _highest_torch(asked, one, target, matrix)
+    return choice._replace(gpus=devices or choice.gpus, requirement=one, step=step)
 
 
 def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> str | None:
@@ -159,7 +161,7 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
     return catalog.pinned_version(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
 
 
-def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
+def _highest_torch(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
     """The highest version of all indexes; a local part wins a tie. A ROCm index whose versions are not known wins nothing."""
     offers = [(source, index, _offer(source, one, target, matrix)) for source, index in asked]
     there = [(s, i, v) for s, i, v in offers if v is not None]
@@ -168,7 +170,7 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
         return _torch_from(source, index, one, None, matrix, target.python)
     open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
     if open_ and len(there) > 1:
-        return _torch_from(*open_, one, "", matrix)._replace(literal=False)
+        return _torch_from(*open_, one, "", matrix)._replace(is_literal=False)
     rank = {"rocm": 3, "cuda": 2, "cpu": 1, "pypi": 0}
     source, index, version = max(there, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
     beaten = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
@@ -176,7 +178,7 @@ def _highest(asked: list[Asked], one: Requirement, target: Target, matrix: Matri
     if beaten and source.vendor == "pypi":
         has = f"whose newest fitting torch is {beaten[1]}" if beaten[1] else f"which has no torch {one.specifier}"
         return found._replace(
-            why=f"pip takes the highest version of all indexes: {version} from the package index, not from rocm{beaten[0].rocm}, {has}"
+            reason=f"pip takes the highest version of all indexes: {version} from the package index, not from rocm{beaten[0].rocm}, {has}"
         )
     return found
 
@@ -196,9 +198,9 @@ def _torch_from(
     )
 
 
-def _missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
+def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
     """Why none of the indexes has a pinned ROCm build; empty where one may have it."""
-    if step.tool != "lock" and step.complete and all(s.vendor == "pypi" for s, _ in asked):
+    if step.tool != "lock" and step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
         return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]
     builds = [catalog.builds_on(matrix, s.rocm) for s in ours]
@@ -219,7 +221,7 @@ def _conda_torch(step: Install, one: Requirement) -> Torch | Unread:
         return Unread(one.place, Reason.INDEX, True)
     cpu = any(r.name == "cpuonly" for r in step.requirements)
     version, why = catalog.pinned_version(one.specifier), "conda's channels have CUDA and CPU builds"
-    return Torch("cpu" if cpu else "cuda", version, "", one.place, why, asked=one, step=step)
+    return Torch("cpu" if cpu else "cuda", version, "", one.place, why, requirement=one, step=step)
 
 
 def _required_torch(
@@ -231,7 +233,7 @@ def _required_torch(
     there: frozenset[str],
 ) -> Torch | Unread | None:
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
-    if step.packages or step.tool in ("conda", "lock") or isinstance(before, Unread):
+    if step.without_dependencies or step.tool in ("conda", "lock") or isinstance(before, Unread):
         return now
     known = catalog.brings_torch(matrix)
     asked = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]
@@ -247,7 +249,7 @@ def _required_torch(
             f"{bring.name} requires torch, and the package index has CUDA builds",
             not entry or entry.grade != "hearsay",
         )
-        return Torch("cuda", _pinned_torch(entry, bring), "", bring.place, why, asked=bring, step=step, literal=certain)
+        return Torch("cuda", _pinned_torch(entry, bring), "", bring.place, why, requirement=bring, step=step, is_literal=certain)
     for r in asked:
         entry = known.get(r.name)
         if entry is None or any(s.vendor not in ("pypi", "none") for s, _ in _sources(step, r.name)[0]):
@@ -255,15 +257,15 @@ def _required_torch(
         is_new = before.vendor == "rocm" and r.name not in there
         if is_new and entry.torch == "exact" and not entry.newest and not entry.pins:
             why = f"each release of {r.name} on the package index requires one exact torch"
-            return Torch("cuda", "", "", r.place, why, asked=r, step=step, settled=before.step is not None)
+            return Torch("cuda", "", "", r.place, why, requirement=r, step=step, is_settled=before.step is not None)
         if is_new and before.version and not r.specifier:
             needs = known.get(entry.through, entry) if entry.through not in there else entry
             if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):
                 why = f"the newest release of {entry.through or r.name} requires torch{needs.newest}"
-                return Torch("cuda", "", "", r.place, why, asked=r, step=step)
+                return Torch("cuda", "", "", r.place, why, requirement=r, step=step)
         pin = _pinned_torch(entry, r)
         if pin and before.version and pin != before.version:
-            return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", asked=r, step=step)
+            return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", requirement=r, step=step)
     return now
 
 

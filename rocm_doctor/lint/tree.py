@@ -37,7 +37,7 @@ class Tree:
         self._started = time.process_time()
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """True once the processor time for the repository is used up."""
         return time.process_time() - self._started > SECONDS
 
@@ -49,7 +49,7 @@ class Tree:
             self.names = frozenset(self._paths)
         return self._paths
 
-    def edited(self, edits: tuple[Edit, ...]) -> Tree:
+    def apply_edits(self, edits: tuple[Edit, ...]) -> Tree:
         """The same tree with the edits applied in memory. Raises ValueError where a line is no longer what the edit expects."""
         texts: dict[str, str] = {}
         for file in dict.fromkeys(edit.place.file for edit in edits):
@@ -94,17 +94,17 @@ class Tree:
         real = self.root / path
         try:
             if real.is_symlink() and not real.resolve().is_relative_to(self.root):
-                return self._lost(path, Reason.DENIED)
+                return self._record_unread(path, Reason.DENIED)
             data = files.read(real, MAX_BYTES)
         except Unreadable:
-            return self._lost(path, Reason.SIZE)
+            return self._record_unread(path, Reason.SIZE)
         except (OSError, RuntimeError):
-            return self._lost(path, Reason.DENIED)
+            return self._record_unread(path, Reason.DENIED)
         if b"\0" in data[:4096]:
-            return self._lost(path, Reason.SYNTAX)
+            return self._record_unread(path, Reason.SYNTAX)
         return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
-    def _lost(self, path: str, reason: Reason) -> str | None:
+    def _record_unread(self, path: str, reason: Reason) -> str | None:
         self.unread.append(Unread(Place(path, 1), reason))
         return None
 
@@ -119,15 +119,15 @@ class Tree:
             try:
                 entries = sorted(os.scandir(f"{self.root}/{path}"), key=lambda e: e.name, reverse=True)
             except OSError:
-                self._lost(path.rstrip("/") or ".", Reason.DENIED)
+                self._record_unread(path.rstrip("/") or ".", Reason.DENIED)
                 continue
             for entry in entries:
                 count += 1
-                if count > MAX_FILES or self.late:
-                    self._lost(path.rstrip("/") or ".", Reason.TIME)
+                if count > MAX_FILES or self.is_late:
+                    self._record_unread(path.rstrip("/") or ".", Reason.TIME)
                     return
                 if not files.is_utf8(entry.name):
-                    self._lost(path.rstrip("/") or ".", Reason.DENIED)
+                    self._record_unread(path.rstrip("/") or ".", Reason.DENIED)
                 elif not entry.is_dir(follow_symlinks=False):
                     pending.append(path + entry.name)
                 elif entry.name not in SKIPPED and not entry.name.endswith((".egg-info", ".dist-info")):

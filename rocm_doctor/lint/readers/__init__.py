@@ -65,7 +65,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     found: list[Environment] = []
     wanted = list(tree.paths if paths is None else paths)
     for number, path in enumerate(wanted):
-        if tree.late:
+        if tree.is_late:
             tree.unread.append(Unread(Place(path, 1, f"and {len(wanted) - number} files after it"), Reason.TIME))
             break
         named = paths is not None and path.endswith((".txt", ".in"))
@@ -100,7 +100,7 @@ def imported_frameworks(tree: Tree) -> dict[str, Place]:
     """The frameworks that Python files import (torch, jax, tensorflow), each with the first place."""
     found: dict[str, Place] = {}
     for path in tree.paths:
-        text = (tree.text(path) or "") if path.endswith(".py") and not tree.late else ""
+        text = (tree.text(path) or "") if path.endswith(".py") and not tree.is_late else ""
         for one in _IMPORT.finditer(text):
             found.setdefault(one[1], Place(path, text.count("\n", 0, one.start()) + 1, one[0].strip()))
     return found

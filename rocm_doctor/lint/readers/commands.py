@@ -69,7 +69,7 @@ class Commands:
         self.faults: list[Fault] = []
         self.unread: list[Unread] = []
         self.files: list[str] = []
-        self.elsewhere = False
+        self.has_torch_elsewhere = False
         self.builds = False
         self.clones: set[str] = set()
         self.workdir = "/"
@@ -84,7 +84,7 @@ class Commands:
         return Environment(
             kind, place, label, image=image, steps=(*steps, *self.steps), variables=tuple(self.variables if variables is None else variables),
             unread=(*unread, *self.unread), files=(place.file, *self.files), faults=tuple(self.faults), builds=self.builds,
-            elsewhere=self.elsewhere or requirements.ELSEWHERE.search(text) is not None,
+            has_torch_elsewhere=self.has_torch_elsewhere or requirements.ELSEWHERE.search(text) is not None,
         )  # fmt: skip
 
     def take(self, commands: Iterator[Command | Unread]) -> None:
@@ -101,8 +101,8 @@ class Commands:
             self.steps.append(one)
 
     def _take(self, one: Command) -> None:
-        self.builds = self.builds or bool(one.words and any(_LIST_OF.search(name) for name, _ in one.assigned))
-        for name, value in one.assigned:
+        self.builds = self.builds or bool(one.words and any(_LIST_OF.search(name) for name, _ in one.assignments))
+        for name, value in one.assignments:
             if value is None:
                 self.unread.append(Unread(one.place, Reason.VARIABLE))
             else:
@@ -181,7 +181,7 @@ class Commands:
     def _sync(self, lock: str, words: Sequence[str | None], one: Command) -> None:
         """The installation of a whole project into an environment of its own: its lock as it is, else what the project states."""
         chosen = {word for option, word in pairwise(words) if option in _CHOOSES}
-        path, locked = self._found("pyproject.toml", one), self._found(lock, one)
+        path, locked = self._find_file("pyproject.toml", one), self._find_file(lock, one)
         asked = pyproject.dependencies(self.tree, path, [word or "" for word in chosen]) if path else None
         if asked is None or path is None or None in words or len(chosen) > 1 or not _SYNC_KNOWN.issuperset(_options(words)):
             self._skip(Unread(one.place, Reason.SCRIPT, True))
@@ -199,7 +199,7 @@ class Commands:
             if isinstance(step, Unread):
                 self._skip(step)
             else:
-                self.steps.append(msgspec.structs.replace(step, apart=True))
+                self.steps.append(msgspec.structs.replace(step, ignores_installed=True))
         self.files += [locked or path]
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
@@ -207,7 +207,7 @@ class Commands:
         asked: list[Requirement] = []
         indexes: list[Index] = []
         flags: set[str] = set()
-        for written in one.redirected:
+        for written in one.redirects:
             if REDIRECT.match(written):
                 self.faults.append(Fault(place, "redirect", f"the shell takes `>{written}` for a file, not for a version",
                                          "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
@@ -238,22 +238,22 @@ class Commands:
                     Index(f"https://download.pytorch.org/whl/{value}", "default", place, ("torch", "torchvision", "torchaudio"))
                 )
             elif option in ("-r", "--requirement"):
-                self._file(value, one, asked, indexes)
+                self._add_file(value, one, asked, indexes)
             elif option in ("-t", "--target", "--prefix", "--root"):
                 flags.add("--target")
             elif option in ("", "-e", "--editable"):
-                self._word(value, one, asked)
+                self._add_word(value, one, asked)
         step = Install(
             tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"-U", "--upgrade", "--force-reinstall"}),
-            apart=bool(flags & {"--target", "--ignore-installed", "-I"}), packages="--no-deps" in flags,
+            ignores_installed=bool(flags & {"--target", "--ignore-installed", "-I"}), without_dependencies="--no-deps" in flags,
         )  # fmt: skip
         if asked or indexes:
             self.steps.append(step)
 
-    def _word(self, word: str, one: Command, asked: list[Requirement]) -> None:
+    def _add_word(self, word: str, one: Command, asked: list[Requirement]) -> None:
         base, _, extras = word.partition("[")
         if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
-            self._project(base, extras.rstrip("]"), one, asked)
+            self._add_project(base, extras.rstrip("]"), one, asked)
             return
         found = requirements.requirement(word, one.place)
         if isinstance(found, Requirement):
@@ -263,9 +263,9 @@ class Commands:
             self.builds = self.builds or "/" in word
             self._skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
 
-    def _project(self, folder: str, extras: str, one: Command, asked: list[Requirement]) -> None:
+    def _add_project(self, folder: str, extras: str, one: Command, asked: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""
-        path = self._found(posixpath.join(folder, "pyproject.toml"), one)
+        path = self._find_file(posixpath.join(folder, "pyproject.toml"), one)
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
         if declared is None:
             self.builds = self.builds or self.foreign or one.folder not in ("", None)
@@ -274,8 +274,8 @@ class Commands:
             asked += declared
             self.files.append(str(path))
 
-    def _file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index]) -> None:
-        path = self._found(value, one)
+    def _add_file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index]) -> None:
+        path = self._find_file(value, one)
         if path is None:
             self._skip(Unread(one.place, Reason.MISSING, True))
             return
@@ -284,11 +284,11 @@ class Commands:
         indexes += found.indexes
         self.files += found.files
         self.faults += found.faults
-        self.elsewhere = self.elsewhere or found.elsewhere
+        self.has_torch_elsewhere = self.has_torch_elsewhere or found.has_torch_elsewhere
         for one_unread in found.unread:
             self._skip(one_unread)
 
-    def _found(self, value: str, one: Command) -> str | None:
+    def _find_file(self, value: str, one: Command) -> str | None:
         """The file of the repository that a path in a command names; None where that is not certain."""
         if one.folder is None or "://" in value:
             return None

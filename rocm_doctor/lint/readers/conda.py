@@ -45,7 +45,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     unread = tuple(step for step in steps if isinstance(step, Unread))
     elsewhere = requirements.ELSEWHERE.search("\n".join(lines)) is not None
     return (
-        [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,), elsewhere=elsewhere)]
+        [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,), has_torch_elsewhere=elsewhere)]
         if steps
         else []
     )

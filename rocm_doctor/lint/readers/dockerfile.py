@@ -46,7 +46,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
     if not stages:
-        return _baseless(tree, path, text)
+        return _read_without_from(tree, path, text)
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
@@ -55,7 +55,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     ]
 
 
-def _baseless(tree: Tree, path: str, text: str) -> list[Environment]:
+def _read_without_from(tree: Tree, path: str, text: str) -> list[Environment]:
     """The environment of a text from which no image is built, with what its instructions say; none for one without any."""
     first = next(_instructions(text), None)
     if first is None:
@@ -147,17 +147,17 @@ class _Reading:
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
-                    self.commands.unread.append(Unread(_line_of(key, one, self.path), Reason.VARIABLE))
+                    self.commands.unread.append(Unread(_find_line(key, one, self.path), Reason.VARIABLE))
                 continue
             self.names[key] = value
-            self.variables.append(Variable(key, value, _line_of(key, one, self.path)))
+            self.variables.append(Variable(key, value, _find_line(key, one, self.path)))
 
     def _copy(self, one: Instruction) -> None:
         """What a COPY brings: files of the repository, or the packages that another stage installed."""
         source = _FROM_STAGE.search(one.words)
         if source is None:
             self.copied = self.copied or "requirements" in one.words or "pyproject" in one.words
-            self._brought(one)
+            self._record_copied(one)
             return
         if not _PACKAGES.search(one.words):
             return
@@ -170,7 +170,7 @@ class _Reading:
                 self.taken.append(stage)
                 self.take(stage)
 
-    def _brought(self, one: Instruction) -> None:
+    def _record_copied(self, one: Instruction) -> None:
         """Keep where a COPY with literal paths puts files and folders of the repository."""
         filled = [shell.fill(word, self.names) for word in one.words.split() if not word.startswith("--")]
         words = [word for word in filled if word is not None]
@@ -200,7 +200,7 @@ def _folders(path: str) -> list[str]:
     return [*found, ""]
 
 
-def _line_of(key: str, one: Instruction, path: str) -> Place:
+def _find_line(key: str, one: Instruction, path: str) -> Place:
     word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
     for number, line in enumerate(one.text.split("\n")):
         if word.search(line):

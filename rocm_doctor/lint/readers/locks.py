@@ -41,7 +41,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     first = next((r.place for r in asked if r.name == "torch"), Place(path, 1))
     unread = (Unread(first, Reason.EXPRESSION, True),) if forks else ()
     kept = tuple(r for r in asked if not (forks and r.name in ("torch", "torchvision", "torchaudio")))
-    step = Install("lock", first, kept, tuple(indexes), packages=True)
+    step = Install("lock", first, kept, tuple(indexes), without_dependencies=True)
     return [Environment("lock", Place(path, 1), steps=(*unread, step), unread=unread, files=(path,))]
 
 

@@ -64,11 +64,11 @@ class Project:
 
     def base(self) -> list[Requirement]:
         """What the project itself requires."""
-        return self.requirements("dependencies", self.table("project").get("dependencies")) + self._of_poetry(
+        return self.requirements("dependencies", self.table("project").get("dependencies")) + self._poetry_requirements(
             self.table("tool", "poetry", "dependencies")
         )
 
-    def _of_poetry(self, table: dict[str, Any]) -> list[Requirement]:
+    def _poetry_requirements(self, table: dict[str, Any]) -> list[Requirement]:
         found: list[Requirement] = []
         for name, value in table.items():
             version = value.get("version", "") if isinstance(value, dict) else value
@@ -134,7 +134,9 @@ def read(tree: Tree, path: str) -> list[Environment]:
         tool = "uv" if project.table("tool", "uv") else "pip"
         step = Install(tool, place, tuple(asked), tuple(indexes))  # type: ignore[arg-type]
         found.append(
-            Environment("project", place, extra, steps=(*unread, step), unread=tuple(unread), files=(path,), elsewhere=elsewhere)
+            Environment(
+                "project", place, extra, steps=(*unread, step), unread=tuple(unread), files=(path,), has_torch_elsewhere=elsewhere
+            )
         )
     return found
 

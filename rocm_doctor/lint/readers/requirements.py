@@ -35,13 +35,13 @@ _PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+
 def read(tree: Tree, path: str) -> list[Environment]:
     """The environment of a requirements file; none for a text without requirements."""
     found = read_file(tree, path)
-    steps = found.steps(complete=False) if found.requirements or found.indexes else ()
+    steps = found.steps(is_complete=False) if found.requirements or found.indexes else ()
     if not steps and not found.unread and not found.faults:
         return []
     return [
         Environment(
             "requirements", Place(path, 1), steps=steps, unread=tuple(found.unread), files=tuple(dict.fromkeys(found.files)),
-            faults=tuple(found.faults), elsewhere=found.elsewhere,
+            faults=tuple(found.faults), has_torch_elsewhere=found.has_torch_elsewhere,
         )
     ]  # fmt: skip
 
@@ -55,7 +55,7 @@ def read_file(tree: Tree, path: str, depth: int = 0) -> RequirementsFile:
 
 
 class RequirementsFile:
-    """What a requirements file asks for, with the files that it includes. `elsewhere`: a comment says that torch comes from elsewhere."""
+    """What a requirements file asks for, with the files that it includes. `has_torch_elsewhere`: a comment says that torch comes from elsewhere."""
 
     def __init__(self, tree: Tree, path: str) -> None:
         self.tree, self.path = tree, path
@@ -64,14 +64,14 @@ class RequirementsFile:
         self.unread: list[Unread] = []
         self.faults: list[Fault] = []
         self.files = [path]
-        self.elsewhere = False
-        self.refused: list[Fault] = []
-        self.on_a_disk = False
+        self.has_torch_elsewhere = False
+        self.refusals: list[Fault] = []
+        self.has_disk_path = False
 
-    def steps(self, *, complete: bool = True) -> tuple[Step, ...]:
-        """What was not read and may install packages, then the installation. `complete` as in Install."""
+    def steps(self, *, is_complete: bool = True) -> tuple[Step, ...]:
+        """What was not read and may install packages, then the installation. `is_complete` as in Install."""
         place = self.requirements[0].place if self.requirements else Place(self.path, 1)
-        install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), complete=complete)
+        install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), is_complete=is_complete)
         return (*(u for u in self.unread if u.installs), install)
 
     def read(self, depth: int) -> None:
@@ -80,11 +80,11 @@ class RequirementsFile:
         if text is None:
             self.unread.append(Unread(Place(self.path, 1), Reason.DENIED, True))
             return
-        self.elsewhere = ELSEWHERE.search(text) is not None
+        self.has_torch_elsewhere = ELSEWHERE.search(text) is not None
         for number, line in logical_lines(text):
             self.take(line, Place(self.path, number, line[:200]), depth)
-        if len(self.refused) <= len(self.requirements):
-            self.faults += self.refused  # else the text is not a list of requirements
+        if len(self.refusals) <= len(self.requirements):
+            self.faults += self.refusals  # else the text is not a list of requirements
 
     def take(self, line: str, place: Place, depth: int = 0) -> None:
         """Add one line: a requirement or an option."""
@@ -123,14 +123,14 @@ class RequirementsFile:
             self.indexes += found.indexes
             self.unread += found.unread
             self.files += found.files
-            self.elsewhere = self.elsewhere or found.elsewhere
+            self.has_torch_elsewhere = self.has_torch_elsewhere or found.has_torch_elsewhere
 
     def _requirement(self, line: str, place: Place) -> None:
         one = requirement(line, place)
         if isinstance(one, Requirement):
             self.requirements.append(one)
-            if one.url.startswith("file:///") and not self.on_a_disk:
-                self.on_a_disk = True
+            if one.url.startswith("file:///") and not self.has_disk_path:
+                self.has_disk_path = True
                 cause = f"pip takes it from {one.url[:120]} alone, and stops where there is no such path: name a version."
                 self.faults.append(Fault(place, "path", f"{one.name} is taken from a path of its writer's disk", cause))
         elif one is Reason.MISSING:
@@ -138,7 +138,7 @@ class RequirementsFile:
         else:
             self.unread.append(Unread(place, Reason.SYNTAX))
             cause = "It is not a requirement: pip installs nothing of the file."
-            self.refused.append(Fault(place, "refused", "pip does not take this line", cause))
+            self.refusals.append(Fault(place, "refused", "pip does not take this line", cause))
 
 
 def requirement(words: str, place: Place) -> Requirement | Reason:

@@ -44,7 +44,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
             found.append(
                 Environment(
                     "project", place, extra, steps=steps, unread=tuple(lists.unread), files=(path,),
-                    elsewhere=ELSEWHERE.search(text) is not None,
+                    has_torch_elsewhere=ELSEWHERE.search(text) is not None,
                 )
             )  # fmt: skip
     return found

@@ -35,15 +35,15 @@ _ESCAPE = regex(r"\\(.)")
 
 
 class Command(NamedTuple):
-    """One command. `words`: None for one that is not literal; `assigned`: variables that it sets for itself, or for what follows where
+    """One command. `words`: None for one that is not literal; `assignments`: variables that it sets for itself, or for what follows where
     it has no words or is an export; `folder`: the shell's folder, by the literal `cd` before it; None where that is not known;
-    `redirected`: files that it writes."""
+    `redirects`: files that it writes."""
 
     words: tuple[str | None, ...]
-    assigned: tuple[tuple[str, str | None], ...]
+    assignments: tuple[tuple[str, str | None], ...]
     place: Place
     folder: str | None = ""
-    redirected: tuple[str, ...] = ()
+    redirects: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -74,7 +74,7 @@ class _Reader:
             if kind in ("command", "declaration_command", "variable_assignment", "variable_assignments"):
                 yield from self._command(node, ())
             elif kind == "redirected_statement":
-                body, files = node.child_by_field_name("body"), self._redirected(node)
+                body, files = node.child_by_field_name("body"), self._redirect_targets(node)
                 if body is not None and body.type == "command":
                     yield from self._command(body, files)
                 elif body is not None:
@@ -111,7 +111,7 @@ class _Reader:
     def _place(self, node: Node) -> Place:
         return Place(self.file, self.line + node.start_point[0], " ".join(_text(node).replace("\\\n", " ").split())[:200])
 
-    def _redirected(self, node: Node) -> tuple[str, ...]:
+    def _redirect_targets(self, node: Node) -> tuple[str, ...]:
         targets = (child.child_by_field_name("destination") for child in node.named_children if child.type == "file_redirect")
         return tuple(word for one in targets if one is not None and (word := self._word(one)))
 
@@ -121,7 +121,7 @@ class _Reader:
         end = -1
         for child in node.named_children or [node]:
             if child.type == "variable_assignment":
-                assigned.append(self._assigned(child))
+                assigned.append(self._read_assignment(child))
             elif child.type == "file_redirect":
                 files = (*files, *(word for one in child.named_children if (word := self._word(one))))
             elif child.type in ("herestring_redirect", "heredoc_redirect", "comment", "file_descriptor"):
@@ -136,7 +136,7 @@ class _Reader:
                 )
             end = child.end_byte
         if node.type == "variable_assignment":
-            assigned = [self._assigned(node)]
+            assigned = [self._read_assignment(node)]
         if node.type == "declaration_command" and not _text(node).startswith(("export", "declare -x", "typeset -x")):
             return
         one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, files)
@@ -144,7 +144,7 @@ class _Reader:
             self.folder = _change_folder(self.folder, one.words[1] if len(one.words) > 1 else None)
         yield one
 
-    def _assigned(self, node: Node) -> tuple[str, str | None]:
+    def _read_assignment(self, node: Node) -> tuple[str, str | None]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         plain = node.named_child_count < 3 and "+=" not in _text(node).partition('"')[0]
         return _text(name) if name is not None else "", ("" if value is None else self._word(value)) if plain else None

@@ -70,13 +70,13 @@ def index_for_others(case: Case) -> Iterator[Problem]:
     place = torch.source.place if torch.source else torch.place
     yield case.problem(
         "arch.not-in-build", f"this torch is for {', '.join(torch.gpus)} alone",
-        "An index or a device package of that name has code for these GPUs alone.", (place,), literal=torch.literal, sources=(_THEROCK,),
+        "An index or a device package of that name has code for these GPUs alone.", (place,), is_literal=torch.is_literal, sources=(_THEROCK,),
     )  # fmt: skip
 
 
 def libraries(case: Case) -> Iterator[Problem]:
     """A library that is built from its repository and that serves other GPUs alone, whatever it is built for."""
-    if not case.amd or case.target.gpu not in case.matrix.gfx:
+    if not case.is_amd or case.target.gpu not in case.matrix.gfx:
         return
     for one in case.matrix.section("libraries", Library):
         if not one.gfx or case.target.gpu in one.gfx:

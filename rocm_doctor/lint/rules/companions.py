@@ -17,9 +17,9 @@ _SOURCE = "https://pytorch.org/get-started/previous-versions"
 def companions(case: Case) -> Iterator[Problem]:
     """`version.companion-mismatch` for a pinned companion that was not released with the pinned torch: pip refuses both together."""
     torch, one = case.torch, case.environment
-    if not isinstance(torch, Torch) or torch.asked is None or torch.step is None or not case.amd or one.kind == "lock":
+    if not isinstance(torch, Torch) or torch.requirement is None or torch.step is None or not case.is_amd or one.kind == "lock":
         return
-    version = catalog.pinned_version(torch.asked.specifier)
+    version = catalog.pinned_version(torch.requirement.specifier)
     for r in torch.step.requirements if version else ():
         has = catalog.pinned_version(r.specifier)
         right = right_version(r.name, version, case.matrix) if r.name in ("torchvision", "torchaudio") else ""
@@ -30,7 +30,7 @@ def companions(case: Case) -> Iterator[Problem]:
         yield case.problem(
             "version.companion-mismatch", f"{r.name} {has} belongs to another torch than {version}",
             f"{r.name} {right} was released with torch {version}; each release asks for exactly one torch, so pip finds no solution.",
-            (r.place, torch.place), sources=(_SOURCE,), literal=torch.literal, remedies=tuple(_remedies(r, has, right)),
+            (r.place, torch.place), sources=(_SOURCE,), is_literal=torch.is_literal, remedies=tuple(_remedies(r, has, right)),
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to
 def devices(case: Case) -> Iterator[Problem]:
     """A service for AMD that asks for NVIDIA's devices, or that gets one of the two nodes that ROCm needs without the other."""
     service, one = case.environment.service, case.environment
-    if service is None or not case.amd or case.target.os == "wsl":
+    if service is None or not case.is_amd or case.target.os == "wsl":
         return
     nodes = {d.value for d in service.devices}
     if service.nvidia is not None and "/dev/kfd" not in nodes:
@@ -22,7 +22,7 @@ def devices(case: Case) -> Iterator[Problem]:
             "access.container", "this service reserves NVIDIA devices", "Docker does not start it without NVIDIA's runtime.",
             (service.nvidia,), sources=("https://docs.docker.com/compose/how-tos/gpu-support/",),
         )  # fmt: skip
-    elif service.all_devices or service.open:
+    elif service.all_devices or service.may_have_more:
         return
     elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"}:
         given = next(d for d in service.devices if d.value == "/dev/dxg")
@@ -42,7 +42,7 @@ def devices(case: Case) -> Iterator[Problem]:
     elif not service.devices and service.nvidia is None and one.image is not None and case.image.torch == "rocm":
         yield case.problem(
             "access.container", f"{one.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
-            (one.image.place,), sources=(_DEVICES,), literal=False,
+            (one.image.place,), sources=(_DEVICES,), is_literal=False,
         )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
     """A variable that chooses GPUs, with a value that names none: neither a list of numbers or UUIDs, nor -1, which hides all on purpose."""
     for variable in case.environment.variables:
         value = variable.value.strip()
-        if variable.name not in (ROCR, *HIP) or not (case.amd or variable.name == ROCR) or value == "-1":
+        if variable.name not in (ROCR, *HIP) or not (case.is_amd or variable.name == ROCR) or value == "-1":
             continue
         if indices(value) != [] or not (value.strip("\"'") or (variable.name == ROCR and not value)):
             continue  # HIP takes an empty value for none; what quotes in a value do is not known

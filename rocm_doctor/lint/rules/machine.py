@@ -28,7 +28,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
     one = case.environment
     is_plain_list = case.audience == "neutral" and one.kind in LISTS
-    is_for_amd = case.amd or case.audience == "main" or is_plain_list
+    is_for_amd = case.is_amd or case.audience == "main" or is_plain_list
     if not is_for_amd or one.kind == "training" or not (one.steps or one.variables or one.image):
         return
     facts = snapshot_of(one, case.torch, case.target, case.matrix)
@@ -41,9 +41,9 @@ def machine_rules(case: Case) -> Iterator[Problem]:
         if is_plain_list and not stops:
             continue
         places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
-        literal = not isinstance(case.torch, Torch) or case.torch.literal or case.torch.place not in places
+        literal = not isinstance(case.torch, Torch) or case.torch.is_literal or case.torch.place not in places
         yield case.problem(
-            finding.id, finding.title, finding.cause, places, row=finding.row, literal=literal,
+            finding.id, finding.title, finding.cause, places, row=finding.row, is_literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
             informs=finding.severity == "note", stops=stops, sources=finding.sources, grade=finding.grade,
             remedies=tuple(_remedies(finding, places)),
@@ -56,7 +56,7 @@ def _is_from_file(reading: Reading) -> bool:
 
 def _narrow_rows(matrix: Matrix, known: Set[str]) -> Matrix:
     """The matrix with the rows that may hold for these facts; one matrix for each set of rows."""
-    rows = tuple(row for needs, row in matrix.once(_decidable) if needs <= known)
+    rows = tuple(row for needs, row in matrix.once(_decidable_rows) if needs <= known)
     kept = matrix.once(_matrices)
     key = frozenset(row.key for row in rows)
     if key not in kept:
@@ -69,7 +69,7 @@ def _matrices(_: Matrix) -> dict[frozenset[str], Matrix]:
     return {}
 
 
-def _decidable(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
+def _decidable_rows(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
     """The rows that the facts of files decide, each with the facts without which it cannot hold."""
     rows = (row for row in rows_by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
     return tuple((frozenset(name for name, value in row.when.items() if _needs(name, value)), row) for row in rows)

@@ -19,19 +19,19 @@ from rocm_doctor.rules.versions import Wheels
 _PYPI = ("pypi", "none")
 
 
-def _requested(case: Case) -> Iterator[tuple[Install, Requirement]]:
+def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
     """What pip and uv are asked for by name, with markers that hold on the target."""
-    target = catalog.with_python(case.target, case.environment.image, case.matrix)
+    target = catalog.take_image_python(case.target, case.environment.image, case.matrix)
     for step in case.environment.installs:
         for r in step.requirements if step.tool in ("pip", "uv") else ():
             if catalog.applies(r.marker, target):
                 yield step, r
 
 
-def _public(step: Install, name: str, matrix: Matrix) -> bool:
+def _is_public(step: Install, name: str, matrix: Matrix) -> bool:
     """True if a package comes from the package index: PyTorch's own indexes hold the packages of catalog/indexes.yaml alone."""
     asked = [i for i in step.indexes if not i.packages or name in i.packages]
-    held = matrix.named("held", _Held).get("download.pytorch.org/whl")
+    held = matrix.named("held", _HeldIndex).get("download.pytorch.org/whl")
     others = {i.url for i in asked if held and name not in held.holds and "://download.pytorch.org/whl" in i.url}
     return all(catalog.source_of(i).vendor in _PYPI for i in asked if i.url not in others)
 
@@ -41,15 +41,15 @@ def cuda_only(case: Case) -> Iterator[Problem]:
     known = {one.name: one for one in case.matrix.section("cuda_only", CudaOnly)}
     replacing = catalog.replacing_torch(case.matrix)
     names = {r.name for r in case.environment.requirements}
-    for step, r in _requested(case):
+    for step, r in _requests(case):
         one = next((known[n] for n in (*(f"{r.name}[{e}]" for e in r.extras), r.name) if n in known), None)
         if case.environment.image and r.name in case.environment.image.name:
             continue  # the image has its own build
-        if one is None or r.url or "+" in r.specifier or not (one.framework or _public(step, r.name, case.matrix)):
+        if one is None or r.url or "+" in r.specifier or not (one.framework or _is_public(step, r.name, case.matrix)):
             continue
         if one.alone and (case.torch is not None or r.extras != ()) and r.name == one.name:
             continue  # beside a torch it is a helper on the CPU
-        if not (case.amd or case.audience == "main" or r.name in replacing):
+        if not (case.is_amd or case.audience == "main" or r.name in replacing):
             continue
         if isinstance(case.torch, Torch) and case.torch.place == r.place:
             continue  # that it brings the CUDA torch is said
@@ -61,7 +61,7 @@ def cuda_only(case: Case) -> Iterator[Problem]:
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
             sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_rocm_torch(case)),  # what trains is for CUDA
-            literal=_is_certain(step, case),
+            is_literal=_is_certain(step, case),
         )  # fmt: skip
 
 
@@ -80,10 +80,10 @@ def _is_certain(step: Install, case: Case) -> bool:
 
 def not_for_linux(case: Case) -> Iterator[Problem]:
     """A name that pip does not find on Linux, or that is another project."""
-    if not case.amd or case.target.os not in ("linux", "wsl"):
+    if not case.is_amd or case.target.os not in ("linux", "wsl"):
         return
     known = {one.name: one for one in case.matrix.section("other_systems", OtherSystem)}
-    asked = list(_requested(case))
+    asked = list(_requests(case))
     only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
     for _, r in asked:
         if system := _SYSTEMS.get(catalog.wheel_system(r.url)):
@@ -95,7 +95,7 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         return  # a file for another system
     for step, r in asked:
         one = known.get(r.name)
-        if one is None or r.url or not _public(step, r.name, case.matrix):
+        if one is None or r.url or not _is_public(step, r.name, case.matrix):
             continue
         where = " and ".join(one.systems)
         title = f"{r.name} has wheels for {where} only" if where else f"the package index has no {r.name}"
@@ -112,7 +112,7 @@ _SYSTEMS = {"win": "Windows", "macosx": "macOS"}
 _TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"
 
 
-class _Held(msgspec.Struct, frozen=True):
+class _HeldIndex(msgspec.Struct, frozen=True):
     """An index of `held` in catalog/indexes.yaml: the names that it holds."""
 
     name: str
@@ -125,7 +125,7 @@ _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fb
 
 def not_on_index(case: Case) -> Iterator[Problem]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
-    held = case.matrix.named("held", _Held).get("download.pytorch.org/whl")
+    held = case.matrix.named("held", _HeldIndex).get("download.pytorch.org/whl")
     there = {"pip", "setuptools", "wheel", "uv"}
     certain = True
     for step in case.environment.steps if held else ():
@@ -138,12 +138,12 @@ def not_on_index(case: Case) -> Iterator[Problem]:
         )
         asked = [r for r in step.requirements if r.name not in there]
         missing = [r for r in asked if held and r.name not in held.holds and not _OF_TORCH.match(r.name) and not r.url]
-        if alone and missing and held and step.tool in ("pip", "uv") and case.amd:
+        if alone and missing and held and step.tool in ("pip", "uv") and case.is_amd:
             names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
             yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
                 "PyTorch's index holds torch and what torch requires; `--index-url` takes the place of the package index.",
-                (missing[0].place, default[-1].place), literal=certain and case.image.torch == "none", sources=held.sources,
+                (missing[0].place, default[-1].place), is_literal=certain and case.image.torch == "none", sources=held.sources,
             )  # fmt: skip
         there |= {r.name for r in step.requirements}
 
@@ -151,12 +151,12 @@ def not_on_index(case: Case) -> Iterator[Problem]:
 def missing_wheel(case: Case) -> Iterator[Problem]:
     """A pinned release that has no wheel for the Python that is declared, and no source that pip can build."""
     python, place = _python(case)
-    if not python or not case.amd:
+    if not python or not case.is_amd:
         return
     known = case.matrix.named("wheels", Wheels)
-    for step, r in _requested(case):
+    for step, r in _requests(case):
         one, version = known.get(r.name), catalog.pinned_version(r.specifier)
-        if one is None or not version or r.url or not _public(step, r.name, case.matrix):
+        if one is None or not version or r.url or not _is_public(step, r.name, case.matrix):
             continue
         first = one.first.get(python, "")
         fails = bool(one.fails.get(python)) and versions.contains(one.fails[python], version) is True

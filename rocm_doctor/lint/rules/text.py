@@ -12,7 +12,7 @@ _FORMAT = "https://pip.pypa.io/en/stable/reference/requirements-file-format/"
 
 def faults(case: Case) -> Iterator[Problem]:
     """`repo.unreadable` for each fault of an environment for AMD."""
-    for fault in case.environment.faults if case.amd else ():
+    for fault in case.environment.faults if case.is_amd else ():
         yield case.problem(
             "repo.unreadable",
             fault.title,

@@ -25,17 +25,17 @@ def torch_build(case: Case) -> Iterator[Problem]:
     if torch.step is None and one.image is not None and torch.place == one.image.place:
         return  # base_image says it
     if torch.vendor == "none":
-        if case.amd:
+        if case.is_amd:
             yield case.problem(
-                "version.wheel-missing", f"no index has torch{torch.asked.specifier if torch.asked else ''}",
-                f"{_sentence(torch.why)} pip stops there.", (torch.place,), literal=torch.literal, sources=(_INSTALL,),
+                "version.wheel-missing", f"no index has torch{torch.requirement.specifier if torch.requirement else ''}",
+                f"{_sentence(torch.reason)} pip stops there.", (torch.place,), is_literal=torch.is_literal, sources=(_INSTALL,),
             )  # fmt: skip
         return
-    if not case.amd and (torch.vendor == "cpu" or one.kind in ("job", "script")):
+    if not case.is_amd and (torch.vendor == "cpu" or one.kind in ("job", "script")):
         return  # a CPU build that is asked for, or a command for any machine
     kind = "CPU" if torch.vendor == "cpu" or case.target.os == "windows" else "CUDA"
     version = f" {torch.version}" if torch.version else ""
-    by = torch.asked.name if torch.asked and torch.asked.name != "torch" else ""
+    by = torch.requirement.name if torch.requirement and torch.requirement.name != "torch" else ""
     says = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
     hints: tuple[str, ...] = ()
     if one.kind in (*LISTS, "script"):
@@ -43,15 +43,15 @@ def torch_build(case: Case) -> Iterator[Problem]:
     if torch.step is not None and torch.step.tool == "conda":
         hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
     yield case.problem(
-        "version.torch-not-rocm", says, f"{_sentence(torch.why)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
-        literal=torch.literal and not case.beforehand, sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
+        "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
+        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
     )  # fmt: skip
 
 
 def base_image(case: Case) -> Iterator[Problem]:
     """An image for AMD that starts from one with CUDA."""
     one = case.environment
-    if one.image is None or not (case.amd or case.audience == "main"):
+    if one.image is None or not (case.is_amd or case.audience == "main"):
         return
     facts = case.image
     ends_with_rocm = isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
@@ -68,7 +68,7 @@ def base_image(case: Case) -> Iterator[Problem]:
 
 def _remedies(case: Case, torch: Torch) -> Iterator[tuple[Edit, ...]]:
     """The ROCm build of the catalog that the requirement admits, with its index: in a requirements file, as two lines at most."""
-    asked, one, step = torch.asked, case.environment, torch.step
+    asked, one, step = torch.requirement, case.environment, torch.step
     if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
         return
     if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
@@ -89,7 +89,7 @@ def _sentence(words: str) -> str:
 def image_too_old(case: Case) -> Iterator[Problem]:
     """An image whose ROCm release is older than the first one that has code for the target."""
     image = case.environment.image
-    if image is None or not case.amd or not case.target.gpu:
+    if image is None or not case.is_amd or not case.target.gpu:
         return
     facts = case.image
     ours = facts.torch == "rocm" or image.name.startswith("rocm/")
