@@ -6,7 +6,8 @@ GPU names come from the catalog, by the code that reads them in reports. The wor
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import fits, regex
@@ -117,23 +118,21 @@ def _text_vendors(one: Environment) -> tuple[bool, bool]:
 
 def find_gpus(words: str, matrix: Matrix) -> frozenset[str]:
     """The targets that words name, as gfx numbers or as products of the catalog."""
-    known = matrix.once(_name_cache)
-    if words not in known:
-        known[words] = _search_gpus(words, matrix)
-    return known[words]
+    return matrix.once(_gpu_finder)(words)
 
 
-def _name_cache(_: Matrix) -> dict[str, frozenset[str]]:
-    """What was found with a matrix: every environment of a folder has the same words."""
-    return {}
+def _gpu_finder(matrix: Matrix) -> Callable[[str], frozenset[str]]:
+    """The search for GPUs in words; it keeps what it found, since every environment of a folder has the same words."""
 
+    @cache
+    def find(words: str) -> frozenset[str]:
+        found = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
+        if not found:
+            mentions = [m for m in gpu_names(matrix).find(_SIGNS.sub(" ", words)) if m.kind in ("name", "codename", "processor")]
+            found = {gfx for mention in mentions for gfx in mention.gfx}
+        return frozenset(found)
 
-def _search_gpus(words: str, matrix: Matrix) -> frozenset[str]:
-    found = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
-    if not found:
-        mentions = [m for m in gpu_names(matrix).find(_SIGNS.sub(" ", words)) if m.kind in ("name", "codename", "processor")]
-        found = {gfx for mention in mentions for gfx in mention.gfx}
-    return frozenset(found)
+    return find
 
 
 _SIGNS = regex(r"[-_./]+")

@@ -27,8 +27,7 @@ DEFAULT_PYTHON = "3.12"
 _LINE = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
 _PLATFORMS = {"linux": "x86_64-unknown-linux-gnu", "wsl": "x86_64-unknown-linux-gnu", "windows": "x86_64-pc-windows-msvc"}
 _OFFLINE = re.compile(
-    r"error sending request|connection (?:refused|reset|error)|timed out|dns|name resolution|failed to fetch|could not connect|NewConnectionError|max retries",
-    re.I,
+    r"error sending request|connection (?:refused|reset|error)|timed out|dns|name resolution|failed to fetch", re.I
 )
 
 
@@ -40,11 +39,6 @@ class Resolution(NamedTuple):
     packages: dict[str, str]
     failure: str = ""
     words: str = ""
-
-
-def is_resolvable(one: Environment) -> bool:
-    """True for an environment that a resolver takes: a requirements file, a project or a lock."""
-    return one.kind in ("requirements", "project", "lock")
 
 
 def resolve(root: Path, one: Environment, target: Target) -> Resolution:
@@ -68,7 +62,7 @@ def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> 
     packages = {m[1].lower(): m[2] for line in done.stdout.splitlines() if (m := _LINE.match(line))}
     if done.returncode == 0:
         return Resolution("uv", packages)
-    return Resolution("uv", {}, _classify_failure(done.stderr), _tail(done.stderr))
+    return Resolution("uv", {}, "unreachable" if _OFFLINE.search(done.stderr) else "unsolvable", _tail(done.stderr))
 
 
 def _export_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolution:
@@ -83,10 +77,6 @@ def _export_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolu
         m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)
     }
     return Resolution("uv.lock", found)
-
-
-def _classify_failure(words: str) -> str:
-    return "unreachable" if _OFFLINE.search(words) else "unsolvable"
 
 
 def _tail(words: str) -> str:
@@ -107,7 +97,11 @@ def findings(
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     for row in found.rows:
         one = row.environment
-        if not is_resolvable(one) or row.audience not in ("declared", "amd", "main") or row.cells.get(target.gpu) == "-":
+        if (
+            one.kind not in ("requirements", "project", "lock")
+            or row.audience not in ("declared", "amd", "main")
+            or row.cells.get(target.gpu) == "-"
+        ):
             continue
         answer = resolve(found.tree.root, one, target)
         name = shown(one.name)
@@ -123,10 +117,7 @@ def findings(
         else:
             judged = judge(answer.packages, machine, matrix, python=python)
             word = f"torch {answer.packages['torch']}" if "torch" in answer.packages else "no torch"
-            serious = [
-                msgspec.structs.replace(f, subject=subject, subject_kind="environment")
-                for f in judged.findings
-                if f.severity != "note"
-            ]
+            serious = [f for f in judged.findings if f.severity != "note"]
+            serious = [msgspec.structs.replace(f, subject=subject, subject_kind="environment") for f in serious]
             state = "judged" if judged.verdict != "undetermined" else "open"
             yield f"{name}: {answer.tool} takes {word} ({len(answer.packages)} packages, {state})", serious

@@ -151,14 +151,13 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
 
 def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> str | None:
     """The version that an index offers; empty where it is not known; None where it has none."""
-    if source.vendor == "rocm" and source.rocm and not source.nightly:
-        if not catalog.builds_on(matrix, source.rocm):
-            return catalog.pinned_version(one.specifier)
-        found = catalog.builds_on(matrix, source.rocm, one.specifier, target.python)
-        return found[0].torch if found else None
-    if source.vendor == "rocm":
-        return catalog.pinned_version(one.specifier)
-    return catalog.pinned_version(one.specifier) or catalog.newest_torch(matrix, one.specifier, target.python)
+    pin = catalog.pinned_version(one.specifier)
+    if source.vendor != "rocm":
+        return pin or catalog.newest_torch(matrix, one.specifier, target.python)
+    if source.nightly or not catalog.builds_on(matrix, source.rocm):
+        return pin
+    found = catalog.builds_on(matrix, source.rocm, one.specifier, target.python)
+    return found[0].torch if found else None
 
 
 def _highest_torch(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:

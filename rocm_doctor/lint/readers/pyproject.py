@@ -128,7 +128,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     for extra in ("", *extras):
         asked = [*base, *_expand_extras(extra, extras, project.name)]
         indexes, unread = project.indexes(extra)
-        if not asked or (extra and not concerns_gpu(extra, extras[extra], indexes)):
+        if not asked or (extra and not concerns_gpu(extra, extras[extra])):
             continue
         place = extras[extra][0].place if extra and extras[extra] else project.place(extra or "[project]")
         tool = "uv" if project.table("tool", "uv") else "pip"
@@ -164,10 +164,8 @@ def _expand_extras(extra: str, extras: dict[str, list[Requirement]], name: str, 
             yield r
 
 
-def concerns_gpu(extra: str, asked: Sequence[Requirement], indexes: Sequence[Index]) -> bool:
+def concerns_gpu(extra: str, asked: Sequence[Requirement]) -> bool:
     """True for an extra that names a framework, or whose name says hardware."""
     words = extra.lower().replace("_", "-").split("-")
     named = any(word.startswith(("rocm", "amd", "cuda", "cu1", "gpu", "cpu", "hip", "gfx")) for word in words)
-    return (
-        named or any(r.name in _FRAMEWORKS for r in asked) or any("torch" in i.packages for i in indexes if f"[{extra}]" in i.url)
-    )
+    return named or any(r.name in _FRAMEWORKS for r in asked)

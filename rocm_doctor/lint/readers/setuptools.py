@@ -38,7 +38,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     found = []
     for extra, more in {"": [], **extras}.items():
         asked = [*base, *more]
-        if asked and (not extra or concerns_gpu(extra, more, ())):
+        if asked and (not extra or concerns_gpu(extra, more)):
             place = more[0].place if more else asked[0].place
             steps: tuple[Step, ...] = (*lists.unread, Install("pip", place, tuple(asked)))
             found.append(

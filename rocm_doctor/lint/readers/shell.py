@@ -159,18 +159,14 @@ class _Reader:
         if kind == "string":
             # The grammar gives no node for blanks between two expansions.
             inner = _text(node)[1:-1]
-            return self.fill(inner.replace('\\"', '"'))
+            return fill(inner.replace('\\"', '"'), self.names)
         if kind in ("simple_expansion", "expansion"):
-            return self.fill(_text(node))
+            return fill(_text(node), self.names)
         if kind == "concatenation":
             parts = [self._word(child) for child in node.named_children]
             whole = sum(len(_text(child)) for child in node.named_children) == len(_text(node))
             return "".join(part for part in parts if part is not None) if None not in parts and whole else None
         return None
-
-    def fill(self, text: str) -> str | None:
-        """The text with the names whose literal value is known; None where anything else would have to be expanded."""
-        return fill(text, self.names)
 
 
 def fill(text: str, names: Mapping[str, str]) -> str | None:
