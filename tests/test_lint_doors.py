@@ -59,7 +59,7 @@ def test_no_edit_is_offered_that_does_not_mend(tmp_path: Path) -> None:
     """A pin that no ROCm build has: what is wrong, and nothing to type."""
     repository(tmp_path, requirements_DASH_rocm_DOT_txt="torch==1.4.0\n")
     found = lint(tmp_path, [Target("t", "gfx1100")], MATRIX)
-    assert [(p.id, p.severity, p.edits) for p in found.problems] == [("version.torch-not-rocm", "error", ())]
+    assert [(p.id, p.severity, p.edit) for p in found.problems] == [("version.torch-not-rocm", "error", None)]
 
 
 def test_a_file_for_everybody_is_not_changed(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """Edits that mend a finding: each is applied in memory and the files are judged again before it is shown.
 
-It is kept only where the finding goes and no error comes, where it changes two lines at most, and where the file serves one environment alone.
+It is kept only where the finding goes and no error comes, and where the file serves one environment alone.
 """
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
 from collections import Counter
@@ -26,37 +25,31 @@ Judge = Callable[[Sequence[Environment]], Sequence[Problem]]
 def prove(
     problems: Sequence[Problem], tree: Tree, environments: Sequence[Environment], judge: Judge, ours: Collection[str]
 ) -> Iterator[Problem]:
-    """The problems, those that an edit mends with that edit. `ours`: files that are for AMD GPUs alone."""
+    """The problems; those that an edit mends keep it. `ours`: files that are for AMD GPUs alone."""
     tried = 0
-    proven: dict[tuple[Edit, ...], bool] = {}
     for one in problems:
-        if one.severity != "error" or not one.remedies or tried >= MOST or tree.is_late:
-            yield one
-            continue
-        tried += 1
-        good = next(
-            (
-                r
-                for r in one.remedies
-                if len(diff_lines(tree, r)) <= 4
-                and not any(is_shared(edit.place.file, one.environment.file, tree, ours) for edit in r)
-                and _mends(r, one, problems, tree, environments, judge, proven)
-            ),
-            (),
-        )
-        yield msgspec.structs.replace(one, edits=good) if good else one
+        is_tried = one.edit is not None and one.severity == "error" and tried < MOST and not tree.is_late
+        tried += is_tried
+        is_proven = is_tried and _mends(one, problems, tree, environments, judge, ours)
+        yield one if is_proven or one.edit is None else msgspec.structs.replace(one, edit=None)
 
 
 def _mends(
-    edits: tuple[Edit, ...], one: Problem, problems: Sequence[Problem], tree: Tree, environments: Sequence[Environment], judge: Judge,
-    proven: dict[tuple[Edit, ...], bool],
-) -> bool:  # fmt: skip
+    one: Problem,
+    problems: Sequence[Problem],
+    tree: Tree,
+    environments: Sequence[Environment],
+    judge: Judge,
+    ours: Collection[str],
+) -> bool:
+    """True if the edit of a problem changes nothing for others, the problem goes, and no error comes."""
+    if one.edit is None or is_shared(one.edit.place.file, one.environment.file, tree, ours):
+        return False
     try:
-        changed = tree.apply_edits(edits)
+        changed = tree.apply_edits((one.edit,))
     except ValueError:
         return False
-    files = {edit.place.file for edit in edits}
-    touched = [e for e in environments if files & {e.file, *e.files}]
+    touched = [e for e in environments if one.edit.place.file in (e.file, *e.files)]
     again = readers.read(changed, dict.fromkeys(e.file for e in touched))
     after = judge([e for e in environments if e not in touched] + again)
     before_errors, after_errors = (
@@ -109,39 +102,22 @@ def _find_nearest(word: str, path: str, tree: Tree) -> str | None:
     return None
 
 
-def diff_lines(tree: Tree, edits: Sequence[Edit]) -> list[str]:
-    """The removed and added lines, with `-` and `+`; empty where the edits do not apply."""
-    try:
-        other = tree.apply_edits(tuple(edits))
-    except ValueError:
-        return ["?"] * 9
-    found: list[str] = []
-    for file in dict.fromkeys(edit.place.file for edit in edits):
-        old, new = ((t.text(file) or "").split("\n") for t in (tree, other))
-        found += [
-            line
-            for line in difflib.unified_diff(old, new, lineterm="", n=0)
-            if line[:1] in "+-" and line[:3] not in ("+++", "---")
-        ]
-    return found
+def diff_lines(tree: Tree, edit: Edit) -> list[str]:
+    """The removed and added lines, with `-` and `+`."""
+    old = (tree.text(edit.place.file) or "").split("\n")[edit.place.line - 1]
+    return [f"-{old}", *(f"+{line}" for line in edit.replace_line(old))]
 
 
 def write(tree: Tree, problems: Sequence[Problem]) -> list[str]:
-    """Write the proven edits; returns the files that changed. Line ends stay as they were. Raises OSError."""
-    edits = list(dict.fromkeys(edit for one in problems for edit in one.edits))
-    lines: set[tuple[str, int]] = set()
-    kept = []
-    for edit in edits:
-        if (edit.place.file, edit.place.line) not in lines:
-            lines.add((edit.place.file, edit.place.line))
-            kept.append(edit)
-    other = tree.apply_edits(tuple(kept)) if kept else tree
-    changed = []
-    for file in dict.fromkeys(edit.place.file for edit in kept):
-        path = tree.root / file
-        raw = path.read_bytes()
+    """Write the proven edits, one for each line; returns the files that changed. Line ends stay as they were. Raises OSError."""
+    kept: dict[tuple[str, int], Edit] = {}
+    for edit in (one.edit for one in problems if one.edit):
+        kept.setdefault((edit.place.file, edit.place.line), edit)
+    changed = list(dict.fromkeys(file for file, _ in kept))
+    other = tree.apply_edits(tuple(kept.values()))
+    for file in changed:
+        raw = (tree.root / file).read_bytes()
         text = other.text(file) or ""
         data = (text.replace("\n", "\r\n") if b"\r\n" in raw else text).encode()
-        path.write_bytes((b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b"") + data)
-        changed.append(file)
+        (tree.root / file).write_bytes((b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b"") + data)
     return changed

@@ -180,6 +180,11 @@ class Edit(msgspec.Struct, frozen=True):
     new: str | None = None
     before: str = ""
 
+    def replace_line(self, line: str) -> list[str]:
+        """The lines that take the place of a line."""
+        new = [] if self.new is None else [line.replace(self.old, self.new)]
+        return [self.before, *new] if self.before else new
+
 
 class Target(msgspec.Struct, frozen=True):
     """What is declared of the machine. `name` is the user's; `place` is None for the command line."""
@@ -202,7 +207,7 @@ class Target(msgspec.Struct, frozen=True):
 class Problem(msgspec.Struct, frozen=True):
     """What a rule found. `key`: what is the same for two findings with one cause. `is_literal`: every line that it needs was read word for
     word, and nothing unread may change it. `stops`: the target cannot train with it;
-    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `remedies`: edits to try, best first; `edits`: the ones that were proven."""
+    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `edit`: what mends it; to be proven, until `prove` has kept it."""
 
     id: str
     title: str
@@ -219,8 +224,7 @@ class Problem(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
     grade: Grade = "official"
     hints: tuple[str, ...] = ()
-    remedies: tuple[tuple[Edit, ...], ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edit: Edit | None = None
     gpus: tuple[str, ...] = ()
 
     @property

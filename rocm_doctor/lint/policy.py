@@ -38,11 +38,8 @@ def read(tree: Tree) -> Policy:
         except Unreadable as exc:
             if file.endswith(".toml"):
                 return Policy()
-            return Policy(
-                faults=(
-                    Fault(Place(file, max(1, exc.line)), "policy", f"not read: {exc}", "Its targets and ignores do not count."),
-                )
-            )
+            cause = "Its targets and ignores do not count."
+            return Policy(faults=(Fault(Place(file, max(1, exc.line)), "policy", f"not read: {exc}", cause),))
         if root is not None and (root.items() or not file.endswith(".toml")):
             return _policy(root, file)
     return Policy()
@@ -70,17 +67,16 @@ def _policy(root: Node, file: str) -> Policy:
     targets_node = root.get("targets")
     if targets_node and targets_node.list():
         faults.append(_fault(file, targets_node, "`targets` is a list: give each target a name, as in `mi50: {gpu: gfx906}`"))
-    targets = tuple(_target(name, node, file, faults) for name, node in (targets_node.items() if targets_node else []))
+    targets = tuple(_target(name, node, file, faults) for name, node in root.items("targets"))
     fail_on = root.get("fail-on")
     if fail_on and fail_on.text not in _FAIL_ON:
         faults.append(_fault(file, fail_on, f"`fail-on: {fail_on.text}`: one of {', '.join(_FAIL_ON)}"))
-    listed = {key: root.get(key) for key in ("environments", "exclude", "ignores")}
     return Policy(
         targets,
-        tuple(n.text for n in listed["environments"].list()) if listed["environments"] else (),
-        tuple(i for n in (listed["ignores"].list() if listed["ignores"] else []) if (i := _ignore(n, file, faults))),
+        tuple(node.text for node in root.list("environments")),
+        tuple(one for node in root.list("ignores") if (one := _ignore(node, file, faults))),
         fail_on.text if fail_on and fail_on.text in _FAIL_ON else "",
-        tuple(n.text for n in listed["exclude"].list()) if listed["exclude"] else (),
+        tuple(node.text for node in root.list("exclude")),
         tuple(faults),
         *(found.text if (found := root.get(key)) else "" for key in ("reader", "reader-model")),
     )

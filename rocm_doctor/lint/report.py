@@ -50,7 +50,7 @@ def _finding(one: Problem, tree: Tree, matrix: Matrix, shown: Shown) -> Finding:
     decisive = "\n".join((one.id, one.row, first.file, first.quote))
     places = [msgspec.structs.replace(p, file=shown(p.file)).reading() for p in one.places]
     asked = [Reading("command line", "--gpu", ", ".join(one.gpus), "target")] if one.gpus else []
-    diff = diff_lines(tree, one.edits) if one.edits else []
+    diff = diff_lines(tree, one.edit) if one.edit else []
     advice = f"In {shown(first.file)}: {'; '.join(diff)}" if diff else " ".join(one.hints)
     return Finding(
         id=one.id, title=one.title, severity=one.severity, confidence="high" if one.is_literal else "medium", cause=one.cause, row=one.row,
@@ -145,13 +145,13 @@ def _problem(one: Problem, tree: Tree, look: RenderOptions, shown: Shown) -> Ite
     yield from _wrap(first.quote, look, "  read   ", "         ")
     yield from (line for p in more for line in _wrap(f"{shown(p.file)}:{p.line}: {p.quote}", look, "         ", "         "))
     yield from _wrap(one.cause, look, "  why    ", "         ")
-    if one.edits:
-        yield f"  fix    {shown(one.edits[0].place.file)} (--fix writes it)"
+    if one.edit:
+        yield f"  fix    {shown(one.edit.place.file)} (--fix writes it)"
         yield from (
-            click.style(f"         {line}", fg="green" if line[0] == "+" else "red") for line in diff_lines(tree, one.edits)
+            click.style(f"         {line}", fg="green" if line[0] == "+" else "red") for line in diff_lines(tree, one.edit)
         )
     for hint in one.hints:
-        yield from _wrap(hint, look, "  or     " if one.edits else "  hint   ", "         ")
+        yield from _wrap(hint, look, "  or     " if one.edit else "  hint   ", "         ")
     yield from _wrap("; ".join(one.sources[:2]), look, "  source ", "         ")
 
 

@@ -145,6 +145,5 @@ def apply(text: str, edits: list[Edit]) -> str:
             raise ValueError(f"{edit.place.file}:{edit.place.line} is not the line that was read")
         if whole and (line.endswith("\\") or (at and lines[at - 1].endswith("\\"))):
             raise ValueError(f"{edit.place.file}:{edit.place.line} is a part of a longer command")
-        new = [] if edit.new is None else [line.replace(edit.old, edit.new)]
-        lines[at : at + 1] = [edit.before, *new] if edit.before else new
+        lines[at : at + 1] = edit.replace_line(line)
     return "\n".join(lines)

@@ -47,17 +47,17 @@ def build_lists(case: Case) -> Iterator[Problem]:
         key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
         # Where another list has the GPU, what leaves it out is a part that can be done without; a job builds for its own runner.
         stops=case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every),
-        remedies=tuple(_remedies(first, library, case.target.gpu)) if not more else (),
+        edit=_add_target(first, library, case.target.gpu) if not more else None,
     )  # fmt: skip
 
 
-def _remedies(variable: Variable, library: Library | None, gpu: str) -> Iterator[tuple[Edit, ...]]:
-    """The GPU added to the list, where the variable is that of one library alone which serves every GPU, by the catalog."""
+def _add_target(variable: Variable, library: Library | None, gpu: str) -> Edit | None:
+    """The edit that adds the GPU to the list, where the variable is that of one library alone which serves every GPU, by the catalog."""
     quote = variable.place.quote
     if library is None or library.gfx or library.accepted or quote.count(variable.value) != 1:
-        return
+        return None
     separator = next((sign for sign in (";", ",") if sign in variable.value), ";")
-    yield (Edit(variable.place, quote, quote.replace(variable.value, f"{variable.value}{separator}{gpu}")),)
+    return Edit(variable.place, quote, quote.replace(variable.value, f"{variable.value}{separator}{gpu}"))
 
 
 def index_for_others(case: Case) -> Iterator[Problem]:

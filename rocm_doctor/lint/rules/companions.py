@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.model import Edit, Problem, Requirement
+from rocm_doctor.lint.model import Edit, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
@@ -27,10 +27,11 @@ def companions(case: Case) -> Iterator[Problem]:
             continue
         if r.name == "torchaudio" and version >= "2.11":
             continue  # it no longer asks for one torch
+        edit = Edit(r.place, r.place.quote, r.place.quote.replace(has, right)) if r.place.quote.count(has) == 1 else None
         yield case.problem(
             "version.companion-mismatch", f"{r.name} {has} belongs to another torch than {version}",
             f"{r.name} {right} was released with torch {version}; each release asks for exactly one torch, so pip finds no solution.",
-            (r.place, torch.place), sources=(_SOURCE,), is_literal=torch.is_literal, remedies=tuple(_remedies(r, has, right)),
+            (r.place, torch.place), sources=(_SOURCE,), is_literal=torch.is_literal, edit=edit,
         )  # fmt: skip
 
 
@@ -41,8 +42,3 @@ def right_version(name: str, torch: str, matrix: Matrix) -> str:
     """The release of a companion that the catalog names for a torch; empty where it names none."""
     builds = (b for b in matrix.torch if b.torch == torch)
     return next((v.split("+")[0] for b in builds if (v := getattr(b, name))), "")
-
-
-def _remedies(r: Requirement, has: str, right: str) -> Iterator[tuple[Edit, ...]]:
-    if r.place.quote.count(has) == 1:
-        yield (Edit(r.place, r.place.quote, r.place.quote.replace(has, right)),)

@@ -59,5 +59,5 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
         yield case.problem(
             "access.visible-devices", f"{variable.name}={variable.value or '(empty)'} hides every GPU",
             f"{who} takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
-            sources=known.sources if known else (), remedies=((Edit(variable.place, variable.place.quote),),),
+            sources=known.sources if known else (), edit=Edit(variable.place, variable.place.quote),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Reading, Row
+from rocm_doctor.model import Reading, Row
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
@@ -46,7 +46,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
             finding.id, finding.title, finding.cause, places, row=finding.row, is_literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
             informs=finding.severity == "note", stops=stops, sources=finding.sources, grade=finding.grade,
-            remedies=tuple(_remedies(finding, places)),
+            edit=Edit(places[0], places[0].quote) if finding.id in _OF_OVERRIDES and _ALONE.match(places[0].quote) else None,
         )  # fmt: skip
 
 
@@ -84,12 +84,6 @@ def _is_known(name: str) -> bool:
     return name in _KNOWN or name.startswith(("pkg.", "env."))
 
 
-def _remedies(finding: Finding, places: tuple[Place, ...]) -> Iterator[tuple[Edit, ...]]:
-    """The line of a variable that has to go, where the line holds nothing else."""
-    if finding.id not in ("arch.override-wrong", "arch.override-pointless"):
-        return
-    if _ALONE.match(places[0].quote):
-        yield (Edit(places[0], places[0].quote),)
-
-
+_OF_OVERRIDES = ("arch.override-wrong", "arch.override-pointless")
 _ALONE = regex(r"(?:ENV\s+|ARG\s+|export\s+|-\s+)?[\"']?HSA_OVERRIDE_GFX_VERSION[\"']?\s*[=: ]\s*\S*$")
+"""The line of a variable that holds nothing else, so that the line can go."""

@@ -101,10 +101,10 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         title = f"{r.name} has wheels for {where} only" if where else f"the package index has no {r.name}"
         title = f"{r.name} on the package index is {one.other}" if one.other else title
         cause = f"{'It is another project' if one.other else 'pip stops there'}.{f' Take {one.way}.' if one.way else ''}"
-        edit = Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use))
-        edits = ((edit,),) if one.use and r.place.quote.count(r.name) == 1 else ()
+        is_editable = one.use and r.place.quote.count(r.name) == 1
+        edit = Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use)) if is_editable else None
         yield case.problem(
-            "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade, remedies=edits,
+            "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade, edit=edit,
         )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def torch_build(case: Case) -> Iterator[Problem]:
         hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
     yield case.problem(
         "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
-        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints, remedies=tuple(_remedies(case, torch)),
+        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints, edit=_rocm_build(case, torch),
     )  # fmt: skip
 
 
@@ -66,20 +66,22 @@ def base_image(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def _remedies(case: Case, torch: Torch) -> Iterator[tuple[Edit, ...]]:
+def _rocm_build(case: Case, torch: Torch) -> Edit | None:
     """The ROCm build of the catalog that the requirement admits, with its index: in a requirements file, as two lines at most."""
     asked, one, step = torch.requirement, case.environment, torch.step
     if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
-        return
+        return None
     if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
-        return
+        return None
     named = {index.url.rstrip("/") for index in step.indexes}
     builds = builds_with(case.target.gpu, case.matrix, case.target.python)
     fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(asked.specifier, b.torch)]
-    for build in sorted(fitting, key=lambda b: b.index not in named)[:1]:
-        marker = f"; {asked.marker}" if asked.marker else ""
-        index = "" if build.index in named else f"--extra-index-url {build.index}"
-        yield (Edit(asked.place, asked.place.quote, f"torch=={build.local}{marker}", index),)
+    build = min(fitting, key=lambda b: b.index not in named, default=None)
+    if build is None:
+        return None
+    marker = f"; {asked.marker}" if asked.marker else ""
+    index = "" if build.index in named else f"--extra-index-url {build.index}"
+    return Edit(asked.place, asked.place.quote, f"torch=={build.local}{marker}", index)
 
 
 def _sentence(words: str) -> str:
