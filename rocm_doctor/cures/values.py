@@ -159,7 +159,9 @@ def _python(values: Values) -> str:
 def _kernel_package(values: Values) -> str:
     """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
     name = str(values.snapshot.get("os").value)
-    return next((one.name for one in values.matrix.section("kernels", KernelPackage) if name.startswith(one.os)), "")
+    return next(
+        (one.name for one in values.matrix.section("kernels", KernelPackage) if name.startswith((one.os, *one.derivatives))), ""
+    )
 
 
 _WHEELS = "https://download.pytorch.org/whl/"

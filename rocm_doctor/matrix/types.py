@@ -195,7 +195,7 @@ class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The newest kernel that the package `name` of a distribution's release brings: `os` begins the name that the release gives itself.
-    `upgrade`: the command that goes to the release `successor`."""
+    `upgrade`: the command that goes to the release `successor`. `derivatives`: other systems with these packages, in the same way."""
 
     name: str
     os: str
@@ -206,6 +206,7 @@ class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     checked: datetime.date
     successor: str = ""
     upgrade: str = ""
+    derivatives: tuple[str, ...] = ()
 
 
 class RocmPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,12 +21,14 @@ def offer_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: 
     if not affected or not isinstance(os, str):
         return made
     packages = matrix.section("kernels", KernelPackage)
-    here = next((one for one in packages if os.startswith(one.os)), None)
+    here = next((one for one in packages if os.startswith((one.os, *one.derivatives))), None)
     if here is None:  # no package of that name is known to be there
-        return msgspec.structs.replace(made, commands=tuple(one for one in made.commands if _RELEASE not in one.text))
+        kept = tuple(one for one in made.commands if _RELEASE not in one.text)
+        words = f"No newer kernel package of {os} is known here. Install a kernel of its backports, a newer release of the system, or AMD's driver module."
+        return msgspec.structs.replace(made, commands=kept, advice=made.advice if kept else words)
     stuck = [one for one in made.commands if _installs(one, here)]
     if not stuck or not _has_fault(affected, here):
-        return made
+        return msgspec.structs.replace(made, commands=tuple(_fill_release(one, here) for one in made.commands))
     advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
     after = next((one for one in packages if one.os == here.successor and not _has_fault(affected, one)), None)
     if after:
@@ -41,8 +43,14 @@ def offer_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: 
     )
 
 
+def _fill_release(command: Command, one: KernelPackage) -> Command:
+    """The command with the release that the package is named for; lsb_release of a derivative prints another."""
+    text = command.text.replace(_RELEASE, one.release)
+    return command if text == command.text else msgspec.structs.replace(command, text=text, distributions=())
+
+
 def _installs(command: Command, one: KernelPackage) -> bool:
-    return one.name in command.text.replace(_RELEASE, one.release).split()
+    return one.name in _fill_release(command, one).text.split()
 
 
 def _has_fault(affected: str, one: KernelPackage) -> bool:
