@@ -16,7 +16,7 @@ PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """An alternative to the request, its result and its sources. `commands`: manual steps only."""
+    """An alternative to the request, its result and its sources. `commands`: those that a person types for it."""
 
     what: str
     then: str
@@ -58,8 +58,12 @@ def _other_machines(resolver: Resolver) -> Iterator[Change]:
     def tried(what: str, **changes: str) -> list[Change]:
         return list(_leads_to(what, best(change_machine(machine, known.matrix, **changes), known, resolver.wish)))
 
-    pythons = (tried(f"with Python {python}", python=python) for python in PYTHONS if python != machine.python)
-    yield from next(filter(None, pythons), [])
+    wish = "".join(f" --with {name}" for name in resolver.wish)
+    for python in (one for one in PYTHONS if one != machine.python):
+        command = f"rocm-doctor plan --gpu {machine.gfx} --os {machine.system} --python {python}{wish}"
+        if found := tried(f"with Python {python}", python=python):
+            yield from (msgspec.structs.replace(one, commands=(command,)) for one in found)
+            break
     if machine.system != "linux":
         yield from tried("on Linux", system="linux", driver="", kernel="")
         return
