@@ -178,7 +178,8 @@ def _python(plan: FrameworkPlan) -> str:
 
 def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     """The plan for the terminal."""
-    body = undecided_lines(plan) if plan.undecided else []
+    body = wrap(f"What you have may work: {plan.summary}.", "", "  ") if plan.undecided else []
+    body += [f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."] if plan.undecided else []
     if plan.undecided and plan.is_installed:
         return "\n".join(body) + "\n"
     body += ["If it does not, this is known to work:"] if plan.undecided and plan.release else []
@@ -198,12 +199,6 @@ def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     for words, command in plan.instead:
         body += [*wrap(words, "  ", "      "), f"    {command}"]
     return "\n".join(body) + "\n"
-
-
-def undecided_lines(plan: FrameworkPlan) -> list[str]:
-    """That what is installed may work, and the command that tests it."""
-    test = f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."
-    return [*wrap(f"What you have may work: {plan.summary}.", "", "  "), test]
 
 
 def contents(plan: FrameworkPlan) -> Contents:

@@ -32,10 +32,7 @@ _ROCM = Fact("rocm")
 _AFTERWARDS = ("torch.", "smoke.")
 _PYTORCH = "https://download.pytorch.org/"
 """PyTorch's own index, whose torchvision has the local part of its torch; a pin without it finds that wheel as well."""
-_DISTS = {
-    "therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
-    "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
-}
+_DISTS = dict.fromkeys(("therock", "rpath-packages"), ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"))
 
 
 class StackJudge(msgspec.Struct, frozen=True):

@@ -29,11 +29,8 @@ def headline(plan: Plan) -> str:
     """The answer in one sentence."""
     machine = plan.machine
     if plan.works:
-        todo = (
-            "Nothing to install; the variables are below"
-            if [v for v in plan.variables if not _is_set(v, machine)]
-            else "Nothing to do"
-        )
+        unset = any(not _is_set(one, machine) for one in plan.variables)
+        todo = "Nothing to install; the variables are below" if unset else "Nothing to do"
         return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. {todo}."
     if plan.keeps and plan.best and plan.best.candidate.override:
         return (
