@@ -1,4 +1,4 @@
-"""What is left of the problems: one for each cause, without those that the repository or the command line accepts."""
+"""Which problems are reported: one for each cause, and none that the repository or the command line accepts."""
 
 from __future__ import annotations
 
@@ -35,17 +35,12 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
             title = f"the ignore of {i.id} ended on {i.until}" if today >= i.until else f"the ignore of {i.id} fits no finding"
             kept.append(Problem("repo.stale-ignore", title, f"Its reason was: {i.reason}.", (i.place,), own, target))
     failing = {(p.environment.name, gpu) for p in kept if p.severity == "error" for gpu in p.gpus}
-    rows = tuple(
-        row._replace(
-            cells={
-                gpu: ACCEPTED if cell == FAILS and (row.environment.name, gpu) not in failing else cell
-                for gpu, cell in row.cells.items()
-            }
-        )
-        for row in found.rows
-    )
     dropped = [p for p in found.problems if p not in kept]
-    return found._replace(problems=tuple(kept), accepted_count=len(dropped), rows=rows if dropped else found.rows)
+    rows = []
+    for row in found.rows if dropped else ():
+        accepted = {gpu for gpu, cell in row.cells.items() if cell == FAILS and (row.environment.name, gpu) not in failing}
+        rows.append(row._replace(cells={**row.cells, **dict.fromkeys(accepted, ACCEPTED)}))
+    return found._replace(problems=tuple(kept), accepted_count=len(dropped), rows=tuple(rows) if dropped else found.rows)
 
 
 _ORDER = ("error", "warning", "note")
@@ -60,7 +55,6 @@ def fold(problems: Iterable[Problem]) -> list[Problem]:
     for group in groups.values():
         first = min(group, key=lambda p: _ORDER.index(p.severity))
         places = tuple(dict.fromkeys(place for p in (first, *group) for place in p.places))
-        kept.append(
-            msgspec.structs.replace(first, places=places, gpus=tuple(dict.fromkeys(p.target.gpu for p in group if p.target.gpu)))
-        )
+        gpus = tuple(dict.fromkeys(p.target.gpu for p in group if p.target.gpu))
+        kept.append(msgspec.structs.replace(first, places=places, gpus=gpus))
     return sorted(kept, key=lambda p: (_ORDER.index(p.severity), p.places[0].file, p.places[0].line, p.id, p.gpus))

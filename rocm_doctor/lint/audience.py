@@ -39,8 +39,7 @@ _AMD_VARIABLES = regex(r"HSA_OVERRIDE_GFX_VERSION|PYTORCH_ROCM_ARCH|ROCM_\w+|BNB
 
 
 class Purpose(NamedTuple):
-    """The audience of an environment, the GPUs that its path or its label names (empty: none), and whether only its text says whom it
-    is for."""
+    """Whom an environment is for. `gpus`: those that its path or its label names; `by_text`: only its text says whom it is for."""
 
     audience: Audience
     gpus: frozenset[str]

@@ -16,8 +16,9 @@ _INSTALLS_TORCH = regex(r"\b(?:install|add)\b.*(?<![\w./-])(?:py)?torch(?![\w.-]
 def decisive_unread(
     one: Environment, installers: Sequence[Environment], runners: Sequence[Environment], matrix: Matrix
 ) -> list[Unread]:
-    """What decides and was not read: in the environment and its `installers`, lines that install torch or set a variable that decides; for
-    a list of packages, overrides in the `runners`: the scripts, containers and settings of the repository, any of which may run it."""
+    """The unread lines that may change which code an environment runs. In the environment and its `installers`: lines that install torch or
+    set a variable that decides. In the `runners`, the scripts, containers and settings that may run a list of packages: lines that set an
+    override."""
     ours = [u for other in (one, *installers) for u in other.unread]
     theirs = [u for other in runners for u in other.unread] if one.kind in (*LISTS, "lock") else []
     overrides, choices = matrix.once(_overrides), matrix.once(_choices)

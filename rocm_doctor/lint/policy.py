@@ -30,7 +30,7 @@ _FAIL_ON = ("error", "warning", "note", "never")
 def read(tree: Tree) -> Policy:
     """The policy of a repository; what is wrong in it is a fault at its line, and left out."""
     for file in FILES:
-        text = tree.text(file) if (tree.root / file).is_file() or file in tree.overlay else None
+        text = tree.text(file) if (tree.root / file).is_file() else None
         if text is None:
             continue
         try:

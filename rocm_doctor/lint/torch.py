@@ -53,9 +53,8 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
         if isinstance(step, Unread):
             certain = False
             continue
-        if one.has_torch_elsewhere and not any(
-            r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements
-        ):
+        asks_for_build = any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements)
+        if one.has_torch_elsewhere and not asks_for_build:
             continue
         then = _torch_after(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:

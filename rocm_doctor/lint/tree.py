@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_doctor.bounded import Unreadable, files
@@ -25,12 +25,11 @@ SKIPPED = frozenset((
 
 
 class Tree:
-    """The files of one repository. `overlay` holds texts that replace those on the disk, to try an edit."""
+    """The files of one repository, but for those that a pattern of `exclude` names."""
 
-    def __init__(self, root: Path, exclude: tuple[str, ...] = (), overlay: Mapping[str, str] | None = None) -> None:
+    def __init__(self, root: Path, exclude: tuple[str, ...] = ()) -> None:
         self.root = root.resolve()
         self.exclude = exclude
-        self.overlay = dict(overlay or {})
         self.unread: list[Unread] = []
         self._texts: dict[str, str | None] = {}
         self._paths: list[str] | None = None
@@ -54,9 +53,9 @@ class Tree:
         texts: dict[str, str] = {}
         for file in dict.fromkeys(edit.place.file for edit in edits):
             texts[file] = apply(self.text(file) or "", [edit for edit in edits if edit.place.file == file])
-        other = Tree(self.root, self.exclude, {**self.overlay, **texts})
+        other = Tree(self.root, self.exclude)
         other._paths, other.names, other._started = self.paths, self.names, self._started
-        other._texts = {path: text for path, text in self._texts.items() if path not in texts}
+        other._texts = {**self._texts, **texts}
         return other
 
     def has(self, path: str) -> bool:
@@ -89,8 +88,6 @@ class Tree:
         return Place(path, line, lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "")
 
     def _read(self, path: str) -> str | None:
-        if path in self.overlay:
-            return self.overlay[path]
         real = self.root / path
         try:
             if real.is_symlink() and not real.resolve().is_relative_to(self.root):

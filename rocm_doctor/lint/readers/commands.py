@@ -115,19 +115,15 @@ class Commands:
             words.pop(0)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
         self._settings(words, one.place)
-        self.builds = (
-            self.builds
-            or program in _BUILDERS
-            or (program in _RUNS_SCRIPT and "./" in str(words[1:2]))
-            or words[1:2] == ["setup.py"]
-        )
+        runs_local = program in _RUNS_SCRIPT and "./" in str(words[1:2])
+        self.builds = self.builds or runs_local or program in _BUILDERS or words[1:2] == ["setup.py"]
         if _PYTHON.match(program):
             if words[1:3] == ["-m", "pip"]:
-                self._pip("pip", words[3:], one)
+                self._pip(words[3:], one)
             elif len(words) > 1 and (words[1] or "").endswith(".py"):
                 self._skip(Unread(one.place, Reason.SCRIPT, True))
         elif _PIP.match(program):
-            self._pip("pip", words[1:], one)
+            self._pip(words[1:], one)
         elif program == "uv":
             self._uv(words[1:], one)
         elif program in ("conda", "mamba", "micromamba"):
@@ -158,14 +154,11 @@ class Commands:
             if found := _OPTION_LIST.match(word or ""):
                 self.variables.append(Variable(found[1], found[2], place))
 
-    def _pip(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
-        if not words or words[0] not in ("install", "wheel", "uninstall"):
-            return
-        if words[0] == "uninstall":
-            if "torch" in words:
-                self._skip(Unread(one.place, Reason.SCRIPT, True))
-            return
-        self._install(tool, words[1:], one)
+    def _pip(self, words: Sequence[str | None], one: Command) -> None:
+        if words[:1] == ["uninstall"] and "torch" in words:
+            self._skip(Unread(one.place, Reason.SCRIPT, True))
+        elif words and words[0] in ("install", "wheel"):
+            self._install("pip", words[1:], one)
 
     def _uv(self, words: Sequence[str | None], one: Command) -> None:
         words = [w for w in words if w not in ("-q", "--quiet", "-v", "--verbose")]
@@ -234,9 +227,10 @@ class Commands:
             if option in _ROLES:
                 indexes += [Index(url, _ROLES[option], place) for url in value.split()]  # type: ignore[arg-type]
             elif option == "--torch-backend":
-                self._skip(Unread(place, Reason.EXPRESSION, True)) if not value.startswith("rocm") else indexes.append(
-                    Index(f"https://download.pytorch.org/whl/{value}", "default", place, ("torch", "torchvision", "torchaudio"))
-                )
+                if value.startswith("rocm"):
+                    indexes.append(Index(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
+                else:
+                    self._skip(Unread(place, Reason.EXPRESSION, True))
             elif option in ("-r", "--requirement"):
                 self._add_file(value, one, asked, indexes)
             elif option in ("-t", "--target", "--prefix", "--root"):

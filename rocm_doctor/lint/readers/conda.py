@@ -42,13 +42,11 @@ def read(tree: Tree, path: str) -> list[Environment]:
             for word in map(str, for_pip):
                 listed.take(word, place(word))
             steps += listed.steps()
+    if not steps:
+        return []
     unread = tuple(step for step in steps if isinstance(step, Unread))
     elsewhere = requirements.ELSEWHERE.search("\n".join(lines)) is not None
-    return (
-        [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,), has_torch_elsewhere=elsewhere)]
-        if steps
-        else []
-    )
+    return [Environment("conda", Place(path, 1), steps=tuple(steps), unread=unread, files=(path,), has_torch_elsewhere=elsewhere)]
 
 
 def package(word: str, place: Place) -> Requirement | None:

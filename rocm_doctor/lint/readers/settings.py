@@ -21,8 +21,6 @@ def read(tree: Tree, path: str) -> list[Environment]:
             unread.append(Unread(place, Reason.VARIABLE))
         elif found and value:
             variables.append(Variable(found[1], value, place))
-    return (
-        [Environment("settings", Place(path, 1), variables=tuple(variables), unread=tuple(unread), files=(path,))]
-        if variables
-        else []
-    )
+    if not variables:
+        return []
+    return [Environment("settings", Place(path, 1), variables=tuple(variables), unread=tuple(unread), files=(path,))]
