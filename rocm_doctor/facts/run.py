@@ -26,7 +26,7 @@ from rocm_doctor.training.tables import Table, Tables
 FILES = ("TrainingArguments", "SFTConfig", "LLaMA-Factory", "axolotl", "torchtune")
 """Tables whose keys are taken, the first that has a key."""
 FIELDS = ("batch", "seq", "checkpointing", "autocast")
-_NAME = "([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|fp16|bf16|dtype)"
+_NAME = "([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+|fp16|bf16)"
 _VALUE = "([\\w.+-]+|\"[^\"]*\"|'[^']*')"
 _SETTING = regex(rf"(?<![\w.-])(?:--)?{_NAME}[\"']?\s?[=:]\s*{_VALUE}")
 _OPTION = regex(rf"(?<!\S)--{_NAME} +(?!-){_VALUE}")
@@ -69,10 +69,11 @@ def _table(matrix: Matrix) -> Table:
 
 
 def _settings(result: ProbeResult, document: Document, matrix: Matrix) -> None:
-    """The settings that the text spells out, by the reader of configurations. `run.half`: no where 16 bits are switched off."""
+    """The settings that the text spells out, by the reader of configurations. `run.half`: no where both 16-bit
+    types are switched off; the `dtype` of a tensor is no setting of a run."""
     table = matrix.once(_table)
     named = [key for key in table.keys if "_" in key]
-    lines = document.lines_with(*named, *(key.replace("_", "-") for key in named), "fp16", "bf16", "dtype")
+    lines = document.lines_with(*named, *(key.replace("_", "-") for key in named), "fp16", "bf16")
     found = {key: (leaf, document.reading(line)) for line in lines for key, leaf in _leaves(line, table.keys)}
     reading = Settings(Tables(matrix).words)
     reading.apply(table, {key: leaf for key, (leaf, _) in found.items()})
@@ -80,11 +81,10 @@ def _settings(result: ProbeResult, document: Document, matrix: Matrix) -> None:
         one = reading.settings.get(field)
         if one is not None and one.line:
             result.record(f"run.{field}", one.value, found[one.key][1])
-    asked = [(one.value, found[one.key][1]) for name in ("autocast", "dtype") if (one := reading.settings.get(name)) and one.line]
-    off = [at for key in ("fp16", "bf16") if key in found and found[key][0].value is False for at in (found[key][1],)]
-    half = next((at for value, at in asked if value in ("float16", "bfloat16")), None)
-    if half or any(value == "float32" for value, _ in asked) or len(off) == 2:
-        result.record("run.half", half is not None, half or (off[0] if off else asked[0][1]))
+    off = [found[key][1] for key in ("fp16", "bf16") if key in found and found[key][0].value is False]
+    mixed = result.facts.get("run.autocast")
+    if mixed or len(off) == 2:
+        result.record("run.half", mixed is not None, mixed.readings[0] if mixed else off[0])
 
 
 def _leaves(line: Line, keys: Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
