@@ -32,6 +32,7 @@ class Tree:
         self.exclude = exclude
         self.unread: list[Unread] = []
         self._texts: dict[str, str | None] = {}
+        self._lines: dict[str, list[str]] = {}
         self._paths: list[str] | None = None
         self._started = time.process_time()
 
@@ -84,7 +85,9 @@ class Tree:
 
     def place(self, path: str, line: int) -> Place:
         """A line of a file as evidence: quoted without blanks around it, 200 characters at most."""
-        lines = (self.text(path) or "").split("\n", line)
+        if path not in self._lines:
+            self._lines[path] = (self.text(path) or "").split("\n")
+        lines = self._lines[path]
         return Place(path, line, lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "")
 
     def _read(self, path: str) -> str | None:
