@@ -39,6 +39,7 @@ COORDS: dict[str, Coord] = {
     "dxg.exists": Coord("flag", "/dev/dxg exists (WSL)"),
     "pci.gpus": Coord("number", "AMD display devices on the PCI bus"),
     "container": Coord("word", "docker, podman, lxc, k8s, apptainer, toolbox, distrobox; absent outside of one"),
+    "container.rootless": Coord("flag", "the container's engine runs without root"),
     "virtual_machine": Coord("word", "hypervisor of the guest; absent on bare metal"),
     "secure_boot": Coord("flag", "UEFI secure boot is on"),
     "iommu": Coord("word", "mode from the kernel command line: pt, on, off, or default"),

@@ -69,7 +69,7 @@ _TELLING = (
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """container (absent outside of one) and virtual_machine (absent on bare metal)."""
+    """container (absent outside of one), container.rootless and virtual_machine (absent on bare metal)."""
     result = ProbeResult()
     _record_container(result, artifacts)
     _record_virtual_machine(result, artifacts)
@@ -81,6 +81,8 @@ def _record_container(result: ProbeResult, artifacts: Artifacts) -> None:
         found = sign.pattern.search(artifacts.text(sign.artifact) or "")
         if found:
             result.record("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
+            if mode := read_keys(artifacts.get("run/.containerenv"), "=").get("rootless"):
+                result.record("container.rootless", mode.value == "1", mode.reading)
             return
     nothing = [reading for name in _LOOKED if (reading := absence(artifacts.get(name)))]
     if len(nothing) == len(_LOOKED):
