@@ -168,6 +168,7 @@ class ImageFacts(NamedTuple):
 
 _ROCM = regex(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)", re.I)
 _TORCH = regex(r"(?:pytorch|torch)(?:_release)?[-_]?(\d+\.\d+(?:\.\d+)?)", re.I)
+_HAS_TORCH = regex(r"torch|vllm|sglang|sgl")
 _PYTHON = regex(r"py(?:thon)?[-_]?(3\.\d+)", re.I)
 
 
@@ -179,15 +180,13 @@ def image_facts(name: str, matrix: Matrix) -> ImageFacts:
     torch = _TORCH.search(tag)
     python = _PYTHON.search(tag) or (_VERSION.match(tag) if repository == "python" else None)
     if entry is None:
-        known = (
-            "rocm" if "rocm" in f"{repository} {tag}" and regex(r"torch|vllm|sglang|sgl").search(f"{repository} {tag}") else ""
-        )
+        words = f"{repository} {tag}"
+        known = "rocm" if "rocm" in words and _HAS_TORCH.search(words) else ""
     else:
         known = "rocm" if entry.torch == "rocm" or any(word in tag for word in entry.amd) else entry.torch
     plain = _VERSION.match(tag) if known == "cuda" and repository == "pytorch/pytorch" else None
-    return ImageFacts(
-        known, rocm[1] if rocm else "", torch[1] if torch else plain[1] if plain else "", python[1] if python else "", entry
-    )
+    release, version, version_of_python = (found[1] if found else "" for found in (rocm, torch or plain, python))
+    return ImageFacts(known, release, version, version_of_python, entry)
 
 
 _VERSION = regex(r"(\d+\.\d+(?:\.\d+)?)")

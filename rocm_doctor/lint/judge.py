@@ -192,10 +192,8 @@ class _Judging:
         found = [msgspec.structs.replace(p, severity=severity(p, kind)) for rule in rules for p in rule.find(case)]
         if any(p.severity == "error" for p in found):
             return found, FAILS
-        is_doubtful = any(
-            (p.id.startswith("arch.") and p.severity == "warning") or p.id == "version.torch-not-rocm" for p in found
-        )
-        if is_doubtful or one.kind == "job" or not serves(case):
+        doubts = (p.id == "version.torch-not-rocm" or (p.id.startswith("arch.") and p.severity == "warning") for p in found)
+        if any(doubts) or one.kind == "job" or not serves(case):
             return found, OPEN
         decisive = decisive_unread(one, self.installers.get(one.file, ()), self.runners, self.matrix)
         self.decisive_unread += decisive

@@ -133,12 +133,12 @@ def not_on_index(case: Case) -> Iterator[Problem]:
             certain = False
             continue
         default = [i for i in step.indexes if i.role == "default" and not i.packages]
-        alone = (
-            bool(default) and "download.pytorch.org/whl" in default[-1].url and not any(i.role != "default" for i in step.indexes)
+        is_alone = all(i.role == "default" for i in step.indexes) and "download.pytorch.org/whl" in (
+            default[-1].url if default else ""
         )
         asked = [r for r in step.requirements if r.name not in there]
         missing = [r for r in asked if held and r.name not in held.holds and not _OF_TORCH.match(r.name) and not r.url]
-        if alone and missing and held and step.tool in ("pip", "uv") and case.is_amd:
+        if is_alone and missing and held and step.tool in ("pip", "uv") and case.is_amd:
             names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
             yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
