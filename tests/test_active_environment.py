@@ -41,11 +41,12 @@ def test_the_active_environment_is_examined_and_named(venv: Path, name: str) -> 
 
 
 def test_the_environment_of_the_doctor_is_no_other(venv: Path) -> None:
-    """Nothing is active or our own environment is: nothing is said. The folder is gone: that is."""
-    for variables in ({}, {"VIRTUAL_ENV": sys.prefix}, {"VIRTUAL_ENV": str(venv / "gone")}):
+    """Nothing is active or our own environment is: nothing is said. The folder is gone, or has no Python: that is."""
+    for variables in ({}, {"VIRTUAL_ENV": sys.prefix}, {"VIRTUAL_ENV": str(venv / "gone")}, {"VIRTUAL_ENV": str(venv / "lib")}):
         done = probe("-c", SCRIPT, **variables)
         assert f"python.prefix: {sys.prefix}" in done.stdout
         assert ("is not there; examining the doctor's own" if "gone" in str(variables) else "") in done.stderr
+        assert ("lib, the active environment, has no Python" in done.stderr) == ("lib" in variables.get("VIRTUAL_ENV", "")[-3:])
         assert "of the active environment" not in done.stderr
 
 

@@ -160,12 +160,14 @@ def interpreter(python: str | None) -> str | None:
 
 def _active_interpreter() -> str | None:
     """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
-    from rocm_doctor.sources.live.python import active_folder, active_interpreter
+    from rocm_doctor.sources.live.python import active_folder, active_interpreter, own_is_active
 
-    folder = active_folder(os.environ)
-    if folder and not folder.is_dir():
-        _say_once(f"{folder}, the active environment, is not there; examining the doctor's own")
-    found = None if Path(sys.argv[0]).name == "__main__.py" else active_interpreter(os.environ)
+    folder, found = active_folder(os.environ), active_interpreter(os.environ)
+    if folder and not found and not own_is_active(os.environ):
+        _say_once(
+            f"{folder}, the active environment, {'has no Python' if folder.is_dir() else 'is not there'}; examining the doctor's own"
+        )
+    found = None if Path(sys.argv[0]).name == "__main__.py" else found
     if found:
         _say_once(f"examining {found}, of the active environment; --python examines another")
     return found
