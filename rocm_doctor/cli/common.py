@@ -164,9 +164,8 @@ def _active_interpreter() -> str | None:
 
     folder, found = active_folder(os.environ), active_interpreter(os.environ)
     if folder and not found and not own_is_active(os.environ):
-        _say_once(
-            f"{folder}, the active environment, {'has no Python' if folder.is_dir() else 'is not there'}; examining the doctor's own"
-        )
+        what = "has no Python" if folder.is_dir() else "is not there"
+        _say_once(f"{folder}, the active environment, {what}; examining the doctor's own")
     found = None if Path(sys.argv[0]).name == "__main__.py" else found
     if found:
         _say_once(f"examining {found}, of the active environment; --python examines another")

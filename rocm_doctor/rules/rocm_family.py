@@ -62,9 +62,8 @@ def _entries(value: object) -> tuple[str, ...]:
 
 def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
     """The finding for ROCm pip packages and device packages of torch that are of another build (exact) or series than torch needs."""
-    torch, serious = str(snapshot.get("torch.version").value), False
-    wrong: dict[str, str] = {}
-    of = set()
+    torch, wrong, of = str(snapshot.get("torch.version").value), dict[str, str](), set[str]()
+    serious = False
     members = matrix.section("rocm_packages", RocmPackage)
     for key, fact in sorted(snapshot.facts.items()):
         name, version = key.removeprefix("pkg."), fact.value
