@@ -61,6 +61,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 _SLOTS = {
     "version": regex(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
     "kernel": regex(r"linux-[a-z0-9.-]{1,60}"),
+    "extras": regex(r"[A-Za-z0-9._,-]{1,200}"),
     "package": regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
     "gfx": regex(r"gfx[0-9a-f]{3,5}"),
     "group": regex(r"[a-z_][a-z0-9_-]{0,31}(,[a-z_][a-z0-9_-]{0,31})?"),

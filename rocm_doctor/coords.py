@@ -201,7 +201,6 @@ COORDS: dict[str, Coord] = {
     "run.seq": Coord("number", "tokens of a sequence, at most"),
     "run.tokens": Coord("number", "tokens of a micro-batch, at most"),
     "run.checkpointing": Coord("flag", "gradient checkpointing is on"),
-    "run.half": Coord("flag", "16-bit products are asked for; no: fp16 and bf16 are off"),
     "run.autocast": Coord("word", "type of mixed precision: float16 or bfloat16"),
     "run.busy_percent": Coord("number", "time in which the GPU computes, in percent: of the busiest GPU"),
     "run.vram_percent": Coord("number", "device memory in use on the busiest GPU, in percent"),

@@ -104,6 +104,7 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
 
 
 def run_probe_module(name: str, artifacts: Artifacts) -> ProbeResult:
+    """What the probe of this name in rocm_doctor.probes reads from the artifacts."""
     notes: ProbeResult = importlib.import_module(f"rocm_doctor.probes.{name}").probe(artifacts)
     return notes
 

@@ -311,6 +311,7 @@ def normalize_command(text: str) -> str:
 
 
 def stated_command_set(matrix: Matrix) -> frozenset[str]:
+    """The commands of the matrix, each normalised, as `stated_commands` finds them."""
     return frozenset(map(normalize_command, stated_commands(matrix)))
 
 

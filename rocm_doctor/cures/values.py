@@ -189,6 +189,7 @@ _METHODS = ("qlora", "lora", "full")
 
 
 def question_text(values: Values) -> str:
+    """The first question of the text (said.asks), or nothing."""
     asked = values.snapshot.get("said.asks").value
     return asked if isinstance(asked, str) else ""
 

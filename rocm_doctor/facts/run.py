@@ -2,7 +2,7 @@
 
 per_device_train_batch_size=2 gradient_accumulation_steps=4 max_length=512 fp16=False bf16=False
  12%|██        | 120/1000 [12:01<1:28:12,  6.01s/it]
--> run.batch = 2, run.seq = 512, run.tokens = 1024, run.half = no, run.shown = yes
+-> run.batch = 2, run.seq = 512, run.tokens = 1024, run.shown = yes
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Reading, Snapshot, Value
+from rocm_doctor.model import Fact, Snapshot, Value
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import texts
@@ -69,8 +69,7 @@ def _table(matrix: Matrix) -> Table:
 
 
 def _settings(result: ProbeResult, document: Document, matrix: Matrix) -> None:
-    """The settings that the text spells out, by the reader of configurations. `run.half`: no where both 16-bit
-    types are switched off; the `dtype` of a tensor is no setting of a run."""
+    """The settings that the text spells out, by the reader of configurations."""
     table = matrix.once(_table)
     named = [key for key in table.keys if "_" in key]
     lines = document.lines_with(*named, *(key.replace("_", "-") for key in named), "fp16", "bf16")
@@ -81,10 +80,6 @@ def _settings(result: ProbeResult, document: Document, matrix: Matrix) -> None:
         one = reading.settings.get(field)
         if one is not None and one.line:
             result.record(f"run.{field}", one.value, found[one.key][1])
-    off = [found[key][1] for key in ("fp16", "bf16") if key in found and found[key][0].value is False]
-    mixed = result.facts.get("run.autocast")
-    if mixed or len(off) == 2:
-        result.record("run.half", mixed is not None, mixed.readings[0] if mixed else off[0])
 
 
 def _leaves(line: Line, keys: Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
@@ -154,7 +149,7 @@ def _derived_facts(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
     for name, part, most, scale in SHARES:
         one, other = gpu.get(part), gpu.get(most)
         if (value := _number(one.value)) is not None and (limit := _number(other.value)):
-            yield name, Fact(round(scale * value / limit, 3), _joined_readings(one, other))
+            yield name, Fact(round(scale * value / limit, 3), tuple(dict.fromkeys(one.readings[:1] + other.readings[:1])))
 
 
 OF_GPU = {
@@ -162,10 +157,6 @@ OF_GPU = {
     "run.temperature": "temperature", "run.gtt_bytes": "gtt_used_bytes",
 }  # fmt: skip
 SHARES = (("run.power-share", "power_watts", "power_cap_watts", 1), ("run.vram_percent", "vram_used_bytes", "vram_bytes", 100))
-
-
-def _joined_readings(one: Fact, other: Fact) -> tuple[Reading, ...]:
-    return tuple(dict.fromkeys(one.readings[:1] + other.readings[:1]))
 
 
 def _number(value: Value) -> float | None:

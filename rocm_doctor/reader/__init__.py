@@ -47,6 +47,7 @@ def add_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, m
 
 
 def redact_both(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:
+    """The report and the artifacts with the same pseudonyms in both."""
     from rocm_doctor.redaction.shared import for_reports, having_read, redact_artifacts, redact_report
 
     redactor = having_read(artifacts, for_reports([report]))

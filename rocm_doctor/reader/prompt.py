@@ -119,6 +119,7 @@ def _rows(report: Report, text: str, matrix: Matrix) -> Iterator[str]:
 
 
 def solved_lines(artifacts: Sequence[Artifact], matrix: Matrix) -> Iterator[str]:
+    """A line for each of the nearest solved reports: thread, diagnosis, cause and fix."""
     near = [one for one in pipeline.solved_like(artifacts, matrix) if one.likeness >= _NEAR]
     yield from (f"{one.thread} ({one.label}): {one.cause} Fix: {one.fix}" for one in near[:_SOLVED])
 

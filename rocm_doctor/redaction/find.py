@@ -62,7 +62,7 @@ _SHAPES = (
 
 
 _MARKED = regex(
-    r"[:@\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=|\d{5}|\d [\dA-Z]{3}|[\u0590-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]"
+    r"[:@\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=|dev_[0-9A-F]{2}_|\d{5}|\d [\dA-Z]{3}|[\u0590-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]"
 )
 """What every search but that of the rules needs: columns a second line, addresses and ids their signs."""
 

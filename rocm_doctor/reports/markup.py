@@ -27,6 +27,7 @@ def escape(text: str) -> str:
 
 
 def escape_markup(text: str) -> str:
+    """The text with a backslash before each sign that Markdown reads as markup."""
     return _SPECIAL.sub(r"\\\1", text).replace("$", "&#36;")
 
 

@@ -104,6 +104,7 @@ def _markdown(page: Page, look: RenderOptions) -> str:
 
 
 def with_source(line: str | Stated) -> str:
+    """The line as text, with its source in brackets where it has one."""
     return line if isinstance(line, str) else f"{line.words} ({line.source})"
 
 

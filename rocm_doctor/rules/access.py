@@ -218,6 +218,7 @@ def _is_denied(snapshot: Snapshot) -> bool:
 
 
 def permission_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The finding for a device node that this user may not open, or None where all open."""
     denied = _is_denied(snapshot)
     if snapshot.get("kfd.openable").value is not False and snapshot.get("render.openable").value is not False and not denied:
         return None

@@ -97,6 +97,7 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
 
 
 def settle_command(matrix: Matrix, command: Command | str | None) -> Command | None:
+    """The command with its kind and effects from the matrix, or None for none."""
     return matrix.typed([command])[0] if command else None
 
 

@@ -48,6 +48,7 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
 
 
 def complete_plan(command: Command, facts: Snapshot) -> Command | str:
+    """A `rocm-doctor plan` with the frameworks of the report added; any other command as it is."""
     return command.text + _wish(facts) if command.text.startswith(PLAN + " ") and " --with " not in command.text else command
 
 

@@ -77,7 +77,7 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
             of.add(member.of)
     if not wrong:
         return
-    devices = "".join(f",{name.removeprefix('rocm-sdk-')}" for name in wrong if name.startswith("rocm-sdk-device-"))
+    extras = ["libraries", *(name.removeprefix("rocm-sdk-") for name in wrong if name.startswith("rocm-sdk-device-"))]
     yield finding(
         matrix,
         "version.rocm-mismatch",
@@ -93,7 +93,7 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
         "rocm-doctor plan has the command.",
         commands=("rocm-doctor plan",)
         if "torch" in of
-        else fill(f"pip install 'rocm[libraries{devices}]=={{version}}'", version=mine)
+        else fill("pip install 'rocm[{extras}]=={version}'", extras=",".join(extras), version=mine)
         if exact
         else fill("pip install 'rocm[libraries,device-all]=={version}.*'", version=series(mine)),
         verify=("pip check",),

@@ -119,6 +119,7 @@ def _declared_words(snapshot: Snapshot) -> str:
 
 
 def unjudged_words(snapshot: Snapshot) -> str:
+    """The words that end a verdict on a text: which parts nobody could judge. Empty where all were."""
     parts = unjudged_parts(snapshot)
     return f"; not judged without the machine: {', '.join(parts)}" if parts else ""
 
