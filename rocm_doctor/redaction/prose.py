@@ -68,6 +68,7 @@ _CODES = (
     "ps\u010d", "postnummer", "postnr", "postinumero", "ir\u00e1ny\u00edt\u00f3sz\u00e1m", "posta kodu", "kode pos", "m\u00e3 b\u01b0u ch\u00ednh", "\u03c4.\u03ba.", "\u0438\u043d\u0434\u0435\u043a\u0441", "\uc6b0\ud3b8\ubc88\ud638", "\u90f5\u4fbf\u756a\u53f7", "\u90ae\u7f16", "\u0e23\u0e2b\u0e31\u0e2a\u0e44\u0e1b\u0e23\u0e29\u0e13\u0e35\u0e22\u0e4c",
     "\u0627\u0644\u0631\u0645\u0632 \u0627\u0644\u0628\u0631\u064a\u062f\u064a", "\u05de\u05d9\u05e7\u05d5\u05d3", "\u092a\u093f\u0928 \u0915\u094b\u0921", "pincode", "pin code", "\u043f\u043e\u0449\u0435\u043d\u0441\u043a\u0438 \u043a\u043e\u0434",
 )  # fmt: skip
+_UNLOCKS = regex(r"\b(?:door|access|pairing|pass|security|entry|2fa|verification|auth|unlock|alarm|gate|my|the login)\W*$", re.I)
 
 
 def _names(match: re.Match[str], *kinds: str) -> list[str]:
@@ -122,7 +123,18 @@ def _is_login(match: re.Match[str]) -> bool:
     return not value.replace(".", "").isdigit() and user.casefold() not in _NO_SECRET and not value.startswith(("0x", "$"))
 
 
+def _is_code(match: re.Match[str]) -> bool:
+    """True if a code has digits and is neither a size nor an error's."""
+    value, word = match["token"], match.group().split()[0]
+    if word == "code" and not _UNLOCKS.search(match.string, max(0, match.start() - 20), match.start() + 1):
+        return False
+    return sum(map(str.isdigit, value)) > 3 or (any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and len(value) > 5)
+
+
 PROSE = (
+    Rule(("passphrase:", "passphrase is", "passwort:", "password:"), Pattern(r"pass(?:phrase|wor[dt])(?::| is) (?P<token>[a-z]{3,12}(?:[ -][a-z]{3,12}){1,6})[ \t]*(?=\r?\n|\Z)"), accept=lambda m: _NO_SECRET.isdisjoint(m["token"].split())),
+    Rule((" key ", " code ", " pin ", " otp ", " 2fa ", "pin:", "otp:", "code:", "token "), Pattern(r" ?(?<![\w-])(?:key|code|pin|otp|2fa|token)(?: (?:to|for|of|on)[^\n.;:]{1,30}?)? (?:is|was|=|:) ?[\"'`]?(?P<token>[\w-]{4,40})(?![\w(.])", re.I), accept=_is_code),
+    Rule(("token ", "secret ", "api key "), Pattern(r"(?<![\w-])(?:token|secret|api key) [\"'`]?(?P<token>(?=[\w-]*\d)(?=[\w-]*[a-z])[A-Za-z][A-Za-z0-9]*[_-][\w-]{4,60})(?![\w(])", re.I), accept=_is_code),
     Rule(("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter", "van:", "von:", "an:", "aan:", "de:"), Pattern(rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter|v[ao]n|aa?n|de):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)", re.I), sure=False),
     Rule(_CLOSINGS, Pattern(rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )" rf"(?P<user>{_FULL})[ \t]*(?:[,(|/][^\n]{{0,60}})?\r?(?:\n|$)"), sure=False, accept=_is_named),
     Rule(("department", "abteilung", "institute:", "faculty:", "service :"), Pattern(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I), sure=False),
