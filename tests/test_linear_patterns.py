@@ -119,6 +119,7 @@ def ours() -> set[tuple[str, int]]:
     for module in pkgutil.walk_packages(rocm_doctor.__path__, "rocm_doctor."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    gc.unfreeze()  # conftest.py freezes what the collection of tests imported, and frozen objects are not listed
     lazy = {(one.pattern, one._flags) for one in gc.get_objects() if type(one) is patterns._Lazy}
     return lazy | {(rule.pattern.source, rule.pattern.flags) for rule in every_rule()}
 
