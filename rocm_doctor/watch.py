@@ -37,8 +37,11 @@ class WatchError(ValueError):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One look. Bytes, watts, degrees, MHz, percent; None where a file is missing or cannot be read. `cpu` is seconds of the process's busiest
-    thread and of all, `workers` seconds of each child, `faults` major page faults, all since the process began."""
+    """One look. Bytes, watts, degrees, MHz, percent; None where a file is missing or cannot be read.
+
+    Since the process began: `thread` CPU seconds of its busiest thread, `cpu` of all its threads, `workers` of each child by PID, `read` bytes
+    read from disk, `faults` major page faults. `others`: PIDs of other processes that hold VRAM.
+    """
 
     at: float
     gpu: Mapping[str, float | None]
@@ -101,6 +104,21 @@ def vram_by_process(sysfs: Path) -> dict[int, float]:
     return found
 
 
+def device_of(pid: int, devices: list[Path], sysfs: Path) -> Path | None:
+    """The device whose VRAM the process holds most of, as KFD counts it; where KFD does not say, the one with most VRAM in use."""
+    held: dict[str, float] = {}
+    for file in sysfs.glob(f"class/kfd/kfd/proc/{pid}/vram_*"):
+        held[file.name.removeprefix("vram_")] = read_number(file) or 0.0
+    on_bus: dict[str, float] = {}
+    for node in sysfs.glob("class/kfd/kfd/topology/nodes/*"):
+        fields = dict(line.split()[:2] for line in _read_text(node / "properties").splitlines() if " " in line)
+        at = int(fields.get("location_id", 0))
+        name = f"{int(fields.get('domain', 0)):04x}:{at >> 8:02x}:{at >> 3 & 31:02x}.{at & 7}"
+        on_bus[name] = held.get(_read_text(node / "gpu_id"), 0.0)
+    used = {device: read_number(device / "mem_info_vram_used") or 0.0 for device in devices}
+    return max(devices, key=lambda one: (on_bus.get(one.resolve().name, 0.0), used[one]), default=None)
+
+
 def look_at_gpu(device: Path) -> dict[str, float | None]:
     """The figures of one GPU."""
     hwmon = next(iter(sorted(device.glob("hwmon/hwmon*"))), device)
@@ -154,7 +172,7 @@ def watch(
     if not pid:
         raise WatchError("no process uses a GPU here: give the PID of the training")
     found = list_devices(sysfs)
-    device = max(found, key=lambda one: read_number(one / "mem_info_vram_used") or 0.0, default=None)
+    device = device_of(pid, found, sysfs)
     samples: list[Sample] = []
     try:
         process = psutil.Process(pid)

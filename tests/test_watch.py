@@ -134,3 +134,22 @@ def test_the_pace_of_a_run_is_a_part_of_the_peak(
     assert done.exit_code == 0, done.output
     assert words in done.output
     assert CliRunner().invoke(cli, ["watch", str(idle), "--config", str(config)]).exit_code == 2
+
+
+def test_the_gpu_is_the_one_that_holds_the_memory_of_the_process(tmp_path: Path) -> None:
+    """Another process fills the first GPU; the training holds its memory on the second one."""
+    for number, (bus, used, held) in enumerate((("0000:03:00.0", 20 * GIB, 0), ("0000:c3:00.0", 2 * GIB, GIB))):
+        device = tmp_path / "devices" / bus
+        card, node = tmp_path / f"class/drm/card{number}", tmp_path / f"class/kfd/kfd/topology/nodes/{number + 1}"
+        process = tmp_path / "class/kfd/kfd/proc/7"
+        for folder in (device, card, node, process):
+            folder.mkdir(parents=True, exist_ok=True)
+        (card / "device").symlink_to(device)
+        (device / "vendor").write_text("0x1002\n")
+        (device / "mem_info_vram_used").write_text(str(used))
+        (node / "gpu_id").write_text(f"{100 + number}\n")
+        (node / "properties").write_text(f"domain 0\nlocation_id {int(bus[5:7], 16) << 8}\n")
+        (process / f"vram_{100 + number}").write_text(str(held))
+    found = watch.device_of(7, watch.list_devices(tmp_path), tmp_path)
+    assert found
+    assert found.resolve().name == "0000:c3:00.0"

@@ -83,7 +83,7 @@ def _frameworks(result: Audit) -> list[str]:
 
 
 def _missing_framework(result: Audit, gpus: tuple[str, ...]) -> list[str]:
-    """A line for an environment that no framework could use a --gpu with, whatever other libraries hold."""
+    """One line if --gpu was given and no framework of the environment holds code for any AMD GPU; else none."""
     if not gpus or result.kind != "environment" or _frameworks(result):
         return []
     names = ", ".join(one.name for one in FRAMEWORKS)

@@ -63,7 +63,10 @@ def trained_shape(job: Job) -> Shape:
 
 
 def held_of(shape: Shape, job: Job) -> Held:
-    """Weights, adapters, optimizer states and gradients. Gradients and states have the dtype of the adapters."""
+    """Bytes of weights, adapters, optimizer states and gradients, and the number of parameters that are trained.
+
+    States and gradients have the dtype of what is trained: the whole model, or else the adapters.
+    """
     if job.method == "full":
         dense = shape.parameters * BYTES[job.dtype]
         return Held(dense, 0, _state_bytes(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)

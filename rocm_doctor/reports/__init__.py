@@ -39,7 +39,7 @@ def render(format_: str, report: Report, look: RenderOptions) -> str:
 
 
 def render_cleaned(format_: str, report: Report, look: RenderOptions) -> str:
-    """`render` for a report that `cleaned` returned: for ten formats it is cleaned once."""
+    """`render` for a report that `clean` returned: for ten formats it is cleaned once."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
     text: str = module.render(report, look)
     return defuse(text, commands=format_ == "github")

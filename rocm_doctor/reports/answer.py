@@ -68,7 +68,7 @@ def _possible(report: Report) -> Iterator[Line]:
 
 
 def _because(finding: Finding) -> str:
-    """The line or fact that speaks for a finding, quoted."""
+    """`, because ARTIFACT PLACE says "QUOTE"`, of the first evidence, to be added to a sentence; empty without evidence."""
     first = next(iter(finding.evidence), None)
     if first is None:
         return ""

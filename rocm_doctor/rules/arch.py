@@ -65,7 +65,7 @@ def sibling_override(chip: Target | None, targets: Fact, matrix: Matrix) -> Over
 
 
 def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
-    """True if the target comes from a name in prose and the wheel's content from the catalog: a hypothesis, not a finding."""
+    """The confidence; low where the target comes from a name in prose and the content of the wheel is not sure: that is a hypothesis."""
     return "low" if sure != "high" and all(r.artifact == "paste/text" for r in gpu.get("gfx").readings) else sure
 
 

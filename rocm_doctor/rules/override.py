@@ -101,11 +101,6 @@ def same_isa(one: Target | None, other: Target | None) -> bool:
     return bool(one and other and one.generic and one.generic == other.generic)
 
 
-def names_sibling(value: str, gfx: str, matrix: Matrix) -> bool:
-    """True if an override names a target whose code the chip runs in practice."""
-    return same_isa(matrix.gfx.get(gfx), matrix.gfx.get(override_target(value) or ""))
-
-
 def _is_newer(other: Target | None, one: Target | None) -> bool:
     """True if a target is of a later family: RDNA 3.5 code may use instructions that RDNA 3 lacks."""
     return bool(one and other and other.family > one.family)

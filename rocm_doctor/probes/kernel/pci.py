@@ -83,7 +83,10 @@ def _record_gpu(result: ProbeResult, address: str, device: _Device, into: dict[s
 
 
 def _mark_no_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
-    """Record `node` as absent for every GPU on the bus: where KFD lists the GPU, its own fact wins the merge."""
+    """Record `node` as absent for every GPU on the bus if there is no KFD, or if each of its nodes could be read; else record nothing.
+
+    Where KFD lists the GPU, its own fact wins the merge.
+    """
     reading = absence(artifacts.get("sys/class/kfd"))
     nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]
     if not reading and nodes and not any(artifact.missing for artifact in nodes):

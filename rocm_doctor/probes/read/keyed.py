@@ -8,7 +8,7 @@ from rocm_doctor.model import Artifact, Reading
 
 
 class Entry(NamedTuple):
-    """A value with its reading."""
+    """The value behind a key, and where it was read."""
 
     value: str
     reading: Reading

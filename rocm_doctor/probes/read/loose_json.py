@@ -118,7 +118,7 @@ def _unescape(text: str) -> str:
 
 
 def _word(text: str) -> Iterator[tuple[str, Json]]:
-    """A number, true, false or null; `...` and anything else is skipped."""
+    """`("", value)` for a number, true, false or null; nothing for `...` and other words. The empty text marks a value, not punctuation."""
     if text in _WORDS:
         yield "", _WORDS[text]
     elif re.fullmatch(r"-?\d{1,18}", text):
