@@ -93,7 +93,7 @@ def _facts(report: Report) -> Iterator[str]:
 
 
 def is_decided(one: Finding) -> bool:
-    """True for a finding of high confidence that follows from no other and is no note."""
+    """True for a finding of high confidence that follows from none and is more than a note."""
     return one.confidence == "high" and one.severity != "note" and one.leads
 
 
