@@ -49,6 +49,7 @@ TYPED = (
     ("9060 xt 16gb", "9060 xt: gfx1200"), ("debian 13 rocm", "Debian 13:"), ("bitsandbytes windows", "bitsandbytes:"), ("amdgpu: [gfxhub] page fault", "hw.gpu"),
     ("vllm 0.14 gfx1100", "vllm 0.14 on gfx1100"), ("axolotl rocm", "axolotl:"), ("torch 2.10 rocm7.1", "torch 2.10+rocm7.1:"), ("Gentoo", "Linux:"),
     ("GTT", "memory.gtt-limit:"), ("SDXL", "comfyui:"), ("Proxmox", "platform.vm-passthrough:"), ("macOS", "macOS:"), ("eGPU", "`eGPU` may be one of"),
+    ("RX 7600S", "RX 7600S: gfx1102"), ("RX 7600M XT laptop", "gfx1102: "), ("max_split_size_mb:128", "max_split_size_mb 128:"), ("Python 3.14t", "Python 3.14t:"),
     ("qwen2.5-7b", "qwen2.5-7b"), ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
 )  # fmt: skip
 
@@ -132,7 +133,9 @@ def test_no_candidate_leads_back_to_the_list_that_offers_it() -> None:
             assert [one.typed for one in search(shlex.split(typed)[0], matrix)] != offered, f"{text}: {typed}"
 
 
-@pytest.mark.parametrize("typed", ["gfx1100 vs gfx1101", "RX 9070 XT or MI50", "bitsandbytes versus torchao"])
+@pytest.mark.parametrize(
+    "typed", ["gfx1100 vs gfx1101", "RX 9070 XT or MI50", "bitsandbytes versus torchao", "linux or windows for training"]
+)
 def test_two_names_get_one_command_each(typed: str) -> None:
     page = explain(typed, load())
     assert page
@@ -149,6 +152,19 @@ def test_a_whole_page_does_not_recommend_itself_and_has_the_product_that_was_typ
 def test_a_size_of_another_product_is_not_taken_for_the_size_of_one_without() -> None:
     target = load().gfx["gfx1102"]
     assert (target.sizes("RX 7600"), target.sizes("AMD Radeon RX 7600 XT"), target.sizes()) == ([8.0], [], [8.0])
+
+
+@pytest.mark.parametrize(
+    ("typed", "printed", "absent"),
+    [
+        ("gfx950", "fit --gpu gfx950", "--os windows"), ("gfx1100", "plan --gpu gfx1100 --os windows", "--vram 16"),
+        ("RX 580", "fit --gpu 'RX 580' --vram 16GiB", "fit --gpu 'RX 580' --model"), ("Python 3.14t", "--python 3.14 ", "--python 3.14t"),
+    ],
+)  # fmt: skip
+def test_a_page_prints_commands_that_have_an_answer(typed: str, printed: str, absent: str) -> None:
+    said = " ".join(run(typed).stdout.split())
+    assert printed in said
+    assert absent not in said
 
 
 def test_a_system_without_statements_is_said_to_be_unknown() -> None:

@@ -186,6 +186,8 @@ def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
 def _declared_machine(gpu: str, python: str | None, system: str | None, driver: str, kernel: str, matrix: Matrix) -> Machine:
     gpu = resolve_gpu(gpu, matrix)
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    if re.fullmatch(r"3\.\d+(\.\d+)?t", version):
+        raise InputError(f"--python {version}: no plans for free-threaded Python; see: rocm-doctor explain 'Python {version}'")
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
         version = _version_of(version)
     if driver and driver != INBOX and parse(driver) is None:

@@ -17,7 +17,8 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     """The page of a GPU: whether torch runs on it, on which systems, what to type, what is known to go wrong."""
     target, name = matrix.gfx[found.entry.of], found.entry.name
     plans = answers(target.gfx, matrix, python=HERE)
-    sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in target.sizes(name))
+    known = target.sizes(name)
+    sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in known)
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
     by_amd = ", ".join(f"{system} from ROCm {first} to {last}" for system, first, last, _ in support_by_system(matrix, target))
     return Page(
@@ -27,6 +28,7 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("AMD", f"lists it for {by_amd}" if by_amd else "lists it for no release that was read"),
             section("install", *installing(plans)),
             section("memory", f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else ""),
+            section("memory", "" if known else "not in the catalog; put yours in the place of 16GiB below"),
             section("override", *map(_override, target.overrides), short=2),
             known_faults(row for row, _ in rows_about(matrix, target)),
             section("chip", *_chip(target), short=0),
@@ -36,8 +38,8 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("source", target.sources[0], *plans.sources()[:2]),
             further_commands(
                 target.gfx,
-                f"rocm-doctor plan --gpu {target.gfx} --os windows",
-                f"rocm-doctor fit --gpu {shlex.quote(name)} --model qwen2.5-7b",
+                *([f"rocm-doctor plan --gpu {target.gfx} --os windows"] if plans.of["windows"].best else []),
+                f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if known else ' --vram 16GiB'} --model qwen2.5-7b",
             ),
         ),
         mark=verdict(plans),

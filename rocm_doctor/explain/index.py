@@ -19,7 +19,7 @@ _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
 _SIZE = regex(r"\s*\b\d+ ?gi?b\b", re.IGNORECASE)
 _GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
-"""What a text names beside what it is about (`axolotl rocm`); with a version it is what the text is about."""
+"""What a text names beside what it is about (`axolotl rocm`); with a version, or in `A or B`, it is what the text is about."""
 LONGEST = 5
 """Words of the longest name that is looked for inside a text."""
 
@@ -95,9 +95,7 @@ def _entries(matrix: Matrix) -> Iterator[Entry]:
     yield from (Entry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
     yield Entry("rocm", "rocm", "ROCm", "its releases")
     yield Entry("python", "python", "Python", "the versions that torch has builds for")
-    yield from (
-        Entry("driver", "amdgpu", name, "the kernel driver and its versions") for name in ("amdgpu", "driver", "amdgpu driver")
-    )
+    yield from (Entry("driver", "amdgpu", name, "the kernel driver") for name in ("amdgpu", "driver", "amdgpu driver"))
     for name in ("Linux", "Windows", "WSL", "WSL2"):
         yield Entry("system", name.lower().rstrip("2"), name, "what ROCm and torch need on it")
     for name in (name for several in FAMILIES.values() for name in several):
@@ -191,23 +189,15 @@ def _find_exact(text: str, matrix: Matrix) -> list[Found]:
     return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
 
 
-def _take_own_name(entry: Entry, matrix: Matrix) -> Entry:
-    """The entry under a name that is its own: a name of several GPUs is replaced by the target."""
-    return entry._replace(name=entry.of) if len(index(matrix).by_name[key(entry.name)]) > 1 else entry
-
-
 def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
     """Whether the catalog has that release, or one of that series."""
-    released: Iterable[str] = ()
-    if kind == "rocm":
-        released = (one.version for one in matrix.rocm)
-    elif kind == "torch":
-        released = (name for one in matrix.torch for name in (one.torch, one.local))
-    elif kind == "python":
-        released = (f"3.{tag[3:]}" for one in matrix.torch for tag in one.pythons)
-    elif kind == "driver":
-        released = (one.module for one in matrix.driver.modules)
-    return any(is_of(one, version) for one in released)
+    released: dict[str, Iterable[str]] = {
+        "rocm": (one.version for one in matrix.rocm),
+        "torch": (name for one in matrix.torch for name in (one.torch, one.local)),
+        "python": (f"3.{tag[3:]}" for one in matrix.torch for tag in one.pythons),
+        "driver": (one.module for one in matrix.driver.modules),
+    }
+    return any(is_of(one, version) for one in released.get(kind, ()))
 
 
 def is_of(release: str, asked: str) -> bool:
@@ -253,7 +243,8 @@ def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
             found += [Found(known[glued["name"]][0], glued["version"], False)]
         place += size
-    found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
+    if {"or", "vs", "versus"}.isdisjoint(words):
+        found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
     found = _join_release(found)
     by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
     targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
@@ -280,12 +271,15 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Fou
     wanted = [word for word in words if len(word) > 1]
     named: dict[tuple[str, str], Found] = {}
     told: dict[tuple[str, str], Found] = {}
-    for entry in index(matrix).entries if wanted else ():
+    known = index(matrix)
+    for entry in known.entries if wanted else ():
         name = fold(entry.name)
         # `nan` is not an R9 Nano: a product is named by whole words.
         within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
         if all(word in within for word in wanted):
-            named.setdefault(entry[:2], Found(_take_own_name(entry, matrix), sure=False))
+            # A name of several GPUs is replaced by the target.
+            own = entry._replace(name=entry.of) if len(known.by_name[key(entry.name)]) > 1 else entry
+            named.setdefault(entry[:2], Found(own, sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
             told.setdefault(entry[:2], Found(entry, sure=False))
     return list(named.values()), list(told.values())

@@ -97,6 +97,7 @@ def rocm(found: Found, matrix: Matrix) -> Page:
 def python(found: Found, matrix: Matrix) -> Page:
     """The page of a version of Python: the builds of torch for it."""
     version = ".".join(found.version.split(".")[:2])
+    number, free = version.removesuffix("t"), version.endswith("t")
     builds = [one for one in _sort_newest(matrix.torch) if not version or version in _pythons(one.pythons)]
     facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
     every = sorted({tag for one in matrix.torch for tag in one.pythons if tag[2:].isdigit()}, key=lambda tag: int(tag[3:]))
@@ -107,8 +108,8 @@ def python(found: Found, matrix: Matrix) -> Page:
         (
             section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
             section("", *(state_fact(one, "torch") for one in facts), short=MANY),
-            section("install", *plan(*(["--python", version] if version else []))),
-            known_faults(row for row in matrix.rows if asks(row.when, ("python.version",), version)),
+            section("install", *plan(*(["--python", number] if version else [])), "for the build with the GIL" if free else ""),
+            known_faults(row for row in matrix.rows if asks(row.when, ("python.version",), number)),
             source(builds),
         ),
     )
