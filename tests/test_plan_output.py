@@ -132,6 +132,7 @@ def test_usage_errors_name_the_remedy() -> None:
     assert "bitsandbytes" in strange.output
     assert ran("plan", "--gpu", "gfx906", "--driver", "new").exit_code == 2
     assert "needs --gpu" in ran("plan", "--driver", "6.12.12").output
+    assert "no plans for free-threaded Python" in ran("plan", "--gpu", "gfx906", "--python", "3.14t").output
 
 
 def test_a_driver_that_no_table_has_is_remarked_on() -> None:
