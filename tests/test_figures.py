@@ -172,6 +172,7 @@ def test_what_its_owners_called_slow_is_slow(product: str, name: str, value: flo
     assert judged(name, product, value).verdict == "slow"
 
 
+@pytest.mark.slow
 def test_the_test_on_samples_is_near_scipys_exact_one() -> None:
     from scipy.stats import mannwhitneyu
 
