@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.probes.kernel.kfd import address
 
 GIB, MIB = 1 << 30, 1 << 20
 _CLOCK = regex(r":\s*(\d{1,6})\s*Mhz\s*(\*?)", re.I)
@@ -112,9 +113,9 @@ def device_of(pid: int, devices: list[Path], sysfs: Path) -> Path | None:
     on_bus: dict[str, float] = {}
     for node in sysfs.glob("class/kfd/kfd/topology/nodes/*"):
         fields = dict(line.split()[:2] for line in _read_text(node / "properties").splitlines() if " " in line)
-        at = int(fields.get("location_id", 0))
-        name = f"{int(fields.get('domain', 0)):04x}:{at >> 8:02x}:{at >> 3 & 31:02x}.{at & 7}"
-        on_bus[name] = held.get(_read_text(node / "gpu_id"), 0.0)
+        place = address(int(fields.get("domain", 0)), int(fields.get("location_id", 0)))
+        if place:
+            on_bus[place] = held.get(_read_text(node / "gpu_id"), 0.0)
     used = {device: read_number(device / "mem_info_vram_used") or 0.0 for device in devices}
     return max(devices, key=lambda one: (on_bus.get(one.resolve().name, 0.0), used[one]), default=None)
 

@@ -75,7 +75,7 @@ def _answer(plan: Plan) -> tuple[tuple[Variable, ...], list[Finding]]:
 
 
 def _without_variable(report: Report) -> list[Finding]:
-    """The problems of a report that no variable mends."""
+    """The findings of a report that no environment variable fixes."""
     return [one for one in report.findings if one.severity != "note" and one.leads and not sets_variable(one)]
 
 

@@ -139,7 +139,7 @@ def _locate(paths: tuple[Path, ...]) -> tuple[Path, tuple[str, ...]]:
     """The repository of the paths, and its files that are judged alone (none: all of it); InputError for paths of several."""
     roots = {path.resolve() if path.is_dir() else _repository(path) for path in paths or (Path(),)}
     if len(roots) > 1:
-        raise InputError(f"the paths lie in {len(roots)} repositories: judge one at a time")
+        raise InputError(f"the paths are in {len(roots)} repositories: give paths of one")
     (root,) = roots
     return root, tuple(path.resolve().relative_to(root).as_posix() for path in paths if not path.is_dir())
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 import msgspec
 
+from rocm_doctor.commands import settings
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.hip import hip_of_rocm
@@ -212,15 +212,13 @@ def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[
 
 def exported_variables(finding: Finding) -> tuple[tuple[str, str], ...]:
     """Variables with their values that a finding's commands set."""
-    settings = [c.text for c in finding.commands if c.shell == "sh" and c.text.startswith("export ")]
-    words = [word for text in settings for word in shlex.split(text)[1:]]
-    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
+    exports = (settings(c) for c in finding.commands if c.shell == "sh" and c.text.startswith("export "))
+    return tuple((name, value) for changed in exports for name, value in changed.items() if value is not None)
 
 
 def unset_variables(finding: Finding) -> tuple[str, ...]:
     """Variables that a finding's commands unset."""
-    texts = [c.text for c in finding.commands if c.text.startswith("unset ")]
-    return tuple(name for text in texts for name in text.split()[1:])
+    return tuple(name for c in finding.commands if c.text.startswith("unset ") for name in settings(c))
 
 
 def sets_variable(finding: Finding) -> bool:

@@ -10,7 +10,7 @@ from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Command, Fact, Finding, Reading, Severity, Snapshot, Subject
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import finding, readings, subject_of
+from rocm_doctor.rules.findings import comment_out, finding, readings, subject_of
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
@@ -178,7 +178,7 @@ _BOOT_IMAGE = ("sudo update-initramfs -u", "sudo dracut --force")
 def _commented_out(file: Fact) -> tuple[str, ...]:
     """The command that comments out the line of modprobe.d that the fact was read from."""
     line = next((n for r in file.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
-    return fill("sudo sed -i '{value}s/^/# /' {path}", value=line, path=f"/{file.value}") if line else ()
+    return comment_out(line, f"/{file.value}") if line else ()
 
 
 def _blacklist_finding(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading, ...]) -> Finding:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.model import (
@@ -159,6 +160,11 @@ def _spans(numbers: Sequence[int]) -> str:
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in zip(starts, ends))
+
+
+def comment_out(line: str, path: str) -> tuple[str, ...]:
+    """The command that turns a line of a system file, by its number, into a comment; none where the path cannot be quoted safely."""
+    return fill("sudo sed -i '{value}s/^/# /' {path}", value=line, path=path)
 
 
 def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:

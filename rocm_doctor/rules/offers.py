@@ -10,7 +10,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, settings
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Reading, ReportKind, Snapshot
-from rocm_doctor.rules.findings import training_gpus
+from rocm_doctor.rules.findings import comment_out, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.rules.logs import Logs
 
@@ -88,7 +88,7 @@ def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding
     return msgspec.structs.replace(one, evidence=(*one.evidence, *places), commands=commands)
 
 
-_OF_USER, _OF_SYSTEM = "sed -i '{value}s/^/# /' ~/{path}", "sudo sed -i '{value}s/^/# /' {path}"
+_OF_USER = "sed -i '{value}s/^/# /' ~/{path}"
 
 
 def _comment_out(line: Reading) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _comment_out(line: Reading) -> tuple[str, ...]:
     place, (owner, _, name) = line.place.removeprefix("line "), line.artifact.partition("/")
     if owner == "user":
         return tuple(text.replace("~//", "~/") for text in fill(_OF_USER, value=place, path=f"/{name}"))
-    return fill(_OF_SYSTEM, value=place, path=f"/{line.artifact}")
+    return comment_out(place, f"/{line.artifact}")
 
 
 def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
