@@ -50,7 +50,7 @@ from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import complete_commands, drop_python, name_startup_files, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing_facts, verdict
-from rocm_doctor.smoke.summary import without_machine
+from rocm_doctor.smoke.summary import lacks_machine
 
 if TYPE_CHECKING:
     from rocm_doctor.differential.judge import Differential
@@ -157,7 +157,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if settled or told or support or kind == "environment" or without_machine(facts)
+        if settled or told or support or kind == "environment" or lacks_machine(facts)
         else questions(
             facts,
             findings,

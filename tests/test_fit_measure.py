@@ -56,9 +56,9 @@ def operators(job: Job) -> list[tuple[str, str]]:
         **msgspec.json.decode(msgspec.json.encode({n: getattr(job, n) for n in job.__struct_fields__ if n != "kernels"})),
         "device": "cpu",
     }
-    model = build.model_for(fields, "cpu")
+    model = build.build_model(fields, "cpu")
     measure.fill(model)
-    optimizer = build.optimizer_for(model, fields)
+    optimizer = build.build_optimizer(model, fields)
     with Seen():
         for _ in range(fields["grad_accum"]):
             ids = torch.randint(0, 64, (fields["batch"], fields["seq"]))

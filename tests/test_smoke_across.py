@@ -59,9 +59,9 @@ def test_every_pair_is_found(symptom: str, pair: tuple[int, int]) -> None:
 
 def test_two_sound_units_are_not_blamed() -> None:
     ranks = Ranks(set(), set())
-    assert Search(ranks.measure, "slow").confirmed([[0, 1], [2, 3]], Shown(9.0, False)) == []
+    assert Search(ranks.measure, "slow").confirm([[0, 1], [2, 3]], Shown(9.0, False)) == []
     ranks = Ranks(set(), {(0, 1)})
-    assert Search(ranks.measure, "wrong").confirmed([[0], [1]], Shown(9.0, True)) == [[[0], [1]]]
+    assert Search(ranks.measure, "wrong").confirm([[0], [1]], Shown(9.0, True)) == [[[0], [1]]]
 
 
 def test_two_culprits_and_none() -> None:
@@ -69,7 +69,7 @@ def test_two_culprits_and_none() -> None:
     units = [[rank] for rank in range(16)]
     found = Search(ranks.measure, "wrong").culprits(units, ranks.shown(list(range(16))))
     assert found == [[[3]], [[12]]]
-    assert Search(ranks.measure, "wrong").confirmed(units, ranks.shown(list(range(16)))) == [[[3]], [[12]]]
+    assert Search(ranks.measure, "wrong").confirm(units, ranks.shown(list(range(16)))) == [[[3]], [[12]]]
     ranks = Ranks(set(), set())
     assert Search(ranks.measure, "slow").culprits(units, ranks.shown(list(range(16)))) == []
 
@@ -83,7 +83,7 @@ def test_a_rank_that_was_slow_once_is_not_blamed() -> None:
         return shown
 
     units = [[rank] for rank in range(16)]
-    assert Search(until_it_passes, "slow").confirmed(units, ranks.shown(list(range(16)))) == []
+    assert Search(until_it_passes, "slow").confirm(units, ranks.shown(list(range(16)))) == []
 
 
 def test_the_result_in_words() -> None:

@@ -99,7 +99,7 @@ def covers(code_objects: Iterable[str], device: str, override: str | None = None
 
 @lru_cache(4096)
 def _covers(code_objects: tuple[str, ...], device: str, override: str | None) -> bool | None:
-    card = _seen_by_loader(device, override)
+    card = _loader_target(device, override)
     if card is None:
         return None
     codes = [parse_target(text) for text in code_objects]
@@ -107,7 +107,7 @@ def _covers(code_objects: tuple[str, ...], device: str, override: str | None) ->
     return answers.pop() if len(answers) == 1 else None
 
 
-def _seen_by_loader(device: str, override: str | None) -> Target | None:
+def _loader_target(device: str, override: str | None) -> Target | None:
     card = parse_target(device)
     if card is None or not override:
         return card

@@ -71,11 +71,11 @@ class View:
             data = self.at(self._pos, size)
         else:
             skip = self._pos - first * BLOCK
-            data = b"".join(self._kept(n) for n in range(first, last + 1))[skip : skip + size]
+            data = b"".join(self._read_block(n) for n in range(first, last + 1))[skip : skip + size]
         self._pos += len(data)
         return data
 
-    def _kept(self, number: int) -> bytes:
+    def _read_block(self, number: int) -> bytes:
         if number not in self._blocks:
             if len(self._blocks) >= MAX_BLOCKS:
                 self._blocks.clear()

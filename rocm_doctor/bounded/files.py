@@ -16,14 +16,14 @@ LIMIT = 32 * MIB
 
 def open_file(path: Path) -> IO[bytes]:
     """The file, open for reading. Raises OSError, or Unreadable for what is not an ordinary file."""
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 the caller closes it; Path.open takes no opener
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise Unreadable("not an ordinary file")
     return file
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

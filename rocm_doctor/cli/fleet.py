@@ -263,8 +263,8 @@ def across(nodes: int, rendezvous: str, python: str | None, form: str, output: P
     A rank, a node or a pair that is slow or wrong is found by halving. Exit code 1 if there is one, or a rank died.
     """
     from rocm_doctor.cli.common import interpreter
-    from rocm_doctor.smoke.across import across as run_across
     from rocm_doctor.smoke.across import lines
+    from rocm_doctor.smoke.across import run_ranks as run_across
 
     if nodes > 1 and not rendezvous:
         raise InputError("--nodes above 1 needs --rendezvous HOST:PORT")

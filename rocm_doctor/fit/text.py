@@ -76,12 +76,12 @@ def configuration(answer: Answer) -> list[str]:
         return []
     lines = [
         *(one.words for one in run.unread),
-        *(f"not modelled: {one.words}{_at(one.line, one.key)}" for one in run.unmodelled),
+        *(f"not modelled: {one.words}{_place(one.line, one.key)}" for one in run.unmodelled),
     ]
     return [f"{run.file} ({run.framework})", *(f"  {line}" for line in lines)] if lines else []
 
 
-def _at(line: int, key: str) -> str:
+def _place(line: int, key: str) -> str:
     return f" (line {line}, {key})" if line else f" ({key})"
 
 

@@ -18,7 +18,7 @@ from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, unjudged_parts
 from rocm_doctor.rules.findings import loaded_target, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
-from rocm_doctor.smoke.summary import describe, without_machine
+from rocm_doctor.smoke.summary import describe, lacks_machine
 
 
 class Missing(NamedTuple):
@@ -45,7 +45,7 @@ def verdict(
         return "undetermined", answer, proven
     lacking = missing_facts(snapshot, matrix)
     if lacking:
-        unknown = "" if without_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
+        unknown = "" if lacks_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", no_problem_words(snapshot, findings, pasted) + unknown + unjudged_words(snapshot), proven
     if snapshot.get("declared").value is True:
         return (

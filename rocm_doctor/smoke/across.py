@@ -83,7 +83,7 @@ def argv(
     ]  # fmt: skip
 
 
-def across(
+def run_ranks(
     ranks: int,
     *,
     nodes: int = 1,

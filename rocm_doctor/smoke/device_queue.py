@@ -177,7 +177,7 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
     elif kind == "start":
         worker.stage, worker.since, worker.doing = str(event.get("stage")), time.monotonic(), ""
         if worker.rank == 0:
-            queue.settings.tell(f"{queue.speaker}: {worker.stage} ({_about(queue, worker.stage)})")
+            queue.settings.tell(f"{queue.speaker}: {worker.stage} ({_describe_stage(queue, worker.stage)})")
     elif kind == "doing":
         worker.doing = str(event.get("text"))
     elif kind == "end":
@@ -190,7 +190,7 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         worker.exit_message = str(kind)
 
 
-def _about(queue: DeviceQueue, name: str) -> str:
+def _describe_stage(queue: DeviceQueue, name: str) -> str:
     return next((stage.about for stage in queue.batch if stage.name == name), name)
 
 

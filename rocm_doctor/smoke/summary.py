@@ -42,7 +42,7 @@ def _count_stages(snapshot: Snapshot, prefix: str) -> str:
     stages = stages_by_status(snapshot, prefix)
     passed = len(stages.get("passed", ()))
     first = f"{passed or 'no'} stage{'' if passed == 1 else 's'} passed{_where(snapshot, prefix)}"
-    others = [f"{len(some)} {_WORDS.get(s, s)}{_interrupted(some)}" for s, some in stages.items() if s != "passed"]
+    others = [f"{len(some)} {_WORDS.get(s, s)}{_interruption(some)}" for s, some in stages.items() if s != "passed"]
     return ", ".join([first, *others])
 
 
@@ -52,7 +52,7 @@ def _version(snapshot: Snapshot, prefix: str) -> str:
     return f"{framework} {version}" if isinstance(version, str) else ""
 
 
-def without_machine(snapshot: Snapshot) -> bool:
+def lacks_machine(snapshot: Snapshot) -> bool:
     """True if only a benchmark, or a smoke test without an AMD GPU, was read: neither says what the machine lacks."""
     elsewhere = snapshot.get("smoke.kind").value in ("cpu", "cuda") or isinstance(snapshot.get("speed.kind").value, str)
     return elsewhere and not snapshot.errors and all(name.startswith(("smoke.", "rate.", "speed.")) for name in snapshot.facts)
@@ -79,5 +79,5 @@ def _where(snapshot: Snapshot, prefix: str) -> str:
     return f" on {place}" if place else ""
 
 
-def _interrupted(stages: list[tuple[str, str]]) -> str:
+def _interruption(stages: list[tuple[str, str]]) -> str:
     return " (interrupted)" if any(why == "interrupted" for _, why in stages) else ""

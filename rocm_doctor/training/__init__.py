@@ -45,7 +45,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
         leaves = literals.read_yaml(text)
     except Unreadable as exc:
         raise ConfigError(f"{name}{f':{exc.line}' if exc.line else ''}: {exc}") from exc
-    table = tables.by_mark(leaves)
+    table = tables.find_by_keys(leaves)
     if table is None:
         known = ", ".join(dict.fromkeys(t.framework for t in tables.every.values() if t.marks))
         raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
@@ -74,7 +74,7 @@ def _read_neighbour(path: Path, name: str) -> str | None:
 
 def _read_script(text: str, name: str, tables: Tables) -> Run:
     """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
-    calls = [(table, call) for call in literals.read_script(text) if (table := tables.by_call(call.name))]
+    calls = [(table, call) for call in literals.read_script(text) if (table := tables.find_by_call(call.name))]
     if not calls:
         raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
     reading, leaves = Reading(tables.words), {}

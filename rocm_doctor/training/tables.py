@@ -70,11 +70,11 @@ class Tables:
         merged = {name: {k: v for p in parts for k, v in getattr(p, name).items()} for name in ("defaults", "notes", "fields")}
         return msgspec.structs.replace(table, keys=keys, **merged)
 
-    def by_mark(self, keys: Mapping[str, Leaf]) -> Table | None:
+    def find_by_keys(self, keys: Mapping[str, Leaf]) -> Table | None:
         """The table of a file with these keys."""
         return next((t for t in self.every.values() if any(mark in keys for mark in t.marks)), None)
 
-    def by_call(self, name: str) -> Table | None:
+    def find_by_call(self, name: str) -> Table | None:
         """The table of a call: `transformers.TrainingArguments`, `AutoModelForCausalLM.from_pretrained`."""
         parts = name.split(".")
         ends = (".".join(parts[-count:]) for count in (2, 1))

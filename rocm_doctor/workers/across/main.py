@@ -60,8 +60,8 @@ class Job:
         self.put("hello", {"rank": self.rank, "host": platform.node(), "node": int(os.environ.get("GROUP_RANK", "0"))})
         found = self.collect("hello", range(self.world)) if self.rank == 0 else []
         if self.rank == 0:
-            self.tell("join", {})
-        self.told("join")
+            self.send_order("join", {})
+        self.receive_order("join")
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         self.distributed.init_process_group(
@@ -88,15 +88,15 @@ class Job:
             raise Lost(lost, step)
         return found
 
-    def tell(self, name: str, value: Any) -> None:
+    def send_order(self, name: str, value: Any) -> None:
         """Tell all ranks what to do."""
-        self.store.set(f"told/{name}", json.dumps(value))
+        self.store.set(f"order/{name}", json.dumps(value))
 
-    def told(self, name: str) -> Any:
+    def receive_order(self, name: str) -> Any:
         """Wait for the next order of rank 0, which may first wait for a lost rank. This process ends itself if no order comes."""
         faulthandler.dump_traceback_later(5 * self.limit + 90, exit=True)
-        self.store.wait([f"told/{name}"], datetime.timedelta(seconds=4 * self.limit + 60))
-        return json.loads(self.store.get(f"told/{name}"))
+        self.store.wait([f"order/{name}"], datetime.timedelta(seconds=4 * self.limit + 60))
+        return json.loads(self.store.get(f"order/{name}"))
 
     def _all_reduce(self, values: Any, group: Any) -> None:
         self.distributed.all_reduce(values, group=group)
@@ -108,7 +108,7 @@ class Job:
         for one in d.batch_isend_irecv(work) if work else []:
             one.wait()
 
-    def timed(self, body: Callable[[], Any]) -> float:
+    def time_call(self, body: Callable[[], Any]) -> float:
         """Seconds of the body, to the end of what it started on the GPU."""
         began = time.monotonic()
         body()
@@ -127,7 +127,7 @@ def check_sum(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[st
     seconds, wrong = [], False
     for _ in range(REPEATS):
         got = job.values(words, job.rank)
-        seconds.append(job.timed(lambda got=got: job.ops["all_reduce"](got, group)))  # type: ignore[misc]
+        seconds.append(job.time_call(lambda got=got: job.ops["all_reduce"](got, group)))  # type: ignore[misc]
         wrong = wrong or not job.torch.equal(got, expected)
     return {"seconds": min(seconds), "wrong": wrong}
 
@@ -139,7 +139,7 @@ def check_exchange(job: Job, words: int, ranks: Sequence[int], group: Any) -> di
     for _ in range(REPEATS):
         sent = {peer: job.values(words, job.rank + 3 * peer) for peer in peers}
         got = {peer: job.torch.zeros(words, device=job.device) for peer in peers}
-        seconds.append(job.timed(lambda sent=sent, got=got: job.ops["exchange"](sent, got)))  # type: ignore[misc]
+        seconds.append(job.time_call(lambda sent=sent, got=got: job.ops["exchange"](sent, got)))  # type: ignore[misc]
         wrong = wrong or any(not job.torch.equal(got[peer], job.values(words, peer + 3 * job.rank)) for peer in peers)
     return {"seconds": min(seconds), "wrong": wrong}
 
@@ -167,7 +167,7 @@ def follow(job: Job) -> None:
     """Run the steps that rank 0 orders, until it orders none."""
     while True:
         job.rounds += 1
-        order = job.told(str(job.rounds))
+        order = job.receive_order(str(job.rounds))
         if not order["groups"]:
             return
         obey(job, order)
@@ -185,7 +185,7 @@ def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list
     """Rank 0: have the groups run a step at once; what each group showed."""
     job.rounds += 1
     order = {"step": name, "words": words, "groups": groups}
-    job.tell(str(job.rounds), order)
+    job.send_order(str(job.rounds), order)
     obey(job, order)
     found = []
     for ranks in groups:
@@ -227,7 +227,7 @@ def find_culprits(
         return [Shown(one["seconds"], one["wrong"]) for one in order_step(job, name, WORDS[-1], groups)]
 
     found = []
-    for culprit in Search(measure, symptom).confirmed(units, whole):
+    for culprit in Search(measure, symptom).confirm(units, whole):
         ranks = [list(unit) for unit in culprit]
         if len(ranks) == 1 and len(ranks[0]) > 1:
             others = [[rank] for unit in units if unit != ranks[0] for rank in unit]
@@ -271,6 +271,6 @@ def main(argv: list[str] | None = None) -> None:
             result["error"] = f"{type(exc).__name__}: {exc}"[:500]
         Path(args.result).write_text(json.dumps(result), encoding="utf-8")
         job.rounds += 1
-        job.tell(str(job.rounds), {"groups": []})
+        job.send_order(str(job.rounds), {"groups": []})
     # The store and the process group would wait for ranks that are gone.
     os._exit(0)

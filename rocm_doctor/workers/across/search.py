@@ -36,7 +36,7 @@ class Search:
         self.measure = measure
         self.symptom = symptom
 
-    def confirmed(self, units: Sequence[Unit], whole: Shown) -> list[list[Unit]]:
+    def confirm(self, units: Sequence[Unit], whole: Shown) -> list[list[Unit]]:
         """The culprits that show the symptom a second time next to sound units. On a busy machine any rank may be slow once."""
         found = self.culprits(units, whole)
         blamed = {id(unit) for culprit in found for unit in culprit}
@@ -47,16 +47,16 @@ class Search:
         missing = 2 - len(culprit)
         if len(sound) < missing + 2:
             return True
-        return self._bad(self._compared([*culprit, *sound[:missing]], sound[missing : missing + 2]))[0]
+        return self._bad(self._compare([*culprit, *sound[:missing]], sound[missing : missing + 2]))[0]
 
     def culprits(self, units: Sequence[Unit], whole: Shown, good: Sequence[Unit] = ()) -> list[list[Unit]]:
         """Each culprit as a list of units: one for a bad unit, two for a bad pair. `good`: units that are known to be sound."""
         if len(units) == 1:
             return [[units[0]]]
         if len(units) == 2:
-            return self._of_two(units[0], units[1], good)
+            return self._split_pair(units[0], units[1], good)
         first, second = units[: len(units) // 2], units[len(units) // 2 :]
-        shown = self._compared(first, second)
+        shown = self._compare(first, second)
         bad = self._bad(shown)
         if bad == (True, False):
             return self.culprits(first, shown[0], [*good, *second])
@@ -66,22 +66,22 @@ class Search:
             return self.culprits(first, shown[0], good) + self.culprits(second, shown[1], good)
         usual = max(one.seconds for one in shown)
         worse = whole.wrong if self.symptom == "wrong" else _slower(whole.seconds, usual)
-        return self._between(first, second, usual) if worse else []
+        return self._find_pair(first, second, usual) if worse else []
 
-    def _of_two(self, one: Unit, other: Unit, good: Sequence[Unit]) -> list[list[Unit]]:
+    def _split_pair(self, one: Unit, other: Unit, good: Sequence[Unit]) -> list[list[Unit]]:
         """Measure each of two units with a sound one. If neither shows the symptom, the culprit is the pair."""
         if not good:
-            shown = self._compared([one], [other])
+            shown = self._compare([one], [other])
         elif len(good) == 1:
-            shown = self._compared([one, good[0]]) + self._compared([other, good[0]])
+            shown = self._compare([one, good[0]]) + self._compare([other, good[0]])
         else:
-            shown = self._compared([one, good[0]], [other, good[1]])
+            shown = self._compare([one, good[0]], [other, good[1]])
         bad = self._bad(shown)
         # What two units take together has no measure of its own: without a sound unit, slow cannot be said of a pair.
         pair = [] if self.symptom == "slow" and not good else [[one, other]]
         return [[unit] for unit, is_bad in zip((one, other), bad) if is_bad] or pair
 
-    def _between(self, first: Sequence[Unit], second: Sequence[Unit], usual: float) -> list[list[Unit]]:
+    def _find_pair(self, first: Sequence[Unit], second: Sequence[Unit], usual: float) -> list[list[Unit]]:
         """The pair with one unit of each side, where each side alone is sound and takes `usual` seconds."""
         while len(first) > 1:
             half = first[: len(first) // 2]
@@ -92,10 +92,10 @@ class Search:
         return [[first[0], second[0]]]
 
     def _shows(self, units: Sequence[Unit], usual: float) -> bool:
-        (shown,) = self._compared(units)
+        (shown,) = self._compare(units)
         return shown.wrong if self.symptom == "wrong" else _slower(shown.seconds, usual)
 
-    def _compared(self, *groups: Sequence[Unit]) -> list[Shown]:
+    def _compare(self, *groups: Sequence[Unit]) -> list[Shown]:
         return self.measure([[rank for unit in group for rank in unit] for group in groups])
 
     def _bad(self, shown: Sequence[Shown]) -> tuple[bool, bool]:

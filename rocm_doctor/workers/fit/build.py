@@ -13,7 +13,7 @@ from torch import nn
 from . import states
 
 
-def model_for(job: dict[str, Any], device: str) -> Any:
+def build_model(job: dict[str, Any], device: str) -> Any:
     """The model of the job on `device`, in training mode, with adapters and checkpointing as asked; weights are uninitialised."""
     model = base_model(job, device)
     if job["quant_bits"]:
@@ -21,7 +21,7 @@ def model_for(job: dict[str, Any], device: str) -> Any:
 
         quantise(model, job)
     if job["method"] != "full":
-        model = with_adapters(model, job)
+        model = add_adapters(model, job)
     if job["checkpointing"]:
         checkpoint(model, job)
     return model.train()
@@ -86,7 +86,7 @@ def _nothing() -> Any:
     return contextlib.nullcontext()
 
 
-def with_adapters(model: Any, job: dict[str, Any]) -> Any:
+def add_adapters(model: Any, job: dict[str, Any]) -> Any:
     """LoRA by peft where it is installed, else by modules that make the same tensors (`Lora`)."""
     if job["quant_bits"] and job["device"] == "meta":
         return inject(model, job)  # peft refuses the stand-ins for bitsandbytes' layers
@@ -123,12 +123,12 @@ def inject(model: Any, job: dict[str, Any]) -> Any:
         parameter.requires_grad_(False)
     for module in list(model.modules()):
         for name, layer in list(module.named_children()):
-            if _wanted(name, layer, job["targets"]):
+            if _is_target(name, layer, job["targets"]):
                 setattr(module, name, Lora(layer, job["rank"], job["dropout"], adapter_dtype(job)))
     return model
 
 
-def _wanted(name: str, layer: Any, names: list[str]) -> bool:
+def _is_target(name: str, layer: Any, names: list[str]) -> bool:
     if not hasattr(layer, "in_features"):
         return False
     return name != "lm_head" if list(names) == ["all-linear"] else name in names
@@ -153,7 +153,7 @@ class Lora(nn.Module):
         return out.to(dtype)
 
 
-def optimizer_for(model: Any, job: dict[str, Any]) -> Any:
+def build_optimizer(model: Any, job: dict[str, Any]) -> Any:
     """The optimizer of the job over the trainable parameters. On a GPU torch takes `foreach` by itself; here it is told to."""
     trained = [p for p in model.parameters() if p.requires_grad]
     name, meta = job["optimizer"], job["device"] == "meta"

@@ -18,12 +18,12 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     job = dict(job, device="cuda")
     torch.manual_seed(0)
     warm_up()
-    model = build.model_for(job, "cuda")
+    model = build.build_model(job, "cuda")
     fill(model)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     base = torch.cuda.memory_allocated()
-    optimizer = build.optimizer_for(model, job)
+    optimizer = build.build_optimizer(model, job)
     seconds, loss = [], 0.0
     for _ in range(STEPS):
         started = time.time()

@@ -18,7 +18,7 @@ from torch import nn
 def quantise(model: Any, job: dict[str, Any]) -> None:
     """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
     `prepare_model_for_kbit_training` does. On a GPU the layers are bitsandbytes' own."""
-    make = stand_in if job["device"] == "meta" else bitsandbytes_layer
+    make = make_stand_in if job["device"] == "meta" else bitsandbytes_layer
     found = [(module, name, layer) for module in list(model.modules()) for name, layer in module.named_children()]
     linears = [one for one in found if isinstance(one[2], nn.Linear) and one[1] != "lm_head"]
     for module, name, layer in linears:
@@ -29,7 +29,7 @@ def quantise(model: Any, job: dict[str, Any]) -> None:
             parameter.data = parameter.data.float()
 
 
-def stand_in(layer: Any, job: dict[str, Any]) -> Any:
+def make_stand_in(layer: Any, job: dict[str, Any]) -> Any:
     """A quantised linear without weights."""
     return QuantLinear(layer, job["quant_bits"], job["double_quant"], getattr(torch, job["dtype"]))
 

@@ -21,7 +21,7 @@ def simulate(job: dict[str, Any]) -> dict[str, Any]:
     Returns a dict: events, labels (by storage number), setup, parameters, trainable, attention (calls by kernel).
     """
     job = dict(job, device="meta")
-    model = build.model_for(job, "meta")
+    model = build.build_model(job, "meta")
     tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
     label_setup(tracker, model)
     setup = len(tracker.events)
@@ -69,7 +69,7 @@ def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int
 
     Two micro-batches stand for any number of accumulated ones: the second meets the gradients of the first.
     """
-    optimizer = build.optimizer_for(model, job)
+    optimizer = build.build_optimizer(model, job)
     with tracker:
         for _ in range(min(2, job["grad_accum"])):
             ids = torch.empty((job["batch"], job["seq"]), dtype=torch.long, device="meta")

@@ -46,12 +46,12 @@ def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -
     """Print what the command prints on each node, as it ends, `NODE: LINE`."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    _on_node.__module__ = "__main__"  # so that Ray sends its text, not the name of this file, which the nodes lack
+    _run_command.__module__ = "__main__"  # so that Ray sends its text, not the name of this file, which the nodes lack
     pending: dict[Any, str] = {}
     for pair in pairs:
         name, _, node = pair.partition("=")
         pinned = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-        task = ray.remote(_on_node).options(num_cpus=0, max_retries=0, scheduling_strategy=pinned)
+        task = ray.remote(_run_command).options(num_cpus=0, max_retries=0, scheduling_strategy=pinned)
         at = command.index("node") + 1
         pending[task.remote([*command[:at], "--as", name, *command[at:]], limit + 15)] = name
     while pending:
@@ -66,7 +66,7 @@ def run_on_nodes(ray: Any, limit: float, pairs: list[str], command: list[str]) -
         sys.stderr.write("{}: {}\n".format(name, " ".join(err.split())[:150]) if err.strip() else "")
 
 
-def _on_node(command: list[str], limit: float) -> tuple[str, str]:
+def _run_command(command: list[str], limit: float) -> tuple[str, str]:
     """Output and errors of the command. Runs in a worker of Ray, which has no part of this file but this function."""
     import subprocess
 

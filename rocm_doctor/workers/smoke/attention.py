@@ -60,7 +60,7 @@ def run_case(context: Context, backend: str, dtype: str, batch: int, heads: int,
     q, k, v, pull = (context.random(batch, heads, length, width, dtype=dtype) for _ in range(4))
     here = [context.put(x) for x in (q, k, v)]
     result, gradients = context.gradients(lambda q, k, v: context.attend(backend, q, k, v, causal), here, context.put(pull))
-    want, wanted = context.exact_gradients(lambda q, k, v: written_out(context.ops, q, k, v, causal), (q, k, v), pull)
+    want, wanted = context.exact_gradients(lambda q, k, v: plain_attention(context.ops, q, k, v, causal), (q, k, v), pull)
     errors = []
     for part, got, right in zip(PARTS, [result, *gradients], [want, *wanted]):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS
@@ -68,7 +68,7 @@ def run_case(context: Context, backend: str, dtype: str, batch: int, heads: int,
     return max(errors)
 
 
-def written_out(ops: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+def plain_attention(ops: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
     """Attention as products and a softmax of [batch, head, length, width]. Scores of 16-bit operands are float32, as in the models that
     the frameworks ship."""
     dtype = str(getattr(q.dtype, "name", q.dtype)).rpartition(".")[2]

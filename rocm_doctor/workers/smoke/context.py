@@ -127,7 +127,7 @@ class Context:
         """Attention by a backend (math, efficient, flash). Raises Skip where there is none to choose, NoKernel for operands it refuses."""
         raise NotImplementedError
 
-    def in_float64(self) -> Any:
+    def use_float64(self) -> Any:
         """A block in which the framework computes in float64 on the CPU."""
         raise NotImplementedError
 
@@ -139,7 +139,7 @@ class Context:
 
     def exact_gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
         """What `gradients` returns, in float64 on the CPU, of and as values of system memory."""
-        with self.in_float64():
+        with self.use_float64():
             wide = [self.widen(operand) for operand in operands]
             result, gradients = self.gradients(function, wide, None if pull is None else self.widen(pull))
             return self.get(result), [self.get(gradient) for gradient in gradients]

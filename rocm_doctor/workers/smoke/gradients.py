@@ -64,7 +64,7 @@ def layers(context: Context) -> dict[str, Layer]:
 def compare_layer(context: Context, name: str, layer: Layer) -> float:
     """The worst error of the result and the gradients of one layer."""
     values = list(layer.operands.values())
-    with context.in_float64():
+    with context.use_float64():
         shape = layer.apply(*map(context.widen, values)).shape
     pull = context.random(*shape)
     result, gradients = context.gradients(layer.apply, [context.put(value) for value in values], context.put(pull))

@@ -28,7 +28,7 @@ def lora(context: Context) -> dict[str, Any]:
         parts["b" + n] = context.random(WIDTH, RANK) * 0
     x = context.random(ROWS, WIDTH)
     teacher = dict(parts, b1=context.random(WIDTH, RANK) / 8, b2=context.random(WIDTH, RANK) / 8)
-    with context.in_float64():
+    with context.use_float64():
         wide = {name: context.widen(part) for name, part in teacher.items()}
         y = context.cast(context.get(answer(context.ops, wide, context.widen(x), "float64")), "float32")
     curves = {}
@@ -75,7 +75,7 @@ def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) 
     """
     exact = dtype == "float64"
     move = context.widen if exact else context.put
-    with context.in_float64() if exact else context.full_precision():
+    with context.use_float64() if exact else context.full_precision():
         frozen = {name: move(part) for name, part in parts.items() if name not in ADAPTERS}
         adapters, data = [move(parts[name]) for name in ADAPTERS], [move(x) for x in data]
         step = context.compile(loss_of(context.ops, frozen, dtype))

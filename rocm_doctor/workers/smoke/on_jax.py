@@ -117,7 +117,7 @@ class JaxContext(ArrayContext):
         return made
 
     @contextlib.contextmanager
-    def in_float64(self) -> Iterator[None]:
+    def use_float64(self) -> Iterator[None]:
         jax = self.lib
         double = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
         with double(True), jax.default_device(jax.devices("cpu")[0]):

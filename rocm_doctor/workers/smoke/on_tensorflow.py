@@ -115,7 +115,7 @@ class TensorflowContext(ArrayContext):
         made: Callable[..., tuple[Any, list[Any]]] = tf.function(both, autograph=False)
         return lambda operands, pull: made([tf.convert_to_tensor(one) for one in operands], pull)
 
-    def in_float64(self) -> Any:
+    def use_float64(self) -> Any:
         return temporary_setting(lambda: self.device, lambda device: setattr(self, "device", device), "/CPU:0")
 
 

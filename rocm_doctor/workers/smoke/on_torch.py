@@ -173,7 +173,7 @@ class TorchContext(Context):
                     raise NoKernel("; ".join([str(error)] + [str(w.message) for w in heard])) from None
                 raise
 
-    def in_float64(self) -> Any:
+    def use_float64(self) -> Any:
         return contextlib.nullcontext()
 
     def is_finite(self, value: Any) -> Any:

@@ -76,7 +76,7 @@ def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
     context.report(f"{dtype} reductions")
     wide, allowed = context.widen(values), tolerance(eps, values.shape[1], context.sum_steps)
     context.check(f"{dtype} sum", ops.sum(context.put(values)), wide.sum(axis=1), allowed)
-    with context.in_float64():
+    with context.use_float64():
         want = context.get(ops.softmax(wide))
     # Softmax rounds its input differences, the exponential and the quotient in fp32, and the result once.
     context.check(f"{dtype} softmax", ops.softmax(context.put(values)), want, allowed)

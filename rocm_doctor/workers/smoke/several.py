@@ -60,11 +60,11 @@ def allreduce(context: TorchContext) -> dict[str, Any]:
             want = (torch.arange(length, dtype=torch.float32) % 4096) * context.world + sum(range(context.world))
             context.same_bits(f"sum of {length} words", got, want)
 
-    in_group(context, "nccl", body)
+    run_in_group(context, "nccl", body)
     return {"world": context.world}
 
 
-def in_group(context: TorchContext, backend: str, body: Callable[[Any], None]) -> None:
+def run_in_group(context: TorchContext, backend: str, body: Callable[[Any], None]) -> None:
     """Run within a process group of all ranks, and leave it in any case."""
     distributed = context.torch.distributed
     if not distributed.is_available() or not getattr(distributed, f"is_{backend}_available", lambda: True)():
@@ -122,5 +122,5 @@ def ddp(context: TorchContext) -> dict[str, Any]:
         for got, (name, want) in zip(model.parameters(), alone.named_parameters()):
             worst.append(context.check(f"parameter {name} after {STEPS} steps", got, want, allowed))
 
-    in_group(context, "nccl" if context.on_gpu else "gloo", body)
+    run_in_group(context, "nccl" if context.on_gpu else "gloo", body)
     return {"world": context.world, "worst_error": max(worst)}

@@ -77,11 +77,11 @@ class Reach:
         self.sea = torch.full((number,), float("nan"), dtype=dtype, device=context.device)
         self.wet = 0
 
-    def at_the_end(self, tensor: Any) -> Any:
+    def place_at_end(self, tensor: Any) -> Any:
         """The tensor at the end of its allocation."""
         return place(self.edge, tensor, self.edge.numel() - tensor.numel())
 
-    def among_nan(self, tensor: Any) -> Any:
+    def place_in_nan(self, tensor: Any) -> Any:
         """The tensor surrounded by NaN."""
         begin = self.sea.numel() // 2
         self.sea[begin : begin + self.wet].fill_(float("nan"))
@@ -102,11 +102,11 @@ def one_product(context: TorchContext, reaches: tuple[Reach, Reach], name: str, 
     torch, (one, other) = context.torch, reaches
     want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
     size = context.product_size(left, right)
-    got = one.at_the_end(left) @ other.at_the_end(right)
+    got = one.place_at_end(left) @ other.place_at_end(right)
     context.check(name + ", operands at the end of their allocation", got, want, allowed, size)
     shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=context.device)
     result = shore[: want.numel()].view(want.shape)
-    torch.mm(one.among_nan(left), other.among_nan(right), out=result)
+    torch.mm(one.place_in_nan(left), other.place_in_nan(right), out=result)
     context.check(name + ", operands followed by NaN", result, want, allowed, size)
     if not bool((shore[want.numel() :] == 7.0).all()):
         raise Wrong("wrote-beyond", name + ": the product wrote past the end of its result")

@@ -109,9 +109,9 @@ def measure_run(job: dict[str, Any]) -> dict[str, Any]:
 
     torch.manual_seed(0)
     on_gpu = job["device"] == "cuda"
-    model = build.model_for(job, job["device"])
+    model = build.build_model(job, job["device"])
     measure.fill(model)
-    optimizer = build.optimizer_for(model, job)
+    optimizer = build.build_optimizer(model, job)
     if job["compile"]:
         module_to_compile(model, job).compile()
     if on_gpu:
