@@ -62,7 +62,7 @@ def check(
     """
     data = _matrix(matrix, overlays, ignore)
     if text is not None:
-        return _of_text(text, {"paths": paths, "python": python, "gpu": gpu}, ignore, data)
+        return _check_text(text, {"paths": paths, "python": python, "gpu": gpu}, ignore, data)
     return _check(paths, python, ignore, data) if gpu is None else _gate(gpu, paths, python, ignore, data)
 
 
@@ -96,10 +96,10 @@ def require(
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
-    target = None if target is None else target_of("target", target, data)
-    bound, wanted = _bound(min_vram), [_requirement(one) for one in _all(packages, "packages")]
+    target = None if target is None else resolve_target("target", target, data)
+    bound, wanted = _memory_bound(min_vram), [_requirement(one) for one in _all(packages, "packages")]
     report = _check(paths, python, ignore, data)
-    if _without_amd_gpu(report):
+    if _lacks_amd_gpu(report):
         raise NoAmdGpu(report, "rocm-doctor: no AMD GPU in this machine")
     reasons = [*_hardware(report, target, gpus, bound), *_missing(report, wanted)]
     worst = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
@@ -135,7 +135,7 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
     return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
 
 
-def _of_text(text: str, others: dict[str, object], ignore: Collection[str], matrix: Matrix) -> Report:
+def _check_text(text: str, others: dict[str, object], ignore: Collection[str], matrix: Matrix) -> Report:
     """The report on a text in memory."""
     from rocm_doctor import pipeline
     from rocm_doctor.sources.paste import cut
@@ -152,7 +152,7 @@ def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Col
     from rocm_doctor.sources.declared import Target, collect_environment
     from rocm_doctor.sources.live.python import locate
 
-    target, examined = target_of("gpu", gpu, matrix), locate(python, Path("/"), os.environ)
+    target, examined = resolve_target("gpu", gpu, matrix), locate(python, Path("/"), os.environ)
     if paths:
         raise ValueError(f"gpu={gpu!r}: cannot be combined with paths")
     if isinstance(examined, str):
@@ -161,7 +161,7 @@ def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Col
     return pipeline.judge_environment(read, Target(target), matrix, source=examined.prefix, ignore=tuple(ignore))
 
 
-def target_of(name: str, gpu: str, matrix: Matrix) -> str:
+def resolve_target(name: str, gpu: str, matrix: Matrix) -> str:
     """The target of a GPU that a parameter names. Raises ValueError for none or several."""
     from rocm_doctor.facts.enrich import find_target
 
@@ -192,7 +192,7 @@ def _all(values: Collection[str] | Sequence[str | Path], name: str) -> Collectio
     return values
 
 
-def _bound(size: str | int | None) -> tuple[str, float]:
+def _memory_bound(size: str | int | None) -> tuple[str, float]:
     """The memory that each GPU must have: as it was given, and in bytes; 0 for none. A card that is sold with 24 GiB has a little less
     for programs, so a size with a unit is met by 97 % of it."""
     if size is None:
@@ -217,7 +217,7 @@ def _requirement(one: str | Path) -> tuple[str, str]:
     return canonicalize_name(found.name), str(found.specifier)
 
 
-def _without_amd_gpu(report: Report) -> bool:
+def _lacks_amd_gpu(report: Report) -> bool:
     facts = report.snapshot
     nowhere = facts.get("pci.gpus").value == 0 or facts.get("platform").value == "macos"
     return nowhere and not facts.gpus and facts.get("wsl").value is not True

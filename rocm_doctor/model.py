@@ -266,7 +266,7 @@ GRADES: tuple[Grade, ...] = ("official", "upstream", "field", "hearsay")
 """Best first."""
 
 
-def as_of(row: Row) -> datetime.date:
+def last_read(row: Row) -> datetime.date:
     """The day on which a row was last read against its sources."""
     return max(row.checked, row.verified.date) if row.verified else row.checked
 

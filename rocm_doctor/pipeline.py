@@ -75,12 +75,12 @@ def machines(captures: Sequence[Named], matrix: Matrix) -> list[Named]:
     """The captures of each machine as one: (names, artifacts)."""
     if len(captures) < 2:
         return list(captures)
-    seen = [Capture(name, read_facts(artifacts, matrix), _whole(artifacts)) for name, artifacts in captures]
+    seen = [Capture(name, read_facts(artifacts, matrix), _is_whole_machine(artifacts)) for name, artifacts in captures]
     groups = group_captures(seen)
     return [(", ".join(captures[n][0] for n in group), [a for n in group for a in captures[n][1]]) for group in groups]
 
 
-def _whole(artifacts: Sequence[Artifact]) -> bool:
+def _is_whole_machine(artifacts: Sequence[Artifact]) -> bool:
     """True if this is a capture of a whole machine: a bundle or a report, not one tool's output or a log."""
     return any(a.name.startswith(("sys/", "report/", "py/")) for a in artifacts)
 
@@ -131,9 +131,9 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
-    held = [_ours(report, matrix) for report in _earlier_reports(artifacts)]
+    held = [_drop_foreign_commands(report, matrix) for report in _earlier_reports(artifacts)]
     if len(held) == len(artifacts) == 1:
-        return _again(held[0], source, ignore)
+        return _repeat(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
@@ -217,7 +217,7 @@ def judge_packages(
     return judge_environment(package_list(packages, python), target, matrix, source=source, ignore=ignore)
 
 
-def solved_like(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
+def find_solved(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Similar, ...]:
     """Solved reports that read like this text, the nearest first; none where it is not a complaint."""
     read = _differential(artifacts, matrix)
     return read.near if read else ()
@@ -242,30 +242,32 @@ def _earlier_reports(artifacts: Sequence[Artifact]) -> list[Report]:
     return found
 
 
-def _ours(report: Report, matrix: Matrix) -> Report:
+def _drop_foreign_commands(report: Report, matrix: Matrix) -> Report:
     """The report with such commands only as our data has: a report is a file that a stranger may have written."""
 
-    def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
+    def known_commands(commands: Sequence[Command]) -> tuple[Command, ...]:
         return tuple(c for c in commands if is_ours(c.text, matrix))
 
-    def named(one: Finding) -> str:
+    def diagnosis_id(one: Finding) -> str:
         row = matrix.row(one.row) if one.row else None
         return one.id or (row.diagnosis if row else one.row)
 
     findings = tuple(
         msgspec.structs.replace(
             f,
-            id=named(f),
-            commands=kept(f.commands),
-            verify=kept(f.verify),
-            settle=f.settle if f.settle and kept([f.settle]) else None,
+            id=diagnosis_id(f),
+            commands=known_commands(f.commands),
+            verify=known_commands(f.verify),
+            settle=f.settle if f.settle and known_commands([f.settle]) else None,
         )
         for f in report.findings
     )
-    return msgspec.structs.replace(report, findings=findings, questions=tuple(q for q in report.questions if kept([q.command])))
+    return msgspec.structs.replace(
+        report, findings=findings, questions=tuple(q for q in report.questions if known_commands([q.command]))
+    )
 
 
-def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:
+def _repeat(report: Report, source: str, ignore: Sequence[str]) -> Report:
     """A report that was handed over alone, as it was."""
     named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
     return accept_findings(named, [f for f in named.findings if is_ignored(f, ignore)])

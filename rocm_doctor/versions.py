@@ -63,11 +63,11 @@ def parse(text: str) -> Version | None:
     numbers = tuple(int(n) for n in found["release"].split("."))
     pre = tuple((_PRE_RANK[kind.lower()], int(n or 0)) for kind, n in _PRE_PART.findall(found["pre"] or ""))
     return Version(
-        _without_package_code(numbers), pre, _build(found["rest"] or ""), (found["local"] or "").lower(), int(found["post"] or 0)
+        _strip_package_code(numbers), pre, _build(found["rest"] or ""), (found["local"] or "").lower(), int(found["post"] or 0)
     )
 
 
-def _without_package_code(numbers: tuple[int, ...]) -> tuple[int, ...]:
+def _strip_package_code(numbers: tuple[int, ...]) -> tuple[int, ...]:
     """AMD's packages carry the release once more as one number: 7.0.0.70000 is 7.0.0, and amdgpu-install 6.3.60304 is 6.3.4."""
     if len(numbers) == 3 and numbers[2] >= 10000 and numbers[2] // 100 == numbers[0] * 100 + numbers[1]:
         return (numbers[0], numbers[1], numbers[2] % 100)

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_doctor.commands import accepts, to_powershell
 from rocm_doctor.cures.solved import SHOWN, near_reports
-from rocm_doctor.cures.values import Values, templates_of
+from rocm_doctor.cures.values import Values, command_patterns
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge
@@ -109,7 +109,7 @@ def test_every_cure_can_be_chosen_and_every_slot_can_be_filled() -> None:
 
 
 def test_a_strangers_report_cannot_bring_a_command_that_only_looks_like_a_cure() -> None:
-    shapes = templates_of(MATRIX)
+    shapes = command_patterns(MATRIX)
     assert any(shape.fullmatch("rocm-doctor plan --gpu gfx1100 --os windows") for shape in shapes)
     assert not any(shape.fullmatch("rocm-doctor plan --gpu gfx1100; rm -rf ~ --os windows") for shape in shapes)
 

@@ -8,7 +8,7 @@ from matrix_machines import MATRIX
 from rocm_doctor.model import NO_FAULT, Artifact, Row, Snapshot
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.proofs import asks_for_lines, machine_for, unproven
+from rocm_doctor.rules.proofs import asks_for_lines, make_machine, unproven
 
 ROWS = [row for row in MATRIX.rows if not row.key.startswith(("sig-", "smoke-"))]
 JUDGED = [row for row in ROWS if row.status not in NO_FAULT or row.harmless]
@@ -25,7 +25,7 @@ def found(row: Row, machine: Snapshot) -> bool:
 
 
 def test_a_machine_can_meet_the_conditions_of_each_row() -> None:
-    machines = {row.key: machine_for(row) for row in ROWS}
+    machines = {row.key: make_machine(row) for row in ROWS}
     assert [key for key, machine in machines.items() if machine is None] == [], "no value meets a condition of these rows"
     assert [row.key for row in JUDGED if not found(row, machines[row.key] or Snapshot())] == []
 
@@ -37,7 +37,7 @@ def test_each_condition_of_a_row_counts() -> None:
         for name in row.when
         if not name.startswith("log")
         # `set` and `absent` have one way to fail, a flag the other value
-        and (snapshot := machine_for(row, without=name)) is not None
+        and (snapshot := make_machine(row, without=name)) is not None
         and found(row, snapshot)
     ]
     assert ignored == []

@@ -16,7 +16,7 @@ from rocm_doctor.plan.catalog import Catalog, Index, Release, load_catalog
 from rocm_doctor.plan.evidence import Claim
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.packages import _is_refused
-from rocm_doctor.rules.build import unseen
+from rocm_doctor.rules.build import is_unseen
 from rocm_doctor.rules.code import foreign_rocm
 
 MATRIX = load()
@@ -60,13 +60,13 @@ def test_the_order_of_candidates(first: Candidate, second: Candidate) -> None:
 
 
 def test_a_wheel_is_unseen_when_it_follows_from_others_only() -> None:
-    assert [unseen(candidate(evidence=e).build) for e in ("listed", "observed", "inferred", "build matrix")] == [
+    assert [is_unseen(candidate(evidence=e).build) for e in ("listed", "observed", "inferred", "build matrix")] == [
         False,
         False,
         True,
         True,
     ]
-    assert not unseen(candidate(evidence="inferred", primary=True).build)
+    assert not is_unseen(candidate(evidence="inferred", primary=True).build)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not()
     matrix = load()
     known = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
     told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x."
-    marked = known.marked(told)
+    marked = known.mark_unknown(told)
     assert marked.count("[not known to exist]") == 3
     assert "evil" not in marked
     assert "ROCm 9.4 [not" in marked

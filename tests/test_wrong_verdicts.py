@@ -15,7 +15,7 @@ from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot, Unknown
 from rocm_doctor.pipeline import judge, read_paths
 from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.rules.findings import in_words
+from rocm_doctor.rules.findings import value_words
 from rocm_doctor.sources.paste import cut
 
 MATRIX = load()
@@ -112,7 +112,7 @@ def test_a_gpu_that_the_kernel_does_not_know() -> None:
     ],
 )  # fmt: skip
 def test_values_in_words(value: object, words: str) -> None:
-    assert in_words(value) == words  # type: ignore[arg-type]
+    assert value_words(value) == words  # type: ignore[arg-type]
 
 
 PYTHON = re.compile(r"\bUnknown\(|\bFact\(|\bReading\(|\bNone\b|\bis (?:True|False)\b|candidates=|\('")

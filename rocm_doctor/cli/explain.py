@@ -83,11 +83,11 @@ def _list(text: str, matrix: Matrix) -> Iterator[str]:
 def _solved_reports(path: Path, matrix: Matrix) -> Iterator[str]:
     """The solved reports that read like a text, with their causes and fixes."""
     from rocm_doctor.cures.solved import SHOWN
-    from rocm_doctor.pipeline import solved_like
+    from rocm_doctor.pipeline import find_solved
     from rocm_doctor.sources.paste import cut
 
     text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8", errors="replace")
-    found = [one for one in solved_like(cut(text, path.name), matrix) if one.label != "none"]
+    found = [one for one in find_solved(cut(text, path.name), matrix) if one.label != "none"]
     if not found:
         yield "no solved report reads like this text"
     for one in found:

@@ -66,7 +66,7 @@ def _judge(line: str, known: Known) -> Proposal:
     """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
     if known.is_command(line):
         return known.judge(line)
-    strange = known.strange(line)
+    strange = known.unknown_names(line)
     if known.destroys(line):
         return Proposal("withheld", "it tells to run what deletes files")
     return (

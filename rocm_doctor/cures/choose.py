@@ -14,7 +14,7 @@ from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import failure_lines
-from rocm_doctor.rules.findings import once, subject_of
+from rocm_doctor.rules.findings import drop_repeats, gpu_subject
 from rocm_doctor.rules.logs import Logs
 
 
@@ -94,7 +94,7 @@ def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
 
 
 def _attach_cure(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
-    known, gpu = matrix.once(cures_by_name), _gpu_of(one, snapshot)
+    known, gpu = matrix.once(cures_by_name), _subject_gpu(one, snapshot)
     for name in filter(None, (one.row, one.id)):
         fitting = [
             cure
@@ -141,14 +141,14 @@ def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs:
     return excludes if truth is None else truth
 
 
-def _gpu_of(one: Finding, snapshot: Snapshot) -> Gpu | None:
+def _subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
     """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
-    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if subject_of(gpu, n).name == one.subject), None)
+    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if gpu_subject(gpu, n).name == one.subject), None)
     return named or first_gpu(snapshot)
 
 
 def _target(one: Finding, snapshot: Snapshot) -> str:
-    gpu = _gpu_of(one, snapshot)
+    gpu = _subject_gpu(one, snapshot)
     return str(gpu.get("gfx").value) if gpu else ""
 
 
@@ -167,4 +167,4 @@ def _apply(cure: Cure, one: Finding, values: Values) -> Finding:
         cure_grade=cure.grade,
         cure_sources=cure.sources,
     )
-    return once(made)
+    return drop_repeats(made)

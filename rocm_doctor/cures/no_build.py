@@ -39,7 +39,7 @@ def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Fin
         return one
     asked = frameworks_in_question(snapshot)
     if asked and TORCH not in asked:
-        return _without_release(one, asked[0], snapshot, matrix)
+        return _advise_instead(one, asked[0], snapshot, matrix)
     if has_build(gfx, matrix):
         return one
     wheels = [fact for fact in matrix.facts if fact.subject == "community wheels" and gfx in fact.gfx]
@@ -50,7 +50,7 @@ def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Fin
     return msgspec.structs.replace(one, advice=advice, commands=(), cure_grade=grade, cure_sources=sources)
 
 
-def _without_release(one: Finding, framework: Framework, snapshot: Snapshot, matrix: Matrix) -> Finding:
+def _advise_instead(one: Finding, framework: Framework, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding about JAX or TensorFlow: with what would run in its place where no release is for this machine."""
     from rocm_doctor.plan.catalog import load_catalog
     from rocm_doctor.plan.frameworks import framework_plan

@@ -96,7 +96,7 @@ class Known:
         """The target of the GPU to train on; empty where it is not known."""
         return self.values.gfx()
 
-    def strange(self, text: str) -> list[str]:
+    def unknown_names(self, text: str) -> list[str]:
         """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
         releases, named = self.matrix.once(_releases), self.matrix.once(_mention)
         found = [
@@ -106,9 +106,9 @@ class Known:
         found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self._override(m[1]) is None]
         return [*found, *(one for one in _addresses(text) if not self._serves(one))]
 
-    def marked(self, text: str) -> str:
+    def mark_unknown(self, text: str) -> str:
         """The text with a mark behind each version and target that is not known, and without addresses that are not."""
-        for one in dict.fromkeys(self.strange(text)):
+        for one in dict.fromkeys(self.unknown_names(text)):
             text = text.replace(one, "[an address that is not known]" if _URL.match(one) else f"{one} [not known to exist]")
         return text
 
@@ -170,14 +170,14 @@ class Known:
             return Proposal("word", f"not checked: `{name[:40]}` is not a program that rocm-doctor knows")
         assigned = itertools.takewhile(lambda one: one, map(_ASSIGNED.fullmatch, arguments if name == "export" else argv))
         found = [self._setting(one[1], one[2]) for one in assigned if one]
-        asked = _of_pip(name, arguments)
+        asked = _pip_arguments(name, arguments)
         effect = classify(shlex.join([name, *arguments]), self.matrix.programs).effect if program else ""
         if effect == "destructive":
             found.append(Proposal("withheld", f"`{name}` deletes files"))
         elif asked is not None:
             found.append(self._install(asked))
         elif effect == "reads":
-            unknown = [Proposal("word", f"{one} is not known to exist") for one in self.strange(" ".join(arguments))]
+            unknown = [Proposal("word", f"{one} is not known to exist") for one in self.unknown_names(" ".join(arguments))]
             found += unknown or [Proposal("proven", f"`{name}` is known")]
         elif name and not (name == "export" and found):
             of = "environment" if effect == "environment" else "system"
@@ -261,7 +261,7 @@ def _runs(program: Program, arguments: Sequence[str]) -> bool:
     return any(one in ("", *arguments) or (len(one) == 2 and one[1] in grouped) for one in program.runs)
 
 
-def _of_pip(name: str, arguments: Sequence[str]) -> Sequence[str] | None:
+def _pip_arguments(name: str, arguments: Sequence[str]) -> Sequence[str] | None:
     """The arguments of `pip install`, `python -m pip install` and `uv pip install`; None for another command."""
     argv = [name, *arguments]
     argv = argv[1:] if argv[:2] == ["uv", "pip"] else argv[2:] if argv[1:3] == ["-m", "pip"] else argv
@@ -334,16 +334,16 @@ def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
     weights = load_weights()
     texts = [f"{row.title} {row.cause} {row.advice}" for row in matrix.rows]
     texts += [f"{case.cause} {case.fix}" for case in (weights.weights.cases if weights else ())]
-    for m in _mention_of(found).finditer("\n".join(texts)):
+    for m in _mention_pattern(found).finditer("\n".join(texts)):
         found[m[1].casefold()] |= {m[2].rstrip(".")}
     return found
 
 
 def _mention(matrix: Matrix) -> re.Pattern[str]:
     """A name of `_releases` with a version behind it."""
-    return _mention_of(matrix.once(_releases))
+    return _mention_pattern(matrix.once(_releases))
 
 
-def _mention_of(known: Iterable[str]) -> re.Pattern[str]:
+def _mention_pattern(known: Iterable[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
     return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)

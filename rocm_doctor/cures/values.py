@@ -43,11 +43,11 @@ class Values:
 
         No torch is uninstalled where no command installs another one.
         """
-        made = {one.text: one for template in templates for one in self._filled(template)}
+        made = {one.text: one for template in templates for one in self._fill(template)}
         installs = any(text.startswith(_INSTALLS) for text in made)
         return tuple(one for one in made.values() if installs or not one.text.startswith(_UNINSTALL))
 
-    def _filled(self, template: Command) -> Iterator[Command]:
+    def _fill(self, template: Command) -> Iterator[Command]:
         if template.text == INSTALL:
             yield from self._typed(install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,))
             return
@@ -85,7 +85,7 @@ class Values:
 
 def is_ours(text: str, matrix: Matrix) -> bool:
     """True for a command that the matrix states, or that a template of it makes."""
-    return text in matrix.once(stated_commands) or any(one.fullmatch(text) for one in matrix.once(templates_of))
+    return text in matrix.once(stated_commands) or any(one.fullmatch(text) for one in matrix.once(command_patterns))
 
 
 def stated_commands(matrix: Matrix) -> frozenset[str]:
@@ -97,7 +97,7 @@ def stated_commands(matrix: Matrix) -> frozenset[str]:
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 
-def templates_of(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
+def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
     """What each command of a cure that takes values looks like with them: a command of another shape is not ours."""
     stated = [c for cure in matrix.cures for c in (*cure.commands, *cure.verify) if _SLOT.search(c.text)]
     return tuple(re.compile(_shape(command.text, matrix)) for command in stated)

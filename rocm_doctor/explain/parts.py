@@ -8,7 +8,7 @@ from typing import Protocol
 from rocm_doctor.explain.index import fold
 from rocm_doctor.explain.statements import may_hold, state_row
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import NO_FAULT, Command, Grade, Row, as_of
+from rocm_doctor.model import NO_FAULT, Command, Grade, Row, last_read
 from rocm_doctor.reports.page import Line, Section
 
 _SOURCES = 2
@@ -46,7 +46,7 @@ def introduce_remedy(grade: Grade | None) -> str:
 def worst_first(rows: Iterable[Row]) -> list[Row]:
     """The rows that name a fault: the worst first, of equals the newest."""
     bad = [row for row in rows if row.status not in NO_FAULT]
-    return sorted(bad, key=lambda row: (_WORST.index(row.status), -as_of(row).toordinal()))
+    return sorted(bad, key=lambda row: (_WORST.index(row.status), -last_read(row).toordinal()))
 
 
 def source(*groups: Iterable[_Sourced]) -> Section:

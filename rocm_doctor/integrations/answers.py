@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
-from rocm_doctor.api import target_of
+from rocm_doctor.api import resolve_target
 from rocm_doctor.matrix import Matrix, load
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def plan_for(
     wish = order_packages(list(packages), train, catalog)
     if gpu:
         return answer(
-            declare_machine(target_of("gpu", gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish
+            declare_machine(resolve_target("gpu", gpu, matrix), version, matrix, system or here, driver, kernel), catalog, wish
         )
     report = _report(matrix)
     return answer(_this_machine(report), catalog, wish, report=report)
@@ -91,7 +91,7 @@ def fit_for(
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
     matrix = load()
     if gpu:
-        card = cards.declare_card(target_of("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
+        card = cards.declare_card(resolve_target("gpu", gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
     else:
         card = next(iter(cards.list_cards(_report(matrix).snapshot, matrix)), None) or cards.declare_card("", vram, matrix)
     given = {"model": str(model), **options} if model else options

@@ -11,7 +11,7 @@ from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
 from rocm_doctor.plan.evidence import Claim, Statements, drop_repetitions, speaks_against, speaks_for, statements
 from rocm_doctor.plan.machine import INBOX, Machine
-from rocm_doctor.rules.build import unseen
+from rocm_doctor.rules.build import is_unseen
 from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.override import NAME as OVERRIDE
 from rocm_doctor.versions import release, sort_key
@@ -89,7 +89,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
         one.index.nightly,
         GRADES.index(one.grade),
         one.override is not None,
-        unseen(one.build),
+        is_unseen(one.build),
         not (one.build.primary or one.known_good),
         tuple(-n for n in release(one.build.torch) or ()),
         one.index.extras,

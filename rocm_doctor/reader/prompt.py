@@ -10,7 +10,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Gpu, Report, Row
 from rocm_doctor.reader.answer import SCHEMA
 from rocm_doctor.reports.machine import show_value
-from rocm_doctor.reports.places import name_of
+from rocm_doctor.reports.places import finding_name
 from rocm_doctor.rules.logs import readable_logs
 
 TEXT = 14_000
@@ -44,7 +44,7 @@ Answer with one JSON object of this schema and nothing else:
 
 def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> list[dict[str, str]]:
     """The messages of one exchange, for a report and artifacts that were redacted."""
-    text = text_of(artifacts)
+    text = own_text(artifacts)
     parts = {
         "diagnoses": (f"{one.id}: {one.title}" for one in matrix.diagnoses.values()),
         "facts": _facts(report),
@@ -60,7 +60,7 @@ def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> l
     return [{"role": "system", "content": RULES + SCHEMA}, {"role": "user", "content": asked}]
 
 
-def text_of(artifacts: Iterable[Artifact]) -> str:
+def own_text(artifacts: Iterable[Artifact]) -> str:
     """The texts of a person and of failing programs, one behind the other."""
     return "\n".join(one.text for one in readable_logs(artifacts)).strip()
 
@@ -99,7 +99,7 @@ def is_decided(one: Finding) -> bool:
 
 def _finding(one: Finding) -> Iterator[str]:
     sure = "decided" if is_decided(one) else f"{one.confidence} confidence"
-    yield f"[{sure}] {name_of(one)}: {one.title}. {one.cause}"
+    yield f"[{sure}] {finding_name(one)}: {one.title}. {one.cause}"
     yield from (f"  read: {r.artifact} {r.place}: {r.quote}" for r in one.evidence[:2])
     yield f"  cure: {one.advice}"
     yield from (f"  command: {command.text}" for command in one.commands)
@@ -120,7 +120,7 @@ def _rows(report: Report, text: str, matrix: Matrix) -> Iterator[str]:
 
 def solved_lines(artifacts: Sequence[Artifact], matrix: Matrix) -> Iterator[str]:
     """A line for each of the nearest solved reports: thread, diagnosis, cause and fix."""
-    near = [one for one in pipeline.solved_like(artifacts, matrix) if one.likeness >= _NEAR]
+    near = [one for one in pipeline.find_solved(artifacts, matrix) if one.likeness >= _NEAR]
     yield from (f"{one.thread} ({one.label}): {one.cause} Fix: {one.fix}" for one in near[:_SOLVED])
 
 

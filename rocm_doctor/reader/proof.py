@@ -11,7 +11,7 @@ from rocm_doctor.cures.proposed import Known
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Cause, Command, Finding, Proposal, Reading, Report, Step
 from rocm_doctor.reader.answer import Told, ToldCause, ToldStep
-from rocm_doctor.reader.prompt import is_decided, text_of
+from rocm_doctor.reader.prompt import is_decided, own_text
 from rocm_doctor.rules.logs import readable_logs
 
 NONE, OTHER = "none", "other"
@@ -21,7 +21,7 @@ _SHORTEST = 6
 
 def proven(told: Told, report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Cause, ...]:
     """The causes with what was proven of each, for the report and the artifacts that the model was shown."""
-    known = Known(report.snapshot, report.kind, matrix, text_of(artifacts))
+    known = Known(report.snapshot, report.kind, matrix, own_text(artifacts))
     decided = [one for one in report.findings if is_decided(one)]
     lines = list(_lines(report, artifacts))
     return tuple(_cause(one, known, decided, lines) for one in told.causes)
@@ -42,7 +42,7 @@ def _cause(told: ToldCause, known: Known, decided: Sequence[Finding], lines: Seq
     against = decided[0].title if decided and told.diagnosis == NONE else ""
     return Cause(
         told.diagnosis if told.diagnosis in known.matrix.diagnoses or told.diagnosis == NONE else OTHER,
-        "" if known.destroys(told.cause) else known.marked(_flat(told.cause)),
+        "" if known.destroys(told.cause) else known.mark_unknown(_flat(told.cause)),
         tuple(Reading(r.artifact, r.place, one) for one, r in found.items() if r),
         sum(r is None for r in found.values()),
         tuple(_step(one, known, decided) for one in told.cure),
@@ -51,7 +51,7 @@ def _cause(told: ToldCause, known: Known, decided: Sequence[Finding], lines: Seq
 
 
 def _step(told: ToldStep, known: Known, decided: Sequence[Finding]) -> Step:
-    words = "" if known.destroys(told.do) else known.marked(_flat(told.do))
+    words = "" if known.destroys(told.do) else known.mark_unknown(_flat(told.do))
     return Step(words, tuple(_proposal(text, known, decided) for text in told.commands if text.strip()))
 
 

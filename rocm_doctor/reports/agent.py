@@ -11,8 +11,8 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
-from rocm_doctor.reports.machine import gpu_lines, stack_of
-from rocm_doctor.reports.places import line_of, name_of, where
+from rocm_doctor.reports.machine import gpu_lines, stack_lines
+from rocm_doctor.reports.places import line_of, finding_name, where
 
 _SUMMED_UP = 3
 """Likely diagnoses and readings of a finding, at most."""
@@ -25,7 +25,7 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     yield f"verdict: {report.verdict}: {report.summary}"
-    machine = [*(f"{label} {words}" for label, words in gpu_lines(report.snapshot)), *map(" ".join, stack_of(report.snapshot))]
+    machine = [*(f"{label} {words}" for label, words in gpu_lines(report.snapshot)), *map(" ".join, stack_lines(report.snapshot))]
     if machine:
         yield f"machine: {'; '.join(machine)}"
     for finding in whole_findings(report):
@@ -34,14 +34,14 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"{line.label}: {line.words}"
         yield from _commands("run", line.commands)
     notes = [f for f in report.findings if f.severity == "note" and f.status not in NO_FAULT and not f.follows_from]
-    yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
+    yield from dict.fromkeys(f"note {finding_name(note)}: {note.title}" for note in notes)
     for question in report.questions:
         yield f"unknown: {question.asks}"
         yield from _commands("run", (question.command,))
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"{finding.severity} ({finding.confidence} confidence) {name_of(finding)}: {finding.title}{where(finding)}"
+    yield f"{finding.severity} ({finding.confidence} confidence) {finding_name(finding)}: {finding.title}{where(finding)}"
     yield f"  cause: {finding.cause}"
     quotes = dict.fromkeys(_read(r) for r in finding.evidence if r.quote)
     yield from (f"  evidence: {quote}" for quote in list(quotes)[:_SUMMED_UP])

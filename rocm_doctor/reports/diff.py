@@ -116,7 +116,7 @@ def in_words(fact: Fact | None) -> str:
 
 def _difference(name: str, one: Fact | None, other: Fact | None, findings: Sequence[Finding], matrix: Matrix) -> Difference:
     # A value that can no longer be read is not a change of the machine: it explains nothing.
-    resting = [f for f in findings if _rests_on(f, name, one, other, matrix)] if not _silent(other) else []
+    resting = [f for f in findings if _depends_on(f, name, one, other, matrix)] if not _silent(other) else []
     explains = tuple(dict.fromkeys(f.row or f.id for f in resting))
     silent = _silent(one) or _silent(other)
     rank = 0 if explains else 1 if _stack_place(name) < len(_STACK) and not silent else 2
@@ -124,7 +124,7 @@ def _difference(name: str, one: Fact | None, other: Fact | None, findings: Seque
     return Difference(name, in_words(one), in_words(other), rank, explains, readings)
 
 
-def _rests_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:
+def _depends_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:
     """True if the finding's row has a condition on the fact, or the fact's readings are its evidence."""
     row = matrix.row(finding.row) if finding.row else None
     key = "gpu." + name.rsplit("].", 1)[1] if name.startswith("gpus[") else name

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import location, message, name_of, of_repository
+from rocm_doctor.reports.places import location, message, finding_name, is_repository
 
 _COMMAND = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report, look: RenderOptions) -> str:
     """`::error file=...,line=...,title=...::message` for each finding, and the verdict as a plain line."""
-    lines = [_annotation(finding, of_repository(report)) for finding in report.findings]
+    lines = [_annotation(finding, is_repository(report)) for finding in report.findings]
     return "\n".join([*lines, f"rocm-doctor: {_data(report.summary)}"]) + "\n"
 
 
 def _annotation(finding: Finding, in_repository: bool) -> str:
     file, line = location(finding)
     at = [f"file={_property(file)}", f"line={max(1, line)}"] if in_repository and file else []
-    properties = ",".join([*at, f"title={_property('rocm-doctor: ' + name_of(finding))}"])
+    properties = ",".join([*at, f"title={_property('rocm-doctor: ' + finding_name(finding))}"])
     return f"::{_COMMAND[finding.severity]} {properties}::{_data(message(finding))}"
 
 

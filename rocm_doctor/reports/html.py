@@ -20,7 +20,7 @@ from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, show_value
 from rocm_doctor.reports.neutral import clean
 from rocm_doctor.reports.packed import pack
-from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
+from rocm_doctor.reports.places import SURE, followers, location, finding_name, request, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
 # The facts of the table, from the kernel up; facts behind a finding are always shown.
@@ -142,7 +142,7 @@ def _table(report: Report) -> Iterator[str]:
     more = [
         (key, fact)
         for key, fact in machine.items()
-        if key not in listed and not key.endswith(".") and _findings_of(fact, decided)
+        if key not in listed and not key.endswith(".") and _decided_findings(fact, decided)
     ]
     gpus = [(f"{label}: {words}", _first(report.snapshot, label)) for label, words in gpu_lines(report.snapshot)]
     if not (gpus or shown_rows or more):
@@ -152,11 +152,13 @@ def _table(report: Report) -> Iterator[str]:
     for label, gpu in gpus:
         target = gpu.get("gfx")
         yield _row(
-            label, target, list({f.fingerprint: f for fact in gpu.facts.values() for f in _findings_of(fact, decided)}.values())
+            label,
+            target,
+            list({f.fingerprint: f for fact in gpu.facts.values() for f in _decided_findings(fact, decided)}.values()),
         )
     for label, fact in [*shown_rows, *more]:
         if fact is not None:
-            yield _row(label, fact, _findings_of(fact, decided))
+            yield _row(label, fact, _decided_findings(fact, decided))
     yield "</tbody></table></div></section>"
 
 
@@ -174,7 +176,7 @@ def _findings_by_reading(report: Report) -> dict[tuple[str, str, str], list[Find
     return found
 
 
-def _findings_of(fact: Fact, decided: dict[tuple[str, str, str], list[Finding]]) -> list[Finding]:
+def _decided_findings(fact: Fact, decided: dict[tuple[str, str, str], list[Finding]]) -> list[Finding]:
     hits = [f for r in fact.readings for f in decided.get((r.artifact, r.place, r.quote), [])]
     return list({id(f): f for f in hits}.values())
 
@@ -201,7 +203,7 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{prose(finding.title + where(finding))}</h3>'
     file, line = location(finding)
     at = f"{escape(file)}:{line} · " if line else ""
-    yield f'<p class="dim">{at}{finding.severity}{sure} · {escape(name_of(finding))}</p><p>{prose(finding.cause)}</p>'
+    yield f'<p class="dim">{at}{finding.severity}{sure} · {escape(finding_name(finding))}</p><p>{prose(finding.cause)}</p>'
     if finding.advice:
         yield f"<p>{prose(finding.advice)}</p>"
     yield from map(command, finding.commands)

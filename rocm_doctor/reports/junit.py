@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import location, message, name_of, where
+from rocm_doctor.reports.places import location, message, finding_name, where
 
 # Characters that XML 1.0 forbids even as references.
 _FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,7 +28,7 @@ def render(report: Report, look: RenderOptions) -> str:
     counts = f'tests="{len(cases)}" failures="{failures}" errors="0"'
     suite = f'name="rocm-doctor" package="rocm-doctor" id="0" timestamp="{now}" hostname="localhost" {counts} time="0"'
     properties = "".join(f"<property name={_attr(n)} value={_attr(v)}/>" for n, v in _properties(report))
-    notes = "\n\n".join(f"{name_of(f)}: {message(f)}" for f in report.findings if f.severity == "note")
+    notes = "\n\n".join(f"{finding_name(f)}: {message(f)}" for f in report.findings if f.severity == "note")
     tail = f"<system-out>{_text(notes)}</system-out>\n<system-err>{_text(_undecided(report))}</system-err>"
     body = "\n".join([f"<properties>{properties}</properties>", *cases, tail])
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite {suite}>\n{body}\n</testsuite>\n</testsuites>\n'
@@ -51,7 +51,7 @@ def _undecided(report: Report) -> str:
 def _case(finding: Finding) -> str:
     file, line = location(finding)
     name = finding.title + where(finding) + (f" at {file}:{line}" if line else "")
-    head = f'<testcase classname={_attr("rocm-doctor." + name_of(finding))} name={_attr(name)} time="0"'
+    head = f'<testcase classname={_attr("rocm-doctor." + finding_name(finding))} name={_attr(name)} time="0"'
     if finding.severity == "note":
         return head + "/>"
     read = "\n".join(f"read: {r.artifact} {r.place}: {r.quote}" for r in finding.evidence)

@@ -70,7 +70,7 @@ def _partitions(gpus: list[Gpu]) -> str:
     return f", partitions of {count} board{'s' * (count > 1)}" + (f" in {mode} mode" if mode and not stated else "")
 
 
-def stack_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def stack_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Label and value of the known parts of the stack, from the kernel up."""
     names = {
         "kernel": "kernel",

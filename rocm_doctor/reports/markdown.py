@@ -9,10 +9,10 @@ from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
-from rocm_doctor.reports.machine import gpu_lines, stack_of
+from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
 from rocm_doctor.reports.packed import pack
-from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
+from rocm_doctor.reports.places import SURE, followers, location, finding_name, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
@@ -43,7 +43,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _machine(report: Report) -> Iterator[str]:
-    rows = [*gpu_lines(report.snapshot), *stack_of(report.snapshot)]
+    rows = [*gpu_lines(report.snapshot), *stack_lines(report.snapshot)]
     if report.verdict == "ready":
         rows += [(f"✓ {check.name}", check.words) for check in report.checks if check.state == "ok"]
     if rows:
@@ -59,7 +59,7 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     yield ""
     file, line = location(finding)
     at = f", {code(f'{file}:{line}')}" if line else ""
-    yield f"{prose(finding.cause)} ({code(name_of(finding))}{at})"
+    yield f"{prose(finding.cause)} ({code(finding_name(finding))}{at})"
     if finding.advice:
         yield f"\n{prose(finding.advice)}"
     yield from block(finding.commands)

@@ -97,13 +97,11 @@ def _markdown(page: Page, look: RenderOptions) -> str:
     parts = [f"# {prose(page.title)}"] if page.title else []
     for one in page.sections:
         parts.append(f"**{one.label}**" if one.label else "")
-        parts += [
-            "\n".join(block([line])).strip() if isinstance(line, Command) else prose(with_source(line)) for line in one.lines
-        ]
+        parts += ["\n".join(block([line])).strip() if isinstance(line, Command) else prose(cite(line)) for line in one.lines]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def with_source(line: str | Stated) -> str:
+def cite(line: str | Stated) -> str:
     """The line as text, with its source in brackets where it has one."""
     return line if isinstance(line, str) else f"{line.words} ({line.source})"
 
@@ -126,7 +124,7 @@ def _html(page: Page, look: RenderOptions) -> str:
     body = [html.header(page.state, page.mark, page.title)]
     for one in page.sections:
         items = "".join(
-            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(with_source(line))}</p>" for line in one.lines
+            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(cite(line))}</p>" for line in one.lines
         )
         body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>" if items else "")
     return html.document(f"rocm-doctor: {page.title}", "\n".join(body))

@@ -9,7 +9,7 @@ _GPU = regex(r"(GPUs? [\d, -]+) \((gfx\w+)\)")
 _LINE = regex(r"line (\d+)")
 
 
-def of_repository(report: Report) -> bool:
+def is_repository(report: Report) -> bool:
     """True for a report on a repository: its readings' artifacts are files."""
     return report.kind == "repository"
 
@@ -28,7 +28,7 @@ def location(finding: Finding) -> tuple[str, int]:
     return (finding.evidence[0].artifact if finding.evidence else "", 0)
 
 
-def name_of(finding: Finding) -> str:
+def finding_name(finding: Finding) -> str:
     """`id [row]`, as `explain` and `--ignore` take them."""
     return finding.id + (f" [{finding.row}]" if finding.row else "")
 

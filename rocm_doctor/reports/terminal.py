@@ -11,8 +11,8 @@ from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
-from rocm_doctor.reports.machine import gpu_lines, show_value, stack_of
-from rocm_doctor.reports.places import certainty, followers, name_of, request, where
+from rocm_doctor.reports.machine import gpu_lines, show_value, stack_lines
+from rocm_doctor.reports.places import certainty, followers, finding_name, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _LABEL = 10
@@ -69,7 +69,7 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
 def _questions(report: Report, look: RenderOptions) -> Iterator[str]:
     """What to ask, as a block to copy: each command alone on its line."""
     if report.questions:
-        yield from (click.style(line, dim=True) for line in _lines_of(request(report), look.width, "  ", "  "))
+        yield from (click.style(line, dim=True) for line in _wrap_words(request(report), look.width, "  ", "  "))
         yield ""
         yield from (f"  $ {question.command.text}" for question in report.questions)
         yield ""
@@ -80,7 +80,7 @@ def _machine(report: Report, look: RenderOptions) -> Iterator[str]:
     yield click.style(f"rocm-doctor {report.tool_version}, matrix {report.matrix_version}: {report.source}", dim=True)
     for label, words in gpu_lines(report.snapshot):
         yield from _wrap(words, look, f"  {label:<5}  ", "         ")
-    stack = [f"{label} {value}" for label, value in stack_of(report.snapshot)]
+    stack = [f"{label} {value}" for label, value in stack_lines(report.snapshot)]
     if stack:
         yield from _wrap(", ".join(stack), look, "  stack  ", "         ")
     for error in report.snapshot.errors:
@@ -104,7 +104,7 @@ def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
 def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[str]:
     mark, color = _MARK[finding.severity]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
-    yield click.style(f"  {certainty(finding)} · {name_of(finding)}", dim=True)
+    yield click.style(f"  {certainty(finding)} · {finding_name(finding)}", dim=True)
     yield from _label("cause", [finding.cause], look)
     yield from _label(
         "evidence",
@@ -166,17 +166,19 @@ def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterat
             yield click.style(f"  $ {command.text}", bold=True)
         said = remarks(command)
         yield from (
-            click.style(line, dim=True) for line in _lines_of(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2)) if said
+            click.style(line, dim=True)
+            for line in _wrap_words(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2))
+            if said
         )
         label = ""
 
 
-def _lines_of(text: str, width: int, first: str, rest: str) -> list[str]:
+def _wrap_words(text: str, width: int, first: str, rest: str) -> list[str]:
     return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def _wrap(text: str, look: RenderOptions, first: str, rest: str, color: str | None = None) -> Iterator[str]:
-    lines = _lines_of(" ".join(text.split()), look.width, first, rest)
+    lines = _wrap_words(" ".join(text.split()), look.width, first, rest)
     yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
 
 

@@ -10,7 +10,7 @@ from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Command, Fact, Finding, Reading, Severity, Snapshot, Subject
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import comment_out, finding, readings, subject_of
+from rocm_doctor.rules.findings import comment_out, finding, readings, gpu_subject
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
@@ -76,31 +76,31 @@ def unclaimed_gpu_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     drivers = _drivers(snapshot)
     other = next((one for one in drivers if one.value is not None), None)
     if other and all(one.value != "amdgpu" for one in drivers):
-        return _claimed_by(other, snapshot, matrix, "error", THE_MACHINE)
+        return _claim_finding(other, snapshot, matrix, "error", THE_MACHINE)
     if snapshot.get("driver.loaded").value is True and has_unclaimed_gpu(snapshot):
         evidence = readings(snapshot, "driver.loaded") + tuple(one for fact in drivers for one in fact.readings)
         return finding(matrix, "access.driver-not-bound", evidence=evidence)
     return None
 
 
-def _set_aside(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+def _partial_claim_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a GPU of another driver beside one that amdgpu has: a note, or a warning if only integrated ones are left."""
     drivers = _drivers(snapshot)
     left = [gpu for gpu, driver in zip(snapshot.gpus, drivers) if driver.value == "amdgpu"]
     severity: Severity = "warning" if all(gpu.get("is_apu").value is True for gpu in left) else "note"
     for n, (gpu, driver) in enumerate(zip(snapshot.gpus, drivers)):
         if driver.value not in (None, "amdgpu"):
-            return _claimed_by(driver, snapshot, matrix, severity, subject_of(gpu, n))
+            return _claim_finding(driver, snapshot, matrix, severity, gpu_subject(gpu, n))
     return None
 
 
-def _claimed_by(driver: Fact, snapshot: Snapshot, matrix: Matrix, severity: Severity, subject: Subject) -> Finding:
+def _claim_finding(driver: Fact, snapshot: Snapshot, matrix: Matrix, severity: Severity, subject: Subject) -> Finding:
     """The finding for a GPU that another driver has claimed, with the commands that take the settings of vfio-pci out."""
     name, cmdline, options = str(driver.value), snapshot.get("cmdline"), snapshot.get("driver.vfio")
     words, off, places = [], [], []
     if name == "vfio-pci":
         words = [one for one in str(cmdline.value or "").split() if one.startswith("vfio-pci.ids=")]
-        off = [*(c for word in words for c in _out_of_boot_line(matrix, word)), *_commented_out(options)]
+        off = [*(c for word in words for c in _boot_line_commands(matrix, word)), *_comment_command(options)]
         places = [*words, *([f"the line of /{options.value}"] if isinstance(options.value, str) else [])]
     purpose = " (it is set aside for a virtual machine)" if name == "vfio-pci" else ""
     return finding(
@@ -158,11 +158,11 @@ def _boot_block(matrix: Matrix, word: Fact, evidence: tuple[Reading, ...]) -> Fi
         cause=f"The boot loader starts the kernel with {word.value}. Without amdgpu no program can reach the GPU.",
         advice=f"Take {word.value} out of the boot loader's settings, and restart.",
         evidence=evidence + word.readings,
-        commands=_out_of_boot_line(matrix, str(word.value)),
+        commands=_boot_line_commands(matrix, str(word.value)),
     )
 
 
-def _out_of_boot_line(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
+def _boot_line_commands(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
     """The commands that take a word out of the kernel command line."""
     of_grub = fill("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word)
     return (
@@ -175,7 +175,7 @@ def _out_of_boot_line(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
 _BOOT_IMAGE = ("sudo update-initramfs -u", "sudo dracut --force")
 
 
-def _commented_out(file: Fact) -> tuple[str, ...]:
+def _comment_command(file: Fact) -> tuple[str, ...]:
     """The command that comments out the line of modprobe.d that the fact was read from."""
     line = next((n for r in file.readings if (n := r.place.removeprefix("line ")).isdigit()), "")
     return comment_out(line, f"/{file.value}") if line else ()
@@ -190,7 +190,7 @@ def _blacklist_finding(matrix: Matrix, blacklist: Fact, evidence: tuple[Reading,
         cause="A file under /etc/modprobe.d tells the kernel not to load amdgpu. Without it no program can reach the GPU.",
         advice="Take the line out, write the boot image anew, and restart.",
         evidence=evidence + blacklist.readings,
-        commands=(*_commented_out(blacklist), *_BOOT_IMAGE),
+        commands=(*_comment_command(blacklist), *_BOOT_IMAGE),
     )
 
 
@@ -251,14 +251,14 @@ def permission_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
             evidence=evidence + readings(snapshot, "user.joined"),
             commands=fill("newgrp {group}", group=group),
         )
-    if _in_group(snapshot, name):
+    if _is_member(snapshot, name):
         return _member_refusal(snapshot, matrix, node, evidence)
     groups = group if isinstance(group, str) and group != "root" else "render,video"
     commands = fill("sudo usermod -a -G {group} $LOGNAME", group=groups)
     return finding(matrix, "access.permission", title=f"permission denied on {node}", evidence=evidence, commands=commands)
 
 
-def _in_group(snapshot: Snapshot, name: str) -> bool:
+def _is_member(snapshot: Snapshot, name: str) -> bool:
     """True if the user is in the group that owns the node, or rocminfo states a group membership."""
     if isinstance(snapshot.get("user.member_of").value, str):
         return True
@@ -361,5 +361,5 @@ _STEPS = (
     _topology_hidden,
     no_gpu_finding,
     _runtime_dead,
-    _set_aside,
+    _partial_claim_finding,
 )

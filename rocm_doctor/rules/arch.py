@@ -10,8 +10,8 @@ from rocm_doctor.facts.derive import HIP, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
-from rocm_doctor.rules.build import blas, builds_with, compiled_targets, holds_code, install
-from rocm_doctor.rules.findings import finding, readings, subject_of, training_gpus
+from rocm_doctor.rules.build import blas, usable_builds, compiled_targets, holds_code, install
+from rocm_doctor.rules.findings import finding, readings, gpu_subject, training_gpus
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.versions import contains
 
@@ -89,7 +89,7 @@ def _not_in_build(
     evidence: tuple[Reading, ...],
     sure: Confidence,
 ) -> Finding:
-    others = builds_with(gfx, matrix, _python(snapshot))
+    others = usable_builds(gfx, matrix, _python(snapshot))
     dropped = bool(others) and _older(others[0], snapshot)
     return finding(
         matrix,
@@ -109,7 +109,7 @@ def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gpu, gfx):
         return None
     sure = _no_surer(sure, gpu)
-    others = builds_with(gfx, matrix, _python(snapshot))
+    others = usable_builds(gfx, matrix, _python(snapshot))
     version = snapshot.get("torch.version").value
     return finding(
         matrix,
@@ -173,7 +173,7 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
             *gpu.get("gfx").readings[:1],
             *gpu.get("is_apu").readings[:1],
         ),
-        subject=subject_of(gpu, number),
+        subject=gpu_subject(gpu, number),
         advice="Hide the processor's own GPU where the program is started, or switch it off in the firmware.",
         commands=(
             *(text for name in names[1:] for text in fill("unset {variable}", variable=name)),

@@ -17,14 +17,14 @@ _SURE: dict[str, Confidence] = {
 }
 
 
-def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
+def find_build(matrix: Matrix, version: object) -> TorchBuild | None:
     """The catalog's build of exactly this version, local part included; None without a version (the entry of a stream has none)."""
     return next((b for b in matrix.torch if b.local == version), None) if version else None
 
 
-def catalogd(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
+def installed_build(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
     """The catalog's entry of the installed build."""
-    return build_of(matrix, snapshot.get("torch.version").value)
+    return find_build(matrix, snapshot.get("torch.version").value)
 
 
 def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
@@ -33,7 +33,7 @@ def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, C
         fact = snapshot.get(name)
         if isinstance(fact.value, tuple) and fact.value:
             return fact, _SURE[name]
-    build = catalogd(snapshot, matrix)
+    build = installed_build(snapshot, matrix)
     if build and build.gfx:
         return Fact(build.gfx, (_catalog_reading(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalog"]
     return None, "low"
@@ -44,7 +44,7 @@ def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
     fact = snapshot.get("code.rocblas")
     if isinstance(fact.value, tuple) and fact.value:
         return fact, "high"
-    build = catalogd(snapshot, matrix)
+    build = installed_build(snapshot, matrix)
     if build and build.blas:
         return Fact(build.blas, (_catalog_reading(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
     return None, "low"
@@ -55,16 +55,16 @@ def holds_code(targets: Fact | None, gfx: str) -> bool | None:
     return None if targets is None or not isinstance(targets.value, tuple) else covers(targets.value, gfx)
 
 
-def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
+def usable_builds(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
     """Builds of a package index whose code and rocBLAS cover the GPU (unknown rocBLAS counts), newest first; inferred builds that
     were never observed come last, as in `plan`.
     """
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
-    return sorted(fit, key=lambda b: (not unseen(b), sort_key(b.torch)), reverse=True)
+    return sorted(fit, key=lambda b: (not is_unseen(b), sort_key(b.torch)), reverse=True)
 
 
-def unseen(build: TorchBuild) -> bool:
+def is_unseen(build: TorchBuild) -> bool:
     """True for a wheel that was never observed and is not the main build of its release: it is inferred from others."""
     return build.evidence in ("inferred", "build matrix") and not build.primary
 

@@ -80,7 +80,7 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
         return None
     if (sort_key(driver) >= sort_key("6.4")) and not _apart(driver, rocm, matrix):
         return None
-    return _side(_shipped_with(driver, matrix), rocm, windows)
+    return _side(_rocm_release(driver, matrix), rocm, windows)
 
 
 def _older_than_all(module: str, rocm: str, matrix: Matrix) -> str | None:
@@ -101,11 +101,11 @@ def _names(listed: str, version: str) -> bool:
 def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
     """True if more than a year is between the two releases; False if a date is unknown."""
     dates = {series(r.version): r.date for r in reversed(matrix.rocm) if r.date}
-    one, other = dates.get(series(_shipped_with(driver, matrix))), dates.get(series(rocm))
+    one, other = dates.get(series(_rocm_release(driver, matrix))), dates.get(series(rocm))
     return bool(one and other and abs((one - other).days) > _YEAR)
 
 
-def _shipped_with(driver: str, matrix: Matrix) -> str:
+def _rocm_release(driver: str, matrix: Matrix) -> str:
     """The ROCm release that a driver shipped with: its own number up to 6.4, from 30.10 on as in driver.yaml."""
     return next((m.rocm for m in matrix.driver.modules if m.rocm and series(m.release.replace(".x", "")) == driver), driver)
 

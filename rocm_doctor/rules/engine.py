@@ -19,7 +19,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import in_words, join_gpus, lower, readings_of, row_finding, training_gpus
+from rocm_doctor.rules.findings import value_words, join_gpus, lower, fact_readings, row_finding, training_gpus
 from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.precedence import demote, overruling_rows
@@ -89,12 +89,12 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
         for subject, gpu in gpus if about_gpus else _MACHINE:
             judged = _judge_row(row, snapshot, gpu, logs)
             newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
-            _sort_out(row, judged, newer, matrix, snapshot, subject, candidates, undecided, excluded, calm)
+            _sort_judgement(row, judged, newer, matrix, snapshot, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return rank(join_gpus(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
 
 
-def _sort_out(
+def _sort_judgement(
     row: Row,
     judged: Judged | None,
     newer: Row | None,
@@ -168,10 +168,10 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
         fact = _fact(name, snapshot, gpu)
         truth = _holds(name, condition, fact)
         if truth is False:
-            return _ruled_out(row, name, fact, logs)
+            return _rule_out(row, name, fact, logs)
         if truth:
             decided += 1
-            evidence += readings_of(fact, name)[:2]
+            evidence += fact_readings(fact, name)[:2]
         elif not (("log" in row.when or row.harmless) and _excludes(condition)):
             missing.append(name)
     lines = _lines(row, logs)
@@ -183,10 +183,10 @@ def _excludes(condition: str) -> bool:
     return condition == "absent" or condition.startswith("!")
 
 
-def _ruled_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
+def _rule_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
     if "log" not in row.when or not _lines(row, logs):
         return None
-    return Judged(ruled_out=f"{name} is {in_words(fact.value)}")
+    return Judged(ruled_out=f"{name} is {value_words(fact.value)}")
 
 
 def _fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:

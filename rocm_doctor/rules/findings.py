@@ -107,7 +107,7 @@ def lower(one: Finding) -> Finding:
     return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
 
 
-def once(made: Finding) -> Finding:
+def drop_repeats(made: Finding) -> Finding:
     """The finding with each command once, in `commands` before `verify` before `settle`."""
     said = {c.text for c in made.commands}
     verify = tuple(c for c in made.verify if c.text not in said)
@@ -123,10 +123,10 @@ def stamp(made: Finding) -> Finding:
     import hashlib
 
     decisive = "\n".join((made.id, made.row, made.subject))
-    return msgspec.structs.replace(once(made), fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
+    return msgspec.structs.replace(drop_repeats(made), fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
 
 
-def subject_of(gpu: Gpu, number: int) -> Subject:
+def gpu_subject(gpu: Gpu, number: int) -> Subject:
     """The GPU as a report names it: `GPU 0 (gfx1100)`; a declared one is its target."""
     gfx = gpu.get("gfx").value
     if any(reading.origin == "target" for reading in gpu.get("gfx").readings):
@@ -136,7 +136,7 @@ def subject_of(gpu: Gpu, number: int) -> Subject:
 
 def join_gpus(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
     """The findings, those that differ in nothing but the GPU as one: `GPUs 0-3 (gfx906)`, in the place of the first."""
-    known = {subject_of(gpu, n).name: (n, gpu.get("gfx").value) for n, gpu in enumerate(snapshot.gpus)}
+    known = {gpu_subject(gpu, n).name: (n, gpu.get("gfx").value) for n, gpu in enumerate(snapshot.gpus)}
     alike: dict[Finding, list[Finding]] = {}
     for one in findings:
         alike.setdefault(
@@ -169,7 +169,7 @@ def comment_out(line: str, path: str) -> tuple[str, ...]:
 
 def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     """The GPUs that a run would use, each with its subject: without hidden GPUs and an integrated GPU beside a discrete one."""
-    seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
+    seen = [(gpu_subject(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     cards = any(g.get("is_apu").value is False for _, g in seen)
     return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
 
@@ -181,7 +181,7 @@ def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
     return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)
 
 
-def in_words(value: Value) -> str:
+def value_words(value: Value) -> str:
     """A fact's value in words: yes or no, one of several, absent, not known."""
     if isinstance(value, Unknown):
         return f"one of {', '.join(value.candidates)}" if value.candidates else "not known"
@@ -196,11 +196,11 @@ def loaded_target(gpu: Gpu) -> str:
     return reported if isinstance(reported, str) else str(gpu.get("gfx").value)
 
 
-def readings_of(fact: Fact, name: str) -> tuple[Reading, ...]:
+def fact_readings(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
     return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)
 
 
 def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:
     """The readings behind these facts of the machine, once each, in this order."""
-    return tuple(dict.fromkeys(r for name in names for r in readings_of(snapshot.get(name), name)[:1]))
+    return tuple(dict.fromkeys(r for name in names for r in fact_readings(snapshot.get(name), name)[:1]))

@@ -9,7 +9,7 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Fact, Finding, Snapshot
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.findings import finding, readings, readings_of
+from rocm_doctor.rules.findings import finding, readings, fact_readings
 from rocm_doctor.rules.override import NAME
 
 
@@ -126,7 +126,7 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         "version.no-framework",
         title=built or none + where,
         evidence=(
-            *(reading for one, _ in others for reading in readings_of(one.version(snapshot), f"{one.key}.version")[:1]),
+            *(reading for one, _ in others for reading in fact_readings(one.version(snapshot), f"{one.key}.version")[:1]),
             *readings(snapshot, *(["torch.version"] if not others else []), *(["declared"] if declared else [])),
         ),
     )

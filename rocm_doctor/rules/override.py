@@ -9,7 +9,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
 from rocm_doctor.rules.build import compiled_targets, holds_code
-from rocm_doctor.rules.findings import finding, subject_of
+from rocm_doctor.rules.findings import finding, gpu_subject
 from rocm_doctor.versions import sort_key
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
@@ -43,7 +43,7 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         )
         return
     for number, gpu in enumerate(snapshot.gpus):
-        found = _override_finding(snapshot, matrix, fact, target, gpu, subject_of(gpu, number))
+        found = _override_finding(snapshot, matrix, fact, target, gpu, gpu_subject(gpu, number))
         if found:
             yield found
     if not snapshot.gpus:

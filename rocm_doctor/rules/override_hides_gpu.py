@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
-from rocm_doctor.rules.findings import finding, subject_of
+from rocm_doctor.rules.findings import finding, gpu_subject
 from rocm_doctor.rules.override import NAME
 
 _UNSET = (f"unset {NAME}", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/environment /etc/profile.d")
@@ -25,7 +25,7 @@ def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
                 cause="Only HSA_OVERRIDE_GFX_VERSION makes a GPU report the target of another instruction set, whose code fails on it.",
                 evidence=(*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1]),
                 confidence="medium",
-                subject=subject_of(gpu, number),
+                subject=gpu_subject(gpu, number),
                 commands=_UNSET,
             )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Row, as_of
+from rocm_doctor.model import Finding, Row, last_read
 
 
 def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
@@ -22,7 +22,7 @@ def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
 
 def demote(made: Finding, newer: Row) -> Finding:
     """The finding of an older row as a note that names the newer row."""
-    words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {as_of(newer)})."
+    words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {last_read(newer)})."
     return msgspec.structs.replace(
         made, severity="note", confidence="low", cause=f"{words} {made.cause}", advice=newer.advice, commands=newer.commands,
         sources=(*newer.sources, *made.sources),

@@ -22,7 +22,7 @@ def unproven(row: Row, matrix: Matrix) -> Iterator[tuple[str, str]]:
     if not row.example:
         yield "example", "a row with a log condition needs an example line, as the software prints it"
         return
-    machine = machine_for(row)
+    machine = make_machine(row)
     if machine is None:
         yield "when", "no machine meets the conditions other than `log`"
         return
@@ -44,7 +44,7 @@ def finds(row: Row, matrix: Matrix, machine: Snapshot, text: str) -> bool:
     return row.key in {f.row for f in found}
 
 
-def machine_for(row: Row, without: str = "") -> Snapshot | None:
+def make_machine(row: Row, without: str = "") -> Snapshot | None:
     """A machine that meets the row's conditions other than `log`; None if no value meets one of them.
 
     `without`: the condition that the machine must not meet.
@@ -53,14 +53,14 @@ def machine_for(row: Row, without: str = "") -> Snapshot | None:
     gpu: dict[str, Fact] = {}
     for name, condition in row.when.items():
         if not name.startswith("log"):
-            made = _fact_for(name, condition, name != without)
+            made = _make_fact(name, condition, name != without)
             if made is None:
                 return None
             (gpu if name.startswith("gpu.") else facts)[name.removeprefix("gpu.")] = made
     return Snapshot(facts, (Gpu(gpu),), gpus_listed=True)
 
 
-def _fact_for(name: str, condition: str, wanted: bool) -> Fact | None:
+def _make_fact(name: str, condition: str, wanted: bool) -> Fact | None:
     known = coord(name)
     if known is None:
         return None

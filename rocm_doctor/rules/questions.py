@@ -51,7 +51,7 @@ def questions(
     guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
     rows = _row_facts((one for one in undecided if one.id in likely or not guessed), matrix)
     for fact, weight in (*_wanted_facts(missing), *((fact, weight + guessed * _SEPARATES) for fact, weight in rows)):
-        known = _question_for(fact, snapshot, matrix)
+        known = _find_question(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
             facts = tuple(dict.fromkeys((*one.facts, fact)))
@@ -63,7 +63,7 @@ def questions(
     return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
 
 
-def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
+def _find_question(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
     """The question of this system that settles the fact; looked up once for each fact."""
     known, system = matrix.once(_question_cache), _system(snapshot)
     if (system, fact) not in known:

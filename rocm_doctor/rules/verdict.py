@@ -101,7 +101,7 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
         yield Missing("which GPU", "gpu.gfx")
     yield from _frameworks(snapshot, cards, matrix)
-    yield from _way(snapshot)
+    yield from _access(snapshot)
 
 
 def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
@@ -147,7 +147,7 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
         yield Missing("whether this torch has code for the GPU", "torch.arch_list")
 
 
-def _way(snapshot: Snapshot) -> Iterator[Missing]:
+def _access(snapshot: Snapshot) -> Iterator[Missing]:
     """The device node that was not proven accessible: /dev/kfd on Linux, /dev/dxg under WSL, none on Windows."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return

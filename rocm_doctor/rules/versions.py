@@ -10,7 +10,7 @@ from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
-from rocm_doctor.rules.build import build_of, install
+from rocm_doctor.rules.build import find_build, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
@@ -133,7 +133,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _catalogd(torch: str, matrix: Matrix) -> TorchBuild | None:
     """The build itself, or any of the same torch release (torchvision and torchaudio go by release)."""
-    exact = build_of(matrix, torch)
+    exact = find_build(matrix, torch)
     version = parse(torch)
     if exact or version is None or version.is_prerelease:
         return exact

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import EnvVar, Fact, Override, Support, Target, TorchBuild
-from rocm_doctor.model import Diagnosis, Row, as_of
+from rocm_doctor.model import Diagnosis, Row, last_read
 from rocm_doctor.versions import release
 from website.sources import source
 from website.text import esc, link, prose, slug, table, wrong
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
 def of_row(row: Row, when: Mapping[str, str] | None = None) -> Claim:
     """A row. `when`: the conditions to show, where those of the page go without saying."""
     shown = all_conditions(row) if when is None else when
-    return Claim(row.key, row_home(row), row.title, row.status, conditions(shown), row.grade, as_of(row), row.sources)
+    return Claim(row.key, row_home(row), row.title, row.status, conditions(shown), row.grade, last_read(row), row.sources)
 
 
 def row_home(row: Row) -> str:

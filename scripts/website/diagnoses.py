@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rocm_doctor.commands import remarks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import all_conditions, remedy
-from rocm_doctor.model import Command, Diagnosis, Issue, Row, as_of
+from rocm_doctor.model import Command, Diagnosis, Issue, Row, last_read
 from website import claims
 from website.claims import AREAS, at_home, state
 from website.sources import full
@@ -80,7 +80,7 @@ def failing(row: Row) -> tuple[str, ...]:
 def entry(row: Row) -> Iterator[str]:
     """All of a row."""
     yield heading(3, row.title, row.key) + "\n"
-    yield f'<p class="facts">{state(row.status)} {esc(row.grade)} · read {as_of(row)} · <code>{esc(row.key)}</code> · {wrong(row.key)}</p>\n'
+    yield f'<p class="facts">{state(row.status)} {esc(row.grade)} · read {last_read(row)} · <code>{esc(row.key)}</code> · {wrong(row.key)}</p>\n'
     yield f'<p data-claim="{esc(row.key)}">{prose(row.cause)} ({at_home(claims.of_row(row))})</p>\n'
     if words := f"{row.advice} {remedy(row.affected)}".strip():
         yield f"<p><strong>What to do.</strong> {prose(words)}</p>\n"

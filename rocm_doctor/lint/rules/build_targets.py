@@ -10,7 +10,7 @@ from rocm_doctor.lint.model import Edit, Problem, Variable
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.rules.build import build_of
+from rocm_doctor.rules.build import find_build
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.versions import sort_key
 
@@ -97,7 +97,7 @@ def serves(case: Case) -> bool:
     if isinstance(torch, Torch):
         if torch.vendor != "rocm" or (torch.gpus and not any(catalog.serves_family(family, gpu) for family in torch.gpus)):
             return False
-        build = build_of(case.matrix, torch.local)
+        build = find_build(case.matrix, torch.local)
         if build and build.gfx:
             return catalog.includes(build.gfx, gpu)
         if torch.gpus or (torch.rocm and _is_supported(gpu, torch.rocm, case.matrix)):

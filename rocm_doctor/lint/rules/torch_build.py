@@ -8,7 +8,7 @@ from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import LISTS, Edit, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
-from rocm_doctor.rules.build import builds_with
+from rocm_doctor.rules.build import usable_builds
 from rocm_doctor.versions import sort_key
 
 SILENCE = "# rocm-doctor: torch comes from elsewhere"
@@ -74,7 +74,7 @@ def _rocm_build(case: Case, torch: Torch) -> Edit | None:
     if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
         return None
     named = {index.url.rstrip("/") for index in step.indexes}
-    builds = builds_with(case.target.gpu, case.matrix, case.target.python)
+    builds = usable_builds(case.target.gpu, case.matrix, case.target.python)
     fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(asked.specifier, b.torch)]
     build = min(fitting, key=lambda b: b.index not in named, default=None)
     if build is None:
