@@ -310,7 +310,7 @@ class Similar(msgspec.Struct, frozen=True):
     fix: str
     """What cured it, in one sentence."""
     likeness: float = 0.0
-    """0 to 1: the cosine of the words that both hold."""
+    """0 to 1: the cosine of the word vectors of both texts."""
     gfx: tuple[str, ...] = ()
     """Targets that it names."""
 

@@ -133,19 +133,6 @@ def test_junit_counts_what_it_holds(report: Report) -> None:
 
 
 @given(REPORTS)
-def test_gitlab_entries_have_what_the_documentation_asks_for(report: Report) -> None:
-    entries = json.loads(shown(report, "gitlab"))
-    assert len(entries) == len(report.findings)
-    assert len({e["fingerprint"] for e in entries}) == len(entries)
-    for entry in entries:
-        assert {"description", "check_name", "fingerprint", "severity", "location"} <= entry.keys()
-        assert entry["severity"] in ("info", "minor", "major", "critical", "blocker")
-        assert isinstance(entry["location"]["path"], str)
-        assert not entry["location"]["path"].startswith("./")
-        assert entry["location"]["lines"]["begin"] >= 1
-
-
-@given(REPORTS)
 def test_a_github_annotation_is_one_line_and_cannot_start_another_command(report: Report) -> None:
     lines = shown(report, "github").split("\n")
     assert lines[-1] == ""

@@ -68,7 +68,7 @@ def test_a_file_for_everybody_is_not_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "code"), [(ROCM, 0), (PLAIN, 1), ("numpy\n", 3)], ids=["passes", "fails", "nothing was judged"])
-@pytest.mark.parametrize("format_", ["text", "github", "gitlab", "junit", "sarif", "json"])
+@pytest.mark.parametrize("format_", ["text", "github", "junit", "sarif", "json"])
 @pytest.mark.parametrize("strict", [(), ("--strict",)])
 def test_three_words_and_three_exit_codes(text: str, code: int, format_: str, strict: tuple[str, ...], tmp_path: Path) -> None:
     repository(tmp_path, requirements_DASH_rocm_DOT_txt=text)

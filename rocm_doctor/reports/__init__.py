@@ -17,7 +17,6 @@ _RENDERERS = {
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
-    "gitlab": "gitlab",
     "html": "html",
     "agent": "agent",
 }

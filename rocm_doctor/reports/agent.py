@@ -12,7 +12,7 @@ from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
-from rocm_doctor.reports.places import line_of, finding_name, where
+from rocm_doctor.reports.places import finding_name, line_of, where
 
 _SUMMED_UP = 3
 """Likely diagnoses and readings of a finding, at most."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import location, message, finding_name, is_repository
+from rocm_doctor.reports.places import finding_name, is_repository, location, message
 
 _COMMAND = {"error": "error", "warning": "warning", "note": "notice"}
 

@@ -20,7 +20,7 @@ from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, show_value
 from rocm_doctor.reports.neutral import clean
 from rocm_doctor.reports.packed import pack
-from rocm_doctor.reports.places import SURE, followers, location, finding_name, request, where
+from rocm_doctor.reports.places import SURE, finding_name, followers, location, request, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
 # The facts of the table, from the kernel up; facts behind a finding are always shown.

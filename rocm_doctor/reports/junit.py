@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import location, message, finding_name, where
+from rocm_doctor.reports.places import finding_name, location, message, where
 
 # Characters that XML 1.0 forbids even as references.
 _FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -12,7 +12,7 @@ from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
 from rocm_doctor.reports.packed import pack
-from rocm_doctor.reports.places import SURE, followers, location, finding_name, request, where
+from rocm_doctor.reports.places import SURE, finding_name, followers, location, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")

@@ -15,7 +15,7 @@ from rocm_doctor._version import PROJECT, page_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import line_of, location, message, is_repository
+from rocm_doctor.reports.places import is_repository, line_of, location, message
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

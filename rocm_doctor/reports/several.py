@@ -13,7 +13,7 @@ from rocm_doctor.reports.neutral import clean, defuse
 
 JOINED = ("text", "markdown", "github", "agent")
 """Formats that allow several documents in a row."""
-FORMATS = (*JOINED, "json", "sarif", "junit", "gitlab")
+FORMATS = (*JOINED, "json", "sarif", "junit")
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -65,9 +65,6 @@ def _join(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
         first, *others = [msgspec.json.decode(one) for one in each]
         first["runs"] += [run for other in others for run in other["runs"]]
         return msgspec.json.format(msgspec.json.encode(first), indent=1).decode() + "\n"
-    if format_ == "gitlab":
-        entries = {entry["fingerprint"]: entry for one in each for entry in msgspec.json.decode(one)}
-        return msgspec.json.format(msgspec.json.encode(list(entries.values())), indent=1).decode() + "\n"
     if format_ == "junit":
         head, tail = "<testsuites>\n", "</testsuites>"
         suites = "".join(one.partition(head)[2].rpartition(tail)[0] for one in each)

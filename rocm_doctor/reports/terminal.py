@@ -12,7 +12,7 @@ from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Unde
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, show_value, stack_lines
-from rocm_doctor.reports.places import certainty, followers, finding_name, request, where
+from rocm_doctor.reports.places import certainty, finding_name, followers, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _LABEL = 10

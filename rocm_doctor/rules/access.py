@@ -10,7 +10,7 @@ from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Command, Fact, Finding, Reading, Severity, Snapshot, Subject
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import comment_out, finding, readings, gpu_subject
+from rocm_doctor.rules.findings import comment_out, finding, gpu_subject, readings
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 

@@ -10,8 +10,8 @@ from rocm_doctor.facts.derive import HIP, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
-from rocm_doctor.rules.build import blas, usable_builds, compiled_targets, holds_code, install
-from rocm_doctor.rules.findings import finding, readings, gpu_subject, training_gpus
+from rocm_doctor.rules.build import blas, compiled_targets, holds_code, install, usable_builds
+from rocm_doctor.rules.findings import finding, gpu_subject, readings, training_gpus
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.versions import contains
 

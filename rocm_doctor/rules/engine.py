@@ -19,7 +19,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import value_words, join_gpus, lower, fact_readings, row_finding, training_gpus
+from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
 from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.precedence import demote, overruling_rows

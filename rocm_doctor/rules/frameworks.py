@@ -9,7 +9,7 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Fact, Finding, Snapshot
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.findings import finding, readings, fact_readings
+from rocm_doctor.rules.findings import fact_readings, finding, readings
 from rocm_doctor.rules.override import NAME
 
 
