@@ -31,8 +31,8 @@ from rocm_doctor.sources.paste import cut
 MATRIX = load()
 ROOT = Path(__file__).resolve().parents[1]
 ENTRIES: tuple[Row | Diagnosis, ...] = (*MATRIX.rows, *MATRIX.diagnoses.values())
-STEPS = MATRIX.typed([c for step in known_catalog(MATRIX).steps for c in step.commands])
-QUESTIONS = MATRIX.typed([q.command for q in MATRIX.questions])
+STEPS = MATRIX.classify([c for step in known_catalog(MATRIX).steps for c in step.commands])
+QUESTIONS = MATRIX.classify([q.command for q in MATRIX.questions])
 OF_DATA = [*(c for e in ENTRIES for c in (*e.commands, *e.verify, *([e.settle] if e.settle else ()))), *STEPS, *QUESTIONS]
 
 
@@ -201,7 +201,7 @@ def test_a_stated_type_is_kept() -> None:
 
 
 def test_a_distribution_gets_its_own_commands() -> None:
-    both = MATRIX.typed(["sudo dnf downgrade linux-firmware", "sudo apt install x", "uname -r"])
+    both = MATRIX.classify(["sudo dnf downgrade linux-firmware", "sudo apt install x", "uname -r"])
     assert [c.text[:8] for c in commands_for(both, "linux", "Ubuntu 25.10")] == ["sudo apt", "uname -r"]
     assert [c.text[:8] for c in commands_for(both, "linux", "Fedora Linux 43")] == ["sudo dnf", "uname -r"]
     assert len(commands_for(both, "linux", "")) == 3
@@ -261,7 +261,7 @@ def test_no_report_sets_and_unsets_a_variable() -> None:
 
 
 def test_windows_gets_powershell() -> None:
-    given = MATRIX.typed(
+    given = MATRIX.classify(
         ["export A=1 B='x y'", "unset A", "sudo dmesg", "pip list", Command("$env:C = '1'", "powershell", "windows")]
     )
     assert [(c.text, c.shell) for c in commands_for(given, "windows", "")] == [

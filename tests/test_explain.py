@@ -127,10 +127,10 @@ def test_no_candidate_leads_back_to_the_list_that_offers_it() -> None:
     matrix = load()
     names = [entries[0].name for entries in index(matrix).by_name.values()]
     for text in list(dict.fromkeys((*names, *(name.split()[0] for name in names))))[::10]:
-        offered = [one.typed for one in search(text, matrix)]
+        offered = [one.query for one in search(text, matrix)]
         assert len(offered) == len(set(offered)), text
         for typed in offered if len(offered) > 1 else ():
-            assert [one.typed for one in search(shlex.split(typed)[0], matrix)] != offered, f"{text}: {typed}"
+            assert [one.query for one in search(shlex.split(typed)[0], matrix)] != offered, f"{text}: {typed}"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ MATRIX = load()
 def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") -> list[str]:
     gpus = (Gpu({"gfx": Fact(gfx)}),) if gfx else ()
     snapshot = Snapshot({name: Fact(value) for name, value in facts.items()}, gpus)
-    typed = MATRIX.typed(["rocm-doctor plan", "uname -r"])
+    typed = MATRIX.classify(["rocm-doctor plan", "uname -r"])
     one = Finding("arch.not-in-build", "title", "error", "high", "cause", commands=typed)
     return [one.text for one in complete_commands(one, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
 
@@ -44,7 +44,7 @@ def test_a_prefix_that_is_no_path_is_not_put_into_a_command() -> None:
 
 
 def test_what_verifies_a_cure_runs_in_the_interpreter_that_was_examined() -> None:
-    command = MATRIX.typed(['python -c "import torch"', "rocminfo"])
+    command = MATRIX.classify(['python -c "import torch"', "rocminfo"])
     facts = Snapshot({"python.prefix": Fact("/srv/train/.venv"), "platform": Fact("linux")})
     assert [c.text for c in use_examined(command, facts, "machine", MATRIX)] == [
         '/srv/train/.venv/bin/python -c "import torch"',

@@ -42,7 +42,7 @@ def command(
     matrix: Matrix = load_matrix(matrix_path, overlays)
     text = " ".join(words)
     if like:
-        click.echo("\n".join(_solved_reports(like, matrix)))
+        click.echo("\n".join(_list_solved(like, matrix)))
     elif listed or not text.strip():
         click.echo("\n".join(_list(text, matrix)))
     else:
@@ -77,10 +77,10 @@ def _list(text: str, matrix: Matrix) -> Iterator[str]:
     if not found:
         raise _unknown_name(text, matrix)
     for one in found:
-        yield f"{one.typed} ({one.entry.kind}): {one.entry.words}"
+        yield f"{one.query} ({one.entry.kind}): {one.entry.words}"
 
 
-def _solved_reports(path: Path, matrix: Matrix) -> Iterator[str]:
+def _list_solved(path: Path, matrix: Matrix) -> Iterator[str]:
     """The solved reports that read like a text, with their causes and fixes."""
     from rocm_doctor.cures.solved import SHOWN
     from rocm_doctor.pipeline import find_solved

@@ -54,7 +54,7 @@ def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matri
     found = [
         one
         for gpu in gpus
-        for one in (_declared_targets(here, given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
+        for one in (_read_targets(here, given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
     ]
     named = (
         msgspec.structs.replace(
@@ -65,7 +65,7 @@ def targets(gpus: Sequence[str], root: Path | None, given: Target, matrix: Matri
     return list({one.gpu: one for one in named}.values())
 
 
-def _declared_targets(folder: Path, given: Target) -> list[Target]:
+def _read_targets(folder: Path, given: Target) -> list[Target]:
     """The targets that a repository declares. An option of the command line counts before the same field of a target."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
@@ -86,10 +86,10 @@ def framework_of_repository(gpus: Sequence[str]) -> str:
     """With `--gpu declared`: the one framework that the repository here imports; empty for none, or for several."""
     if DECLARED not in gpus:
         return ""
-    from rocm_doctor.lint.readers import imported_frameworks
+    from rocm_doctor.lint.readers import find_frameworks
     from rocm_doctor.lint.tree import Tree
 
-    found = list(imported_frameworks(Tree(Path())))
+    found = list(find_frameworks(Tree(Path())))
     return found[0] if len(found) == 1 else ""
 
 

@@ -94,11 +94,11 @@ def command(
     matrix = load_matrix(matrix_path, overlays)
     given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     root, files = _locate(paths)
-    wanted = given or _declared_targets(root, matrix)
+    wanted = given or _read_targets(root, matrix)
     if resolving and not wanted:
         raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
     found = _judge(root, files, wanted, matrix, ignore, fix)
-    name, shown = printable(root.name), _shown_name(root, here)
+    name, shown = printable(root.name), _path_from_here(root, here)
     made = report.report(found, matrix, name, shown)
     made = drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made, baseline)
     is_plain = tuple(show["formats"]) in ((), ("text",)) and not show["outputs"]
@@ -150,7 +150,7 @@ def _repository(path: Path) -> Path:
     return next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder)
 
 
-def _shown_name(root: Path, here: Path) -> Callable[[str], str]:
+def _path_from_here(root: Path, here: Path) -> Callable[[str], str]:
     """The names of a repository's files as they are opened from the current folder, where they lie in it."""
     if root.is_relative_to(here):
         folder = root.relative_to(here).as_posix()
@@ -159,7 +159,7 @@ def _shown_name(root: Path, here: Path) -> Callable[[str], str]:
     return lambda name: name.removeprefix(above)
 
 
-def _declared_targets(root: Path, matrix: Matrix) -> list[Target]:
+def _read_targets(root: Path, matrix: Matrix) -> list[Target]:
     """The targets that a repository declares, with their GPUs as gfx targets; InputError for an unknown GPU or system."""
     import msgspec
 

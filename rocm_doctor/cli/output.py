@@ -23,25 +23,25 @@ class Printer(io.TextIOWrapper):
     """True while lines may be commands of a CI runner: those that the doctor writes itself."""
 
     def write(self, text: str) -> int:
-        with self._to_the_end():
+        with self._go_silent_when_closed():
             return super().write(printable(text, commands=self.commands))
         return len(text)
 
     def flush(self) -> None:
-        with self._to_the_end():
+        with self._go_silent_when_closed():
             super().flush()
 
     @contextmanager
-    def _to_the_end(self) -> Iterator[None]:
+    def _go_silent_when_closed(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:
-            self._give_up()
+            self._discard_rest()
         except OSError as exc:
-            self._give_up()
+            self._discard_rest()
             raise OutputError(exc.errno, f"standard output: {exc.strerror}") from exc
 
-    def _give_up(self) -> None:
+    def _discard_rest(self) -> None:
         """Discard what is still buffered and all that follows."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())

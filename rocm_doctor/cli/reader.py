@@ -52,7 +52,7 @@ def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable
     key = os.environ.get(KEY, "")
     if url == DECLARED:
         # The file is that of whoever wrote the repository: the key is not for an address that it names.
-        url, model, key = *_declared_reader(Path(), model), ""
+        url, model, key = *_read_reader(Path(), model), ""
         click.echo(f"--reader {DECLARED}: {url}, model {model}", err=True)
     reader = Reader(url, model, key, seconds)
     if message := address_fault(reader):
@@ -60,7 +60,7 @@ def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable
     return lambda report, artifacts: report if report.verdict == "ready" else add_opinion(report, artifacts, reader, matrix)
 
 
-def _declared_reader(folder: Path, model: str) -> tuple[str, str]:
+def _read_reader(folder: Path, model: str) -> tuple[str, str]:
     """Address and model of `reader` and `reader-model` in rocm-doctor.yaml or [tool.rocm-doctor] of a folder."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree

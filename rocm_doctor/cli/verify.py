@@ -49,7 +49,7 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
             output,
         )
     else:
-        print_page("\n".join(part for line, one in found for part in _text_of(line, one)), output)
+        print_page("\n".join(part for line, one in found for part in _render(line, one)), output)
     sys.exit(int(any(one.proof != "proven" for _, one in found)))
 
 
@@ -76,7 +76,7 @@ def _judge(line: str, known: Known) -> Proposal:
     )
 
 
-def _text_of(line: str, one: Proposal) -> Iterator[str]:
+def _render(line: str, one: Proposal) -> Iterator[str]:
     yield f"{'not known' if one.proof == 'word' else PROOFS[one.proof]}: {line}"
     yield f"  {one.because}"
     if one.proof == "corrected":

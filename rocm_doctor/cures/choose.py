@@ -121,7 +121,7 @@ def _may_replace_advice(cure: Cure, name: str, one: Finding, matrix: Matrix) -> 
 
 def _has_own_commands(one: Finding, known: Diagnosis, matrix: Matrix) -> bool:
     """True if a rule gave commands of its own: they rest on facts that it compared."""
-    stated = {command.text for command in matrix.typed(known.commands)}
+    stated = {command.text for command in matrix.classify(known.commands)}
     return any(command.text not in stated for command in one.commands)
 
 

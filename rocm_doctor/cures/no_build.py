@@ -29,7 +29,7 @@ def plan_packages(one: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
         return all(name in planned and isinstance(snapshot.get(f"pkg.{name}").value, str) for name in names) and bool(names)
 
     texts = [PLAN if c.text.startswith("pip install ") and is_planned(c.text) else c for c in one.commands]
-    return msgspec.structs.replace(one, commands=matrix.typed(dict.fromkeys(texts)))
+    return msgspec.structs.replace(one, commands=matrix.classify(dict.fromkeys(texts)))
 
 
 def drop_plan(one: Finding, gfx: str, snapshot: Snapshot, matrix: Matrix) -> Finding:
@@ -61,7 +61,7 @@ def _advise_instead(one: Finding, framework: Framework, snapshot: Snapshot, matr
     if plan is None or plan.release:
         return one
     advice = " ".join([plan.headline, *(f"What would run: {words}." for words, _ in plan.instead)])
-    return msgspec.structs.replace(one, advice=advice, commands=matrix.typed([command for _, command in plan.instead]))
+    return msgspec.structs.replace(one, advice=advice, commands=matrix.classify([command for _, command in plan.instead]))
 
 
 def has_build(gfx: str, matrix: Matrix) -> bool:

@@ -128,7 +128,7 @@ class Known:
     def judge(self, text: str) -> Proposal:
         """What is known of one command line."""
         text = text.strip().removeprefix("$ ")
-        found, (command,) = self._line(text), self.matrix.typed((text,))
+        found, (command,) = self._line(text), self.matrix.classify((text,))
         # A template with a value in it is ours only where the value can do no harm: installs and variables are judged by what they name.
         of_system = command.effect in ("system", "login", "reboot")
         stated = normalize_command(text) in self.matrix.once(stated_command_set) or (of_system and is_ours(text, self.matrix))
@@ -198,7 +198,7 @@ class Known:
             why = f"{name}={value} is {'harmful' if one else 'not known to work'} on {self.gfx or 'any target'}"
             ours = self.values.value("version_override")
             return (
-                Proposal("corrected", why, commands=self.matrix.typed((f"export {name}={ours}",)))
+                Proposal("corrected", why, commands=self.matrix.classify((f"export {name}={ours}",)))
                 if ours
                 else Proposal("withheld", why)
             )
@@ -239,7 +239,7 @@ class Known:
         why = f"{asked} of this index has no code for {self.gfx}" if served else f"{asked} is not known to exist in this index"
         why = why if indexes else "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
         ours = install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,)
-        return Proposal("corrected", why, commands=self.matrix.typed(ours))
+        return Proposal("corrected", why, commands=self.matrix.classify(ours))
 
     def _exists(self, releases: frozenset[str], version: str) -> bool:
         return any(one == version or one.startswith((version + ".", version + "+")) for one in (*self.said, *releases))

@@ -63,7 +63,7 @@ class Values:
             yield from self._typed([msgspec.structs.replace(template, text=made, placeholders=(*template.placeholders, *words))])
 
     def _typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
-        return self.matrix.typed(commands)
+        return self.matrix.classify(commands)
 
     def value(self, name: str) -> str:
         """The value of a slot; empty where it is not known. Raises KeyError for a slot that the catalog does not have."""

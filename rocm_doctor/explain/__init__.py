@@ -54,6 +54,6 @@ def _drop_the_whole(page: Page) -> Page:
 
 def _candidates(text: str, how: str, found: list[Found]) -> Page:
     left = len(found) - _MOST
-    lines = [shorten(f"rocm-doctor explain {one.typed}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found[:_MOST]]
+    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found[:_MOST]]
     rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
     return Page(f"`{text}` {how}", (section("", *lines, rest),))

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import further_commands, known_faults, section
-from rocm_doctor.explain.statements import builds_with_code, rows_about, state_build, state_fact, state_support, support_by_system
+from rocm_doctor.explain.parts import further_commands, list_faults, section
+from rocm_doctor.explain.statements import builds_with_code, find_rows, state_build, state_fact, state_support, support_by_system
 from rocm_doctor.matrix import Matrix, Override, Target
 from rocm_doctor.plan.summary import HERE, STATES, answers, installing, verdict
 from rocm_doctor.reports.page import Page, Stated
@@ -30,7 +30,7 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("memory", f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else ""),
             section("memory", "" if known else "not in the catalog; put yours in the place of 16GiB below"),
             section("override", *map(_override, target.overrides), short=2),
-            known_faults(row for row, _ in rows_about(matrix, target)),
+            list_faults(row for row, _ in find_rows(matrix, target)),
             section("chip", *_chip(target), short=0),
             section("support", *state_support(matrix, target.gfx), short=0),
             section("parts", *(state_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),

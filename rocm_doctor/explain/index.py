@@ -42,7 +42,7 @@ class Found(NamedTuple):
     gpu: str = ""
 
     @property
-    def typed(self) -> str:
+    def query(self) -> str:
         """What to type behind `explain`."""
         return shlex.quote(" ".join(filter(None, (self.entry.name, self.version, self.gpu))))
 
@@ -197,10 +197,10 @@ def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
         "python": (f"3.{tag[3:]}" for one in matrix.torch for tag in one.pythons),
         "driver": (one.module for one in matrix.driver.modules),
     }
-    return any(is_of(one, version) for one in released.get(kind, ()))
+    return any(matches_release(one, version) for one in released.get(kind, ()))
 
 
-def is_of(release: str, asked: str) -> bool:
+def matches_release(release: str, asked: str) -> bool:
     """Whether a release is the one asked for, or of that series."""
     return release == asked or release.startswith((f"{asked}.", f"{asked}+", f"{asked}-"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import MANY, introduce_remedy, known_faults, section
+from rocm_doctor.explain.parts import MANY, introduce_remedy, list_faults, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.reports.page import Page
@@ -26,7 +26,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
             section("fix", one.advice, *one.commands),
             section("check", *one.verify),
             section("if", *map(": ".join, zip(conditions, words)), short=MANY),
-            known_faults(row for row in matrix.rows if row.diagnosis == one.id),
+            list_faults(row for row in matrix.rows if row.diagnosis == one.id),
             section("source", *one.sources),
         ),
     )
@@ -74,7 +74,7 @@ def variable(found: Found, matrix: Matrix) -> Page:
             section("values", one.values, one.default and f"default: {one.default}"),
             section("harm", one.harm),
             section("also", ", ".join(one.also)),
-            known_faults(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
+            list_faults(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
             section("source", *one.sources),
         ),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.explain.index import Found, fold, is_of
-from rocm_doctor.explain.parts import MANY, entries, further_commands, known_faults, section, source
-from rocm_doctor.explain.statements import may_hold, rows_about, state_fact
+from rocm_doctor.explain.index import Found, fold, matches_release
+from rocm_doctor.explain.parts import MANY, entries, further_commands, list_faults, section, source
+from rocm_doctor.explain.statements import may_hold, find_rows, state_fact
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
@@ -27,7 +27,7 @@ def library(found: Found, matrix: Matrix) -> Page:
     facts = [one for one in matrix.facts if of in _subject(one.subject) and (not gpu or not one.gfx or gpu in one.gfx)]
     facts = [one for one in facts if not version or not one.version or may_hold(one.version, version)]
     facts.sort(key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
-    rows = [row for row in matrix.rows if _is_about(row, of, version) and (not gpu or _may_be_on(row, gpu, matrix))]
+    rows = [row for row in matrix.rows if _is_about(row, of, version) and (not gpu or _concerns_gpu(row, gpu, matrix))]
     images = [one for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")]
     readers = [one for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
     what = package.what if package else f"a program of the package {program.package}" if program else ""
@@ -45,10 +45,10 @@ def library(found: Found, matrix: Matrix) -> Page:
             section("", *map(state_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else (f"image {one['way']}" for one in images[:2]))),
             section("change", *(f"{how}: {said}" for how, said in (application.how.items() if application else ())), short=4),
-            known_faults(rows),
+            list_faults(rows),
             section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
             source(*([one] for one in (package, program, application) if one), facts, rows),
-            further_commands(found.typed),
+            further_commands(found.query),
         ),
     )
 
@@ -61,7 +61,7 @@ def _subject(text: str) -> str:
 def _releases(package: Package, version: str, gpu: str) -> Iterator[str]:
     """The newest releases with what they take, or the one that is asked for."""
     yield package.elsewhere
-    asked = [one for one in package.releases if is_of(one.version, version)] if version else package.releases[:2]
+    asked = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
     if version and not asked:
         yield f"{version} is not in the catalog; known are {', '.join(one.version for one in package.releases[:6]) or 'none'}"
     for one in asked:
@@ -93,6 +93,6 @@ def _is_about(row: Row, of: str, version: str) -> bool:
     return bool(asked) or row.diagnosis == f"lib.{of}" or f"-{of}-" in f"-{fold(row.title)}-"
 
 
-def _may_be_on(row: Row, gpu: str, matrix: Matrix) -> bool:
+def _concerns_gpu(row: Row, gpu: str, matrix: Matrix) -> bool:
     """Whether a row is about that target, or about none."""
-    return not {"gpu.gfx", "gpu.family"} & set(row.when) or any(row is one for one, _ in rows_about(matrix, matrix.gfx[gpu]))
+    return not {"gpu.gfx", "gpu.family"} & set(row.when) or any(row is one for one, _ in find_rows(matrix, matrix.gfx[gpu]))

@@ -28,7 +28,7 @@ def section(label: str, *lines: Line, short: int | None = None) -> Section:
     return Section(label, [line for line in lines if line], short)
 
 
-def known_faults(rows: Iterable[Row]) -> Section:
+def list_faults(rows: Iterable[Row]) -> Section:
     """The section of the rows that name a fault, the worst first."""
     return section("known", *map(state_row, worst_first(rows)), short=MANY)
 

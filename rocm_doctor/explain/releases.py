@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocm_doctor.explain.index import Found, is_of
-from rocm_doctor.explain.parts import MANY, asks, count, further_commands, known_faults, plan, section, source
-from rocm_doctor.explain.statements import may_hold, state_build, state_fact, targets_listed_for
+from rocm_doctor.explain.index import Found, matches_release
+from rocm_doctor.explain.parts import MANY, asks, count, further_commands, list_faults, plan, section, source
+from rocm_doctor.explain.statements import may_hold, state_build, state_fact, list_targets
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
@@ -25,7 +25,9 @@ def torch(found: Found, matrix: Matrix) -> Page:
     builds = [
         one
         for one in _sort_newest(matrix.torch)
-        if not number or (is_of(one.torch, number) and (not rocm or is_of(one.rocm, rocm))) or is_of(one.local, version)
+        if not number
+        or (matches_release(one.torch, number) and (not rocm or matches_release(one.rocm, rocm)))
+        or matches_release(one.local, version)
     ]
     facts = [
         one
@@ -43,10 +45,10 @@ def torch(found: Found, matrix: Matrix) -> Page:
         (
             section("works", *map(state_build, builds), short=MANY),
             section("install", *map(Command, pip[:1]), *plan(*(["--index", version] if version else []))),
-            known_faults(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
+            list_faults(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
             section("", *(state_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
             source(builds),
-            further_commands(found.typed),
+            further_commands(found.query),
         ),
     )
 
@@ -66,12 +68,12 @@ def rocm(found: Found, matrix: Matrix) -> Page:
     releases = [
         one
         for one in sorted(matrix.rocm, key=lambda one: sort_key(one.version), reverse=True)
-        if not version or is_of(one.version, version)
+        if not version or matches_release(one.version, version)
     ]
     last = releases[0].version
-    builds = [one for one in _sort_newest(matrix.torch) if version and is_of(one.rocm, version)]
-    facts = [one for one in matrix.facts if any(is_of(part.strip(), version or last) for part in one.rocm.split(","))]
-    gpus = [(system, targets_listed_for(matrix, system, last)) for system in _SYSTEMS]
+    builds = [one for one in _sort_newest(matrix.torch) if version and matches_release(one.rocm, version)]
+    facts = [one for one in matrix.facts if any(matches_release(part.strip(), version or last) for part in one.rocm.split(","))]
+    gpus = [(system, list_targets(matrix, system, last)) for system in _SYSTEMS]
     return Page(
         f"ROCm {version or 'releases'}: {', '.join(f'{one.version} ({one.date or one.stream})' for one in releases[:_SHOWN])}",
         (
@@ -85,11 +87,11 @@ def rocm(found: Found, matrix: Matrix) -> Page:
                 "torch's wheels bring their ROCm: beside the driver nothing has to be installed",
                 *plan(*(["--rocm", version] if builds else [])),
             ),
-            known_faults(
+            list_faults(
                 row for row in matrix.rows if asks(row.when, ("rocm.version", "rocm.loaded", "torch.rocm"), version or last)
             ),
             source(releases[:1], facts),
-            further_commands(found.typed),
+            further_commands(found.query),
         ),
     )
 
@@ -109,7 +111,7 @@ def python(found: Found, matrix: Matrix) -> Page:
             section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
             section("", *(state_fact(one, "torch") for one in facts), short=MANY),
             section("install", *plan(*(["--python", number] if version else [])), "for the build with the GIL" if free else ""),
-            known_faults(row for row in matrix.rows if asks(row.when, ("python.version",), number)),
+            list_faults(row for row in matrix.rows if asks(row.when, ("python.version",), number)),
             source(builds),
         ),
     )
@@ -118,7 +120,7 @@ def python(found: Found, matrix: Matrix) -> Page:
 def driver(found: Found, matrix: Matrix) -> Page:
     """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
     modules = sorted(matrix.driver.modules, key=lambda one: sort_key(one.module), reverse=True)
-    modules = [one for one in modules if not found.version or is_of(one.module, found.version)]
+    modules = [one for one in modules if not found.version or matches_release(one.module, found.version)]
     return Page(
         f"amdgpu driver {found.version}".strip(),
         (
@@ -128,7 +130,7 @@ def driver(found: Found, matrix: Matrix) -> Page:
                 short=MANY,
             ),
             section("ROCm", *map(_range, sorted(matrix.driver.windows, key=lambda one: one.kind != "rule")), short=MANY),
-            known_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
+            list_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),
             further_commands("driver"),
@@ -169,15 +171,13 @@ def system(found: Found, matrix: Matrix) -> Page:
     return Page(
         f"{name}: {known_of}",
         (
-            section(
-                "GPUs", f"AMD lists up to ROCm {last}: {', '.join(targets_listed_for(matrix, kind, last))}" if of == kind else ""
-            ),
+            section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(list_targets(matrix, kind, last))}" if of == kind else ""),
             section("works", *map(state_fact, facts), short=MANY),
             section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
             section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
             section("first", *first),
             section("install", *plan("--os", kind)),
-            known_faults(
+            list_faults(
                 row
                 for row in matrix.rows
                 if row.when.get(asked[0], "") == asked[1] or (of != "linux" and f"-{of}-" in f"-{row.key}-")

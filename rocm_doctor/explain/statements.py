@@ -45,7 +45,7 @@ def support_by_system(matrix: Matrix, target: Target) -> Iterator[tuple[str, str
             yield system, min(found, key=first_version).since, last.until or "now", last.sources[0]
 
 
-def targets_listed_for(matrix: Matrix, system: str, release: str) -> list[str]:
+def list_targets(matrix: Matrix, system: str, release: str) -> list[str]:
     """The targets that AMD lists for a ROCm release on a system."""
     found = [
         one
@@ -59,14 +59,14 @@ def _official_support(matrix: Matrix) -> list[Support]:
     return [one for one in matrix.support if one.state == "supported" and one.grade == "official"]
 
 
-def rows_about(matrix: Matrix, target: Target) -> Iterator[tuple[Row, dict[str, str]]]:
+def find_rows(matrix: Matrix, target: Target) -> Iterator[tuple[Row, dict[str, str]]]:
     """The rows that ask for a target or its family, each with its other conditions."""
     for row in matrix.rows:
-        if _asks_for(row, "gpu.gfx", target.gfx) or _asks_for(row, "gpu.family", target.family):
+        if _names_value(row, "gpu.gfx", target.gfx) or _names_value(row, "gpu.family", target.family):
             yield row, {name: condition for name, condition in row.when.items() if name not in ("gpu.gfx", "gpu.family")}
 
 
-def _asks_for(row: Row, name: str, value: str) -> bool:
+def _names_value(row: Row, name: str, value: str) -> bool:
     """Whether the row's condition on that fact names this value (a row that excludes others is not about it)."""
     condition = row.when.get(name, "!")
     return condition[0] != "!" and any(fnmatchcase(value.lower(), part.strip().lower()) for part in condition.split("|"))

@@ -40,7 +40,7 @@ def find_wheels(gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
     if package is None or gfx not in matrix.gfx:
         return Wheels()
     rows = tuple(row for row in rows_by_version(matrix, frozenset((NAME,))) if {f"pkg.{NAME}", "gpu.gfx"} <= row.when.keys())
-    fewer = matrix.with_rows(rows)
+    fewer = matrix.replace_rows(rows)
     fitting = [r for r in package.releases if torch is None or contains(r.torch, torch) is not False]
     found = [_release_wheels(release, gfx, torch, fewer) for release in fitting]
     best = {one.state: one for one in reversed(found)}

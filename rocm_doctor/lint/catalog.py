@@ -39,7 +39,7 @@ _PYPI = regex(
 _NO_TORCH = regex(r"https?://(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|huggingface\.co|flashinfer\.ai|wheels\.vllm\.ai)")
 
 
-def source_of(index: Index) -> Source:
+def classify_index(index: Index) -> Source:
     """What an index has of torch, by its address."""
     url = index.url.strip().strip("'\"")
     nightly = "night" in url
@@ -71,7 +71,7 @@ def _serves_python(build: TorchBuild, python: str) -> bool:
     return not python or not build.pythons or "cp" + "".join(python.split(".")[:2]) in build.pythons
 
 
-def builds_on(matrix: Matrix, rocm: str, specifier: str = "", python: str = "") -> list[TorchBuild]:
+def list_builds(matrix: Matrix, rocm: str, specifier: str = "", python: str = "") -> list[TorchBuild]:
     """Builds of torch on PyTorch's index of a ROCm release, newest first; none where no release is named."""
     on_index = [b for b in matrix.torch if rocm and b.index.rstrip("/").endswith(f"/rocm{rocm}")]
     fit = [b for b in on_index if admits(specifier, b.torch) and _serves_python(b, python)]

@@ -13,7 +13,7 @@ from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown
 _NUMBER = regex(r"\d+\.\d+(?:\.\d+)?")
 
 
-def snapshot_of(one: Environment | None, torch: object, target: Target, matrix: Matrix) -> Snapshot:
+def make_snapshot(one: Environment | None, torch: object, target: Target, matrix: Matrix) -> Snapshot:
     """The facts that the literal text of an environment gives; what it does not say is unknown. Without one: the target alone."""
     reading = target.reading()
     given = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}

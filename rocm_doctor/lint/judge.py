@@ -184,7 +184,7 @@ class _Judging:
         torch = outcome(one, target, self.matrix)
         if isinstance(torch, Torch) and torch.vendor != "rocm" and self._is_installed_elsewhere(one, target):
             torch = None
-        beforehand = isinstance(torch, Torch) and self._has_torch_before(one, kind, torch)
+        beforehand = isinstance(torch, Torch) and self._keeps_earlier_torch(one, kind, torch)
         if isinstance(torch, Unread):
             self.unknown_torch.append(torch)
         case = Case(one, target, torch, kind, who.gpus, self.matrix, beforehand)
@@ -207,7 +207,7 @@ class _Judging:
             found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
         return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
 
-    def _has_torch_before(self, one: Environment, kind: Audience, torch: Torch) -> bool:
+    def _keeps_earlier_torch(self, one: Environment, kind: Audience, torch: Torch) -> bool:
         """True where torch may be there before a list is installed, and is kept then: a document or a comment has its reader install it, an
         environment for AMD is there, or the list is one of several below the root folder. A pin that no document names replaces it, and so
         does a package that requires one torch."""

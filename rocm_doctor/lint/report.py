@@ -12,10 +12,10 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.lint.edits import diff_lines
-from rocm_doctor.lint.facts import snapshot_of
+from rocm_doctor.lint.facts import make_snapshot
 from rocm_doctor.lint.judge import Result
 from rocm_doctor.lint.model import FAILS, PASSES, Problem, Reason
-from rocm_doctor.lint.readers import imported_frameworks
+from rocm_doctor.lint.readers import find_frameworks
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Snapshot, Verdict
@@ -36,7 +36,7 @@ _SHOWN_FILES = 8
 def report(found: Result, matrix: Matrix, name: str, shown: Shown = str) -> Report:
     """The report of a repository. `shown`: a path of the repository, as it is named from the current folder."""
     findings = tuple(_finding(one, found.tree, matrix, shown) for one in found.problems)
-    facts = snapshot_of(None, None, found.targets[0], matrix) if found.targets else Snapshot()
+    facts = make_snapshot(None, None, found.targets[0], matrix) if found.targets else Snapshot()
     return Report(
         schema_version=SCHEMA_VERSION, tool_version=__version__, matrix_version=matrix.version,
         verdict=_VERDICTS.get(found.verdict, "undetermined"), summary=summary(found), findings=findings, undecided=(), snapshot=facts,
@@ -86,7 +86,7 @@ def _explain_open(found: Result) -> str:
         first = found.decisive_unread[0].place
         return f"{first.file}:{first.line} was not read and may change what runs"
     words = "no file here leads to code for the GPU as it is written"
-    imports = imported_frameworks(found.tree)
+    imports = find_frameworks(found.tree)
     if imports and "torch" not in imports:
         plan = f"rocm-doctor plan --gpu {found.targets[0].gpu if found.targets else 'GPU'} --with {','.join(imports)}"
         words += f"; {next(iter(imports.values())).file} imports {' and '.join(imports)}: `{plan}`"

@@ -56,7 +56,7 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
         asks_for_build = any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements)
         if one.has_torch_elsewhere and not asks_for_build:
             continue
-        then = _torch_after(step, now, target, matrix, frozenset(there))
+        then = _apply_install(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
             certain = certain or then.is_settled
             now = then._replace(is_literal=certain and then.is_literal)
@@ -77,7 +77,7 @@ def _image_torch(one: Environment, matrix: Matrix) -> Torch | Unread | None:
     return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
 
 
-def _torch_after(
+def _apply_install(
     step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, there: frozenset[str]
 ) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
@@ -115,11 +115,11 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
     """The indexes that are asked for a package, in the order of the tool, and whether the first one that has it settles it."""
     bound = [i for i in step.indexes if package in i.packages]
     if bound:
-        return [(catalog.source_of(bound[-1]), bound[-1])], True
+        return [(catalog.classify_index(bound[-1]), bound[-1])], True
     free = [i for i in step.indexes if not i.packages]
-    named: list[Asked] = [(catalog.source_of(i), i) for i in free if i.role == "default"]
+    named: list[Asked] = [(catalog.classify_index(i), i) for i in free if i.role == "default"]
     default = named[-1:] or [(PYPI, None)]
-    more: list[Asked] = [(s, i) for i in free if i.role != "default" and (s := catalog.source_of(i)).vendor != "none"]
+    more: list[Asked] = [(s, i) for i in free if i.role != "default" and (s := catalog.classify_index(i)).vendor != "none"]
     first = step.tool == "uv"
     return (more + default if first else default + more), first
 
@@ -142,7 +142,7 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
     if any(s.vendor == "unknown" for s, _ in asked):
         return Unread(next(i for s, i in asked if s.vendor == "unknown" and i).place, Reason.INDEX, True)
     if first:
-        choice = _torch_from(*asked[0], one, _offer(asked[0][0], one, target, matrix), matrix, target.python)
+        choice = _make_torch(*asked[0], one, _offer(asked[0][0], one, target, matrix), matrix, target.python)
     else:
         choice = _highest_torch(asked, one, target, matrix)
     return choice._replace(gpus=devices or choice.gpus, requirement=one, step=step)
@@ -153,9 +153,9 @@ def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> 
     pin = catalog.pinned_version(one.specifier)
     if source.vendor != "rocm":
         return pin or catalog.newest_torch(matrix, one.specifier, target.python)
-    if source.nightly or not catalog.builds_on(matrix, source.rocm):
+    if source.nightly or not catalog.list_builds(matrix, source.rocm):
         return pin
-    found = catalog.builds_on(matrix, source.rocm, one.specifier, target.python)
+    found = catalog.list_builds(matrix, source.rocm, one.specifier, target.python)
     return found[0].torch if found else None
 
 
@@ -165,14 +165,14 @@ def _highest_torch(asked: list[Asked], one: Requirement, target: Target, matrix:
     there = [(s, i, v) for s, i, v in offers if v is not None]
     if not there:
         source, index = next(((s, i) for s, i in asked if s.vendor == "rocm"), asked[0])
-        return _torch_from(source, index, one, None, matrix, target.python)
+        return _make_torch(source, index, one, None, matrix, target.python)
     open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
     if open_ and len(there) > 1:
-        return _torch_from(*open_, one, "", matrix)._replace(is_literal=False)
+        return _make_torch(*open_, one, "", matrix)._replace(is_literal=False)
     rank = {"rocm": 3, "cuda": 2, "cpu": 1, "pypi": 0}
     source, index, version = max(there, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
     beaten = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
-    found = _torch_from(source, index, one, version, matrix)
+    found = _make_torch(source, index, one, version, matrix)
     if beaten and source.vendor == "pypi":
         has = f"whose newest fitting torch is {beaten[1]}" if beaten[1] else f"which has no torch {one.specifier}"
         return found._replace(
@@ -181,12 +181,12 @@ def _highest_torch(asked: list[Asked], one: Requirement, target: Target, matrix:
     return found
 
 
-def _torch_from(
+def _make_torch(
     source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix, python: str = ""
 ) -> Torch:
     where = index.url if index else "the package index"
     if version is None:
-        builds = catalog.builds_on(matrix, source.rocm)
+        builds = catalog.list_builds(matrix, source.rocm)
         for_python = f" for Python {python}" if python else ""
         has = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
         return Torch("none", "", source.rocm, one.place, f"{where} has no torch{one.specifier}{for_python} ({has})", source=index)
@@ -201,7 +201,7 @@ def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Ask
     if step.tool != "lock" and step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
         return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]
-    builds = [catalog.builds_on(matrix, s.rocm) for s in ours]
+    builds = [catalog.list_builds(matrix, s.rocm) for s in ours]
     if not ours or not all(builds) or any(s.nightly for s in ours) or any(s.vendor == "unknown" for s, _ in asked):
         return ""
     version = catalog.pinned_version(one.specifier)

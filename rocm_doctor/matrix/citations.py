@@ -32,7 +32,7 @@ class Citation(NamedTuple):
     seen: datetime.date | None = None
 
     @property
-    def published(self) -> bool:
+    def is_publication(self) -> bool:
         """True for a publication of AMD or of a project; False for a tracker thread or a user's report."""
         return not _THREAD.match(self.ref) and not self.ref.startswith(UNADDRESSED)
 

@@ -77,7 +77,7 @@ def read_label(at: Path) -> Label:
     return Label(found[1], int(found[2]), found[3])
 
 
-def version_of(compiled: Path) -> str:
+def read_version(compiled: Path) -> str:
     """The version of compiled data, read from its first bytes; empty for another file."""
     found = _HEAD.match(files.head(compiled, 64))
     return found[1].decode() if found else ""

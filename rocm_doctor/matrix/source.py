@@ -160,7 +160,7 @@ def catalog_parts(root: Path) -> Iterator[Part]:
             raise MatrixError([Problem(label, 1, "", "expected lists of entries by the names of their sections")])
         for section, items in data.items():
             if not isinstance(items, dict if section in _MAPPINGS else list):
-                raise MatrixError([Problem(label, line_of(path, (section,)), str(section), "expected a list of entries")])
+                raise MatrixError([Problem(label, find_line(path, (section,)), str(section), "expected a list of entries")])
             if section != "sets":
                 yield Part(section, path, items)
 
@@ -273,7 +273,7 @@ def _convert(
     """An entry of the YAML as its type; None if it does not fit, and then `problems` has one more."""
     try:
         if kind is None:
-            return write_out(item, shorts) if isinstance(item, dict) else item
+            return expand_names(item, shorts) if isinstance(item, dict) else item
         made = msgspec.convert(expand(item, shorts), kind)
         if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
             raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
@@ -283,7 +283,7 @@ def _convert(
     except KeyError as exc:
         field, name = exc.args
         home = "a set of catalog/gfx.yaml" if field in _TARGETS else "a short name of sources.yaml"
-        problems.append(Problem(label, line_of(path, (*at, field)), field, f"`{name}` is not {home}"))
+        problems.append(Problem(label, find_line(path, (*at, field)), field, f"`{name}` is not {home}"))
     return None
 
 
@@ -291,7 +291,7 @@ def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[in
     """Where in a file a value is not of its type, and what is wrong with it."""
     words, _, where = str(error).partition(" - at `$")
     steps = [name or number for name, number in _STEP.findall(where)]
-    return Problem(label, line_of(path, at + tuple(_numbers(steps))), ".".join(s for s in steps if s != "..."), words)
+    return Problem(label, find_line(path, at + tuple(_numbers(steps))), ".".join(s for s in steps if s != "..."), words)
 
 
 def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
@@ -300,7 +300,7 @@ def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
 
 def expand(item: Any, shorts: Shorts) -> Any:
     """The entry with the short names of its sources, its sets of targets and its plain commands written out. Raises KeyError as
-    `write_out` does."""
+    `expand_names` does."""
     if not isinstance(item, dict):
         return item
     made = dict(item)
@@ -308,7 +308,7 @@ def expand(item: Any, shorts: Shorts) -> Any:
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
     made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
-    made = write_out(made, shorts)
+    made = expand_names(made, shorts)
     if isinstance(made.get("affected"), dict):
         made["affected"] = {
             fact: [_expand_source(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()
@@ -320,7 +320,7 @@ def expand(item: Any, shorts: Shorts) -> Any:
     return made
 
 
-def write_out(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
+def expand_names(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
     """The entry with the short names of its sources and its sets of targets written out. Raises KeyError with the field and the name of what
     does not exist."""
     made = dict(item)
@@ -361,7 +361,7 @@ def _command(one: Any) -> Any:
     return {"run": one} if isinstance(one, str) else one
 
 
-def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
+def find_line(path: Path, steps: tuple[int | str, ...]) -> int:
     """The line (from 1) of a value in a YAML file, or of the nearest value around it; 0 when the file cannot be read."""
     try:
         node = nodes(files.text(path, MAX_BYTES))

@@ -18,7 +18,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.commands import Program, classify
+from rocm_doctor.commands import Program
+from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.types import (
     Application,
@@ -85,7 +86,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         """Rows by key."""
         return {row.key: row for row in self.rows}
 
-    def with_rows(self, rows: tuple[Row, ...]) -> Matrix:
+    def replace_rows(self, rows: tuple[Row, ...]) -> Matrix:
         """The same matrix with other rows; what of its catalog is already decoded stays decoded."""
         other = msgspec.structs.replace(self, rows=rows)
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("by_key", "made")})
@@ -171,12 +172,15 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         """The phrases of each complaint, by its name."""
         return {one.name: one.any for one in _decode(self.raw, "complaints", tuple[Complaint, ...])}
 
-    def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
+    def classify(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalog knows of their programs."""
-        return tuple(self._typed.get(one) or self._typed.setdefault(one, classify(one, self.programs)) for one in commands)
+        return tuple(
+            self._classified.get(one) or self._classified.setdefault(one, classify_command(one, self.programs))
+            for one in commands
+        )
 
     @cached_property
-    def _typed(self) -> dict[Command | str, Command]:
+    def _classified(self) -> dict[Command | str, Command]:
         return {}
 
     def fact(self, key: str) -> Fact:
@@ -213,7 +217,7 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
     """
     matrix = _read_replacement(path) if path else _load_packaged()
     for overlay in overlays:
-        matrix = _apply_overlay(matrix, overlay, _rows_of(overlay))
+        matrix = _apply_overlay(matrix, overlay, _read_rows(overlay))
     return matrix
 
 
@@ -249,7 +253,7 @@ def _load_compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
     decoded of it and made of it is kept."""
     refused = ""
     try:
-        data = installed.read_newer(at, installed.version_of(path)) if at else None
+        data = installed.read_newer(at, installed.read_version(path)) if at else None
         if data is not None:
             return msgspec.structs.replace(decode(data), place=str(at))
     except installed.Unusable as exc:
@@ -298,7 +302,7 @@ def _read_replacement(path: Path) -> Matrix:
     if path.is_dir():
         return decode(compile_json(path), path.name)
     if path.suffix in (".yaml", ".yml"):
-        return msgspec.structs.replace(_load_packaged(), rows=_rows_of(path), version=path.name)
+        return msgspec.structs.replace(_load_packaged(), rows=_read_rows(path), version=path.name)
     try:
         return decode(files.read(path), path.name)
     except OSError as exc:
@@ -307,7 +311,7 @@ def _read_replacement(path: Path) -> Matrix:
         raise MatrixError([Problem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc
 
 
-def _rows_of(path: Path) -> tuple[Row, ...]:
+def _read_rows(path: Path) -> tuple[Row, ...]:
     """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a
     pass."""
     from rocm_doctor.matrix.checks import check_rows

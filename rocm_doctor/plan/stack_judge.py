@@ -92,8 +92,8 @@ def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
 def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
-    matrix = known.matrix.with_rows(tuple(row for row in known.matrix.rows if not _is_settled(row, machine)))
-    about = {name: matrix.with_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
+    matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if not _is_settled(row, machine)))
+    about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found = _machine_findings(machine, known, matrix)
     present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
     coded = {name: one for name, one in present.items() if one.code or one.code_windows}
@@ -119,7 +119,7 @@ def _machine_findings(machine: Machine, known: Catalog, matrix: Matrix) -> list[
         return judge_snapshot(install_stack(machine, {}), matrix)
     rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
     driver = {} if machine.driver else {"driver.version": Fact(None)}
-    return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.with_rows(rows), ())[0]
+    return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.replace_rows(rows), ())[0]
 
 
 def _is_settled(row: Row, machine: Machine) -> bool:

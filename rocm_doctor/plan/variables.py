@@ -78,7 +78,7 @@ def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[
 def _override_to_unset(machine: Machine, matrix: Matrix) -> Iterator[Variable]:
     """A value that does harm on this GPU and that a report names: then it may be set in a shell that was not read."""
     for one in matrix.gfx[machine.gfx].overrides:
-        published = all(parse_citation(source).published for source in one.sources)
+        published = all(parse_citation(source).is_publication for source in one.sources)
         if one.verdict in ("harmful", "faulty", "not-needed") and not published:
             why = f"not needed: this torch has {machine.gfx} code. {one.value}: {one.words}"
             yield Variable(OVERRIDE, None, why, one.sources[0])

@@ -166,7 +166,7 @@ def _boot_line_commands(matrix: Matrix, word: str) -> tuple[Command | str, ...]:
     """The commands that take a word out of the kernel command line."""
     of_grub = fill("sudo sed -i 's/ *{value}//' /etc/default/grub", value=word)
     return (
-        *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.typed(of_grub)),
+        *(msgspec.structs.replace(one, distributions=("debian",)) for one in matrix.classify(of_grub)),
         "sudo update-grub",
         *fill("sudo grubby --update-kernel=ALL --remove-args={value}", value=word),
     )

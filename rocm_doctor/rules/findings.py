@@ -57,7 +57,7 @@ def finding(
     known = matrix.diagnoses[diagnosis]
     words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
     given = {**words, **fields}
-    given |= {name: matrix.typed(given[name]) for name in ("commands", "verify")}
+    given |= {name: matrix.classify(given[name]) for name in ("commands", "verify")}
     given["settle"] = settle_command(matrix, given["settle"])
     made = Finding(
         id=diagnosis,
@@ -88,8 +88,8 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
         grade=row.grade,
         evidence=tuple(dict.fromkeys(evidence)),
         advice=f"{advice} {remedy(row.affected)}".strip(),
-        commands=matrix.typed(row.commands or (known.commands if known and not row.advice else ())),
-        verify=matrix.typed(row.verify or (known.verify if known else ())),
+        commands=matrix.classify(row.commands or (known.commands if known and not row.advice else ())),
+        verify=matrix.classify(row.verify or (known.verify if known else ())),
         sources=row.sources,
         settle=settle_command(matrix, row.settle),
         origin=row.origin,
@@ -99,7 +99,7 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
 
 def settle_command(matrix: Matrix, command: Command | str | None) -> Command | None:
     """The command with its kind and effects from the matrix, or None for none."""
-    return matrix.typed([command])[0] if command else None
+    return matrix.classify([command])[0] if command else None
 
 
 def lower(one: Finding) -> Finding:

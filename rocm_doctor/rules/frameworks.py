@@ -83,7 +83,7 @@ def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Ma
     found = frameworks_in_question(snapshot)
     if TORCH in found:
         return tuple(commands)
-    program = matrix.typed([found[0].devices])[0]
+    program = matrix.classify([found[0].devices])[0]
     return tuple(dict.fromkeys(program if "torch" in one.text else one for one in commands))
 
 

@@ -35,7 +35,7 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
         found = [
             text for command in one.commands for text in (plans if command.text == PLAN else (complete_plan(command, facts),))
         ]
-        return matrix.typed(tuple(dict.fromkeys(found)))
+        return matrix.classify(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
     replaced = [c.text == PLAN or (not unread and bool(_INSTALLS_TORCH.fullmatch(c.text))) for c in one.commands]
@@ -44,7 +44,7 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
     first = replaced.index(True)
     ours = tuple(_plan_options(facts, _wish(facts) or (" --upgrade" if unread else "")))
     rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
-    return matrix.typed((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
+    return matrix.classify((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
 
 
 def complete_plan(command: Command, facts: Snapshot) -> Command | str:
@@ -84,7 +84,7 @@ def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding
     if not places:
         return one
     unset = max((n for n, c in enumerate(one.commands) if settings(c)), default=-1) + 1
-    commands = (*one.commands[:unset], *matrix.typed(gone), *one.commands[unset:])
+    commands = (*one.commands[:unset], *matrix.classify(gone), *one.commands[unset:])
     return msgspec.structs.replace(one, evidence=(*one.evidence, *places), commands=commands)
 
 
@@ -120,7 +120,7 @@ def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind,
     here = kind in ("machine", "smoke") and facts.get("platform").value != "windows"
     python = next(iter(fill("{path}/bin/python", path=facts.get("python.prefix").value) if here else ()), "python")
     return tuple(
-        matrix.typed([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
+        matrix.classify([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
         for one in commands
     )
 

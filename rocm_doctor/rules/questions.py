@@ -53,7 +53,7 @@ def questions(
     for fact, weight in (*_wanted_facts(missing), *((fact, weight + guessed * _SEPARATES) for fact, weight in rows)):
         known = _find_question(fact, snapshot, matrix)
         if known:
-            before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
+            before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.classify([known.command])[0])))
             facts = tuple(dict.fromkeys((*one.facts, fact)))
             found[known.key] = max(before, weight) + _EACH, msgspec.structs.replace(one, facts=facts)
     found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}

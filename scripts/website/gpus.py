@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.explain.parts import worst_first
-from rocm_doctor.explain.statements import builds_with_code, first_version, last_version, rows_about
+from rocm_doctor.explain.statements import builds_with_code, first_version, last_version, find_rows
 from rocm_doctor.explain.statements import support_by_system as listed_by_amd
 from rocm_doctor.matrix import Matrix, Support, Target
 from rocm_doctor.model import NO_FAULT
@@ -117,7 +117,7 @@ def _names(targets: Sequence[Target]) -> tuple[str, ...]:
 
 
 def _further(matrix: Matrix, target: Target) -> str:
-    problems = sum(row.status not in NO_FAULT for row, _ in rows_about(matrix, target))
+    problems = sum(row.status not in NO_FAULT for row, _ in find_rows(matrix, target))
     wheels = len(builds_with_code(matrix, target.gfx))
     return f"{link(f'gpu/{target.gfx}', target.gfx)}: {problems} known problems, {wheels} torch builds with its code, component by component"
 
@@ -167,7 +167,7 @@ def _newest(one: Support) -> tuple[object, ...]:
 
 def _risks(matrix: Matrix, target: Target) -> Iterator[str]:
     """What is known to go wrong, as `explain` lists it: the worst first."""
-    rows = {row.key: row for row, _ in rows_about(matrix, target)}
+    rows = {row.key: row for row, _ in find_rows(matrix, target)}
     worst = worst_first(rows.values())[:RISKS]
     yield heading(2, f"Known problems of {target.gfx}", f"{target.gfx}-risks") + "\n"
     yield (
@@ -201,7 +201,7 @@ def _overrides(target: Target) -> Iterator[str]:
 
 
 def _problems(matrix: Matrix, target: Target) -> Iterator[str]:
-    found = [(row, claims.of_row(row, rest)) for row, rest in rows_about(matrix, target)]
+    found = [(row, claims.of_row(row, rest)) for row, rest in find_rows(matrix, target)]
     for title, works in (("Known problems", False), ("Known to work", True)):
         yield from _titled(title, (one for row, one in found if (row.status in NO_FAULT) is works), target)
 

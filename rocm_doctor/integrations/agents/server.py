@@ -58,7 +58,7 @@ class Tools:
         if text is None:
             where = [] if paths else self.examined
             return self._run("check", "--no-smoke", *where, f"--format={format}", "--", *map(self._inside, paths))
-        return self._with_file(text, "check", f"--format={format}", "--", after=map(self._inside, paths))
+        return self._run_on_text(text, "check", f"--format={format}", "--", after=map(self._inside, paths))
 
     def explain(
         self,
@@ -125,7 +125,7 @@ class Tools:
 
     def similar(self, text: Annotated[str, Field(max_length=400_000, description="A log or a bug report")]) -> Answer:
         """Solved reports that read like a text: address, cause and fix."""
-        return self._with_file(text, "explain", "--like")
+        return self._run_on_text(text, "explain", "--like")
 
     def verify(
         self,
@@ -211,7 +211,7 @@ class Tools:
         except Failed as exc:
             raise ToolError(str(exc)) from exc
 
-    def _with_file(self, text: str, *arguments: str, after: Iterable[str] = ()) -> CallToolResult:
+    def _run_on_text(self, text: str, *arguments: str, after: Iterable[str] = ()) -> CallToolResult:
         """What the command prints of a text, which it gets as a file behind its arguments."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "text.md")

@@ -15,8 +15,8 @@ from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.integrations.triage.comment import take_back, write_comment
 from rocm_doctor.integrations.triage.event import Comment, Event, Silence, read_event
-from rocm_doctor.integrations.triage.labels import labels_for
-from rocm_doctor.integrations.triage.subject import about_amd
+from rocm_doctor.integrations.triage.labels import choose_labels
+from rocm_doctor.integrations.triage.subject import concerns_amd
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.redaction.shared import having_read, redact_report
@@ -51,14 +51,14 @@ def triage(
         artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
         # Beside another artifact a report is judged anew.
         report = pipeline.judge([*artifacts, Artifact("triage", "paste")], matrix, source="the report", kind="capture")
-        if not about_amd(report, said.text, matrix):
+        if not concerns_amd(report, said.text, matrix):
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
     report = second(report, artifacts)
     words = write_comment(clean(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
     text = defuse(words.text if words.text else take_back(said.ours))
-    labels = labels_for(words.lead, bool(words.asked), mapping)
+    labels = choose_labels(words.lead, bool(words.asked), mapping)
     if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():
         return Triage("the comment is up to date", labels=labels)
     return Triage(words.why, text, said.ours.id if said.ours else 0, labels)

@@ -71,18 +71,18 @@ def read_event(event: Event, comments: Sequence[Comment], author: str) -> IssueT
         raise Silence("the event changes no text")
     if issue.user is None or issue.user.type == "Bot":
         raise Silence("the issue was opened by a bot")
-    if comment and not _is_by(comment, issue.user.login):
+    if comment and not _has_author(comment, issue.user.login):
         raise Silence("the comment is not the reporter's")
     known = {one.id: one for one in [*comments, *([comment] if comment else [])]}
-    answers = [_drop_quotes(one.body) for _, one in sorted(known.items()) if _is_by(one, issue.user.login)]
-    ours = next((one for one in known.values() if _is_by(one, author) and one.body.startswith(MARK)), None)
+    answers = [_drop_quotes(one.body) for _, one in sorted(known.items()) if _has_author(one, issue.user.login)]
+    ours = next((one for one in known.values() if _has_author(one, author) and one.body.startswith(MARK)), None)
     text = "\n\n".join([issue.title, issue.body or "", *answers])
     return IssueText(
         text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url
     )
 
 
-def _is_by(comment: Comment, login: str) -> bool:
+def _has_author(comment: Comment, login: str) -> bool:
     return comment.user is not None and comment.user.login == login
 
 

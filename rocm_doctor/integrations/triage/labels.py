@@ -31,7 +31,7 @@ def read(path: Path, known: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return mapping
 
 
-def labels_for(lead: str, asked: bool, mapping: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def choose_labels(lead: str, asked: bool, mapping: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The labels of a report with this likely diagnosis (empty: none), of which something was asked or not."""
     names = [AMD, *([lead] if lead else []), *([NEEDS] if asked else [])]
     return tuple(

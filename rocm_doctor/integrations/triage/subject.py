@@ -17,7 +17,7 @@ _VENDOR = {"amd", "rocm", "radeon", "amdgpu", "hip", "gfx"}
 _LAYERS = ("driver", "runtime")
 
 
-def about_amd(report: Report, text: str, matrix: Matrix) -> bool:
+def concerns_amd(report: Report, text: str, matrix: Matrix) -> bool:
     """True if `check` reads an AMD GPU, a torch for ROCm or a failure of AMD's driver or runtime in the text; where nothing else is read,
     if it names AMD, ROCm or a part of it. A GPU of another vendor in the text means no."""
     facts = report.snapshot

@@ -69,7 +69,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
             tree.unread.append(Unread(Place(path, 1, f"and {len(wanted) - number} files after it"), Reason.TIME))
             break
         named = paths is not None and path.endswith((".txt", ".in"))
-        if reader := reader_of(tree, path) or (requirements.read if named else None):
+        if reader := find_reader(tree, path) or (requirements.read if named else None):
             try:
                 found += reader(tree, path)
             except Unreadable as exc:
@@ -81,7 +81,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     return found
 
 
-def reader_of(tree: Tree, path: str) -> Read | None:
+def find_reader(tree: Tree, path: str) -> Read | None:
     """The reader of a file, by its name, else by the keys that it holds; None for a file that no reader takes."""
     for name, reader in _BY_NAME:
         if name.search(path):
@@ -96,7 +96,7 @@ def reader_of(tree: Tree, path: str) -> Read | None:
     return found
 
 
-def imported_frameworks(tree: Tree) -> dict[str, Place]:
+def find_frameworks(tree: Tree) -> dict[str, Place]:
     """The frameworks that Python files import (torch, jax, tensorflow), each with the first place."""
     found: dict[str, Place] = {}
     for path in tree.paths:

@@ -92,7 +92,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     return [_service(tree, name, node, path) for name, node in services if isinstance(node.value, dict)]
 
 
-def _built_image(tree: Tree, node: Node, path: str) -> Environment | None:
+def _read_image(tree: Tree, node: Node, path: str) -> Environment | None:
     """The image that a service is built as, where the Dockerfile is in the repository."""
     build = node.get("build")
     if build is None:
@@ -117,7 +117,7 @@ def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
             unread.append(Unread(place(named), Reason.VARIABLE))
         elif not node.get("build"):
             image = Image(value, place(named))
-    built = _built_image(tree, node, path) or Environment("service", place(node), image=image)
+    built = _read_image(tree, node, path) or Environment("service", place(node), image=image)
     variables = {v.name: v for v in built.variables}
     for part in (("environment",), ("build", "args")):
         for key, stated in _assignments(node, *part):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.facts import snapshot_of
+from rocm_doctor.lint.facts import make_snapshot
 from rocm_doctor.lint.model import LISTS, Edit, Place, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
@@ -31,7 +31,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     is_for_amd = case.is_amd or case.audience == "main" or is_plain_list
     if not is_for_amd or one.kind == "training" or not (one.steps or one.variables or one.image):
         return
-    facts = snapshot_of(one, case.torch, case.target, case.matrix)
+    facts = make_snapshot(one, case.torch, case.target, case.matrix)
     found, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
     for finding in found:
         ours = [r for r in finding.evidence if _is_from_file(r)]
@@ -60,7 +60,7 @@ def _narrow_rows(matrix: Matrix, known: Set[str]) -> Matrix:
     kept = matrix.once(_matrices)
     key = frozenset(row.key for row in rows)
     if key not in kept:
-        kept[key] = matrix.with_rows(rows)
+        kept[key] = matrix.replace_rows(rows)
     return kept[key]
 
 

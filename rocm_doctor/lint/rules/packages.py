@@ -33,7 +33,7 @@ def _is_public(step: Install, name: str, matrix: Matrix) -> bool:
     asked = [i for i in step.indexes if not i.packages or name in i.packages]
     held = matrix.named("held", _HeldIndex).get("download.pytorch.org/whl")
     others = {i.url for i in asked if held and name not in held.holds and "://download.pytorch.org/whl" in i.url}
-    return all(catalog.source_of(i).vendor in _PYPI for i in asked if i.url not in others)
+    return all(catalog.classify_index(i).vendor in _PYPI for i in asked if i.url not in others)
 
 
 def cuda_only(case: Case) -> Iterator[Problem]:

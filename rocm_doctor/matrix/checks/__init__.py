@@ -23,7 +23,7 @@ from rocm_doctor.matrix.source import (
     compile_json,
     cure_files,
     expand,
-    line_of,
+    find_line,
     part_entries,
     read_retired,
     read_shorts,
@@ -69,7 +69,7 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
         return list(exc.problems)
     entries = list(_entries(root))
     problems = [*_check_each(entries, day, more, _OF_OURS), *_check_together(entries, root), *_check_untyped(root)]
-    problems += [*lint_text.repeated_keys(_files(root), root), *_shorts(root)]
+    problems += [*lint_text.find_repeated_keys(_files(root), root), *_shorts(root)]
     return sorted(problems, key=lambda p: (p.level != "error", p.file, p.line))
 
 
@@ -164,7 +164,7 @@ def _check_together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     for old, new in retired.items():
         if new and new not in ids and all(new != r.key for r in values):
             yield Problem(
-                "retired.yaml", line_of(root / "retired.yaml", (old,)), old, f"the successor `{new}` is unknown", "retired", old
+                "retired.yaml", find_line(root / "retired.yaml", (old,)), old, f"the successor `{new}` is unknown", "retired", old
             )
 
 
@@ -174,7 +174,7 @@ def _report(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]]
 
 def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
     steps = (*entry.at, *(field.split(".", 1) if field.startswith(("when.", "affected.")) else [field] if field else []))
-    return Problem(entry.file, line_of(entry.path, steps), field, message, check, entry.key)
+    return Problem(entry.file, find_line(entry.path, steps), field, message, check, entry.key)
 
 
 def _check_untyped(root: Path) -> Iterator[Problem]:
@@ -183,7 +183,7 @@ def _check_untyped(root: Path) -> Iterator[Problem]:
     for part in catalog_parts(root):
         file, items = part.file(root), part.items if part.section not in SECTIONS and isinstance(part.items, list) else []
         for number, item in enumerate(items):
-            line = line_of(part.path, (part.section, number))
+            line = find_line(part.path, (part.section, number))
             if not isinstance(item, dict):
                 yield Problem(file, line, "", "expected an entry", "provenance", str(number))
                 continue
@@ -200,5 +200,5 @@ def _shorts(root: Path) -> Iterator[Problem]:
     for name in read_shorts(root).sources:
         if name not in used:
             yield Problem(
-                "sources.yaml", line_of(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name
+                "sources.yaml", find_line(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name
             )

@@ -27,7 +27,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
-    yield from (("sources", message) for message in missing_addresses((*sources, *_of_ranges(entry))))
+    yield from (("sources", message) for message in missing_addresses((*sources, *_range_sources(entry))))
 
 
 def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
@@ -40,7 +40,7 @@ def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _of_ranges(entry: Any) -> Iterator[str]:
+def _range_sources(entry: Any) -> Iterator[str]:
     if isinstance(entry, Row):
         yield from (one.source for several in entry.affected.values() for one in several if one.source)
 
@@ -48,7 +48,7 @@ def _of_ranges(entry: Any) -> Iterator[str]:
 def publications(entry: Any) -> Iterator[tuple[str, str]]:
     """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
     sources = [parse_citation(source) for source in getattr(entry, "sources", ())]
-    if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
+    if getattr(entry, "grade", "") == "official" and sources and not any(one.is_publication for one in sources):
         yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
 
@@ -64,7 +64,7 @@ def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
     """A statement does not reach beyond the release that all its sources are about."""
     if not isinstance(entry, Support) or not entry.until:
         return
-    about = [_release_of(parse_citation(source)) for source in entry.sources]
+    about = [_find_release(parse_citation(source)) for source in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
         yield (
@@ -73,6 +73,6 @@ def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
         )
 
 
-def _release_of(source: Citation) -> tuple[int, ...] | None:
+def _find_release(source: Citation) -> tuple[int, ...] | None:
     found = _OF_RELEASE.search(source.ref)
     return release(found[1]) if found else None

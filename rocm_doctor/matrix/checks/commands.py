@@ -48,10 +48,10 @@ def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[st
     if re.search(r"(^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
         yield "ends in a comment, which some shells reject; put it in `advice`"
     if command.shell == "sh":
-        yield from _of_shell(command, programs)
+        yield from _shell_complaints(command, programs)
 
 
-def _of_shell(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
+def _shell_complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
     if _REDIRECTS.search(re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
         yield "would redirect into a file: quote the version"
     for name in first_words(command.text):

@@ -51,7 +51,7 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
             yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago; check it again"
 
 
-def repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
+def find_repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
     """A problem for each key that a mapping has twice: YAML's reader takes the last without a word."""
     for path in files:
         name = path.relative_to(root).as_posix()
