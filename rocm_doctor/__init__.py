@@ -8,19 +8,20 @@ from rocm_doctor._version import __version__
 
 if TYPE_CHECKING:
     from rocm_doctor.api import BundleError, Finding, NoAmdGpu, NotReady, Report, check, read_report, require
-    from rocm_doctor.integrations.answers import fit_for, plan_for
-    from rocm_doctor.integrations.notebook import load_ipython_extension
-    from rocm_doctor.integrations.pytest_plugin import requires_rocm
     from rocm_doctor.integrations.training import guarded
 
 __all__ = [
-    "BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "fit_for", "guarded",
-    "load_ipython_extension", "plan_for", "read_report", "require", "requires_rocm",
-]  # fmt: skip
-_BESIDE_API = {
-    "fit_for": "answers", "plan_for": "answers", "load_ipython_extension": "notebook",
-    "guarded": "training", "requires_rocm": "pytest_plugin",
-}  # fmt: skip
+    "BundleError",
+    "Finding",
+    "NoAmdGpu",
+    "NotReady",
+    "Report",
+    "__version__",
+    "check",
+    "guarded",
+    "read_report",
+    "require",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,7 +29,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         from importlib import import_module
 
-        module = f"integrations.{_BESIDE_API[name]}" if name in _BESIDE_API else "api"
+        module = "integrations.training" if name == "guarded" else "api"
         return getattr(import_module(f"rocm_doctor.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -10,7 +10,7 @@ import datetime
 import itertools
 import re
 from importlib import import_module
-from typing import Any, ClassVar, Literal, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 
 import msgspec
 
@@ -35,21 +35,20 @@ ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Proof = Literal["proven", "corrected", "word", "withheld"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
 
+_SHOWN = "rocm_doctor.reports.shown"
+"""The module that renders the types of this one, which are below it."""
+
 
 class Shown:
-    """What `print` and a notebook show of an object: its text and its HTML, redacted, since notebooks are shared.
-
-    The types are below their renderers, so each names the module whose `shown(value, format)` makes the text.
-    """
+    """What `print` and a notebook show of a report and a finding: text and HTML, redacted, since notebooks are shared."""
 
     __slots__ = ()
-    _shown_in: ClassVar[str] = "rocm_doctor.reports.shown"
 
     def __str__(self) -> str:
-        return str(import_module(self._shown_in).shown(self, "text"))
+        return str(import_module(_SHOWN).shown(self, "text"))
 
     def _repr_html_(self) -> str:
-        return str(import_module(self._shown_in).shown(self, "html"))
+        return str(import_module(_SHOWN).shown(self, "html"))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -552,7 +551,7 @@ class Report(Shown, msgspec.Struct, frozen=True):
 
         Raises ValueError for a format that there is not.
         """
-        return str(import_module(self._shown_in).render_report(self, format, redact))
+        return str(import_module(_SHOWN).render_report(self, format, redact))
 
     def to_json(self, *, redact: bool = True) -> str:
         """The whole report as JSON, which `read_report` and `rocm-doctor check` read again."""

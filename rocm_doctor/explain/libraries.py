@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found, fold, matches_release
 from rocm_doctor.explain.parts import MANY, entries, further_commands, list_faults, section, source
-from rocm_doctor.explain.statements import may_hold, find_rows, state_fact
+from rocm_doctor.explain.statements import find_rows, may_hold, state_fact
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rocm_doctor.explain.index import Found, matches_release
 from rocm_doctor.explain.parts import MANY, asks, count, further_commands, list_faults, plan, section, source
-from rocm_doctor.explain.statements import may_hold, state_build, state_fact, list_targets
+from rocm_doctor.explain.statements import list_targets, may_hold, state_build, state_fact
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of

@@ -12,14 +12,12 @@ from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import Resolved
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Shown
 
 
-class Answer(Shown, msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True):
     """`margin_bytes` is what is left on the GPU beside what the run allocates (negative: missing; None: the GPU is not
     known)."""
 
-    _shown_in = "rocm_doctor.fit.text"
     run: Resolved
     card: Card
     estimate: Estimate

@@ -11,7 +11,6 @@ from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import needed_kernels
 from rocm_doctor.fit.runner import Measured
-from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import html
 from rocm_doctor.reports.lines import wrap
 
@@ -21,11 +20,6 @@ BAR = 32
 def in_gib(size: int) -> str:
     """Bytes in GiB, as text."""
     return f"{size / GIB:.2f} GiB"
-
-
-def shown(answer: Answer, form: str) -> str:
-    """The redacted text, or HTML for a notebook."""
-    return html.redact_page(html.embed(_body(answer, None))) if form == "html" else redact_plain(page(answer, None))
 
 
 def html_page(answer: Answer, measured: Measured | None) -> str:

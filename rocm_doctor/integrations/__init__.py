@@ -1,1 +1,1 @@
-"""Where people already are: issue trackers, agents, notebooks, tests and training scripts."""
+"""Where people already are: issue trackers, agents and training scripts."""

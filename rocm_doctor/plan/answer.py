@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.commands import commands_for, distributions_of
 from rocm_doctor.matrix import TorchBuild
-from rocm_doctor.model import Finding, Report, Shown
+from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.blocking import Blocked, Freed, free_stacks
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
@@ -25,7 +25,7 @@ from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.versions import release
 
 
-class Plan(Shown, msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True):
     """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that.
 
     `works`: `check` calls the machine ready, with all that was wished for. `keeps`: nothing is to be installed for the first stack.
@@ -33,7 +33,6 @@ class Plan(Shown, msgspec.Struct, frozen=True):
     it says of the machine, if that was read.
     """
 
-    _shown_in = "rocm_doctor.plan.formats"
     machine: Machine
     wish: tuple[str, ...]
     stacks: tuple[Stack, ...]

@@ -16,8 +16,7 @@ from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.text import headline, text
 from rocm_doctor.plan.variables import lines
-from rocm_doctor.redaction.shared import redact_plain
-from rocm_doctor.reports.html import block, document, embed, header, redact_page
+from rocm_doctor.reports.html import block, document, header
 
 SCHEMA_VERSION = 1
 FORMATS = ("text", "json", "html", *FILES)
@@ -37,12 +36,6 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
     if form in FILES and found:
         return write(form, frameworks.contents(plan) if isinstance(plan, FrameworkPlan) else contents(plan))
     return words
-
-
-def shown(plan: Plan, form: str) -> str:
-    """The redacted text, or HTML for a notebook."""
-    words = text(plan)
-    return redact_page(embed(_body(headline(plan), words, plan.best is not None))) if form == "html" else redact_plain(words)
 
 
 def _body(title: str, words: str, found: bool) -> str:

@@ -13,7 +13,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import remarks
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
-from rocm_doctor.redaction.shared import redact_plain
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines
 from rocm_doctor.reports.html_style import STYLE
@@ -53,13 +52,6 @@ def embed(body: str) -> str:
     """A piece of another page: the style sheet applies to it alone, and before that page's."""
     style = re.sub(r"(?:(?<=[\s}])|^):root(?= \{)|\bbody(?= \{)", "&", STYLE)
     return f'<div class="rocm-doctor"><style>{".rocm-doctor" * 3} {{{_OURS}{style}}}</style>\n{body}\n</div>'
-
-
-def redact_page(page: str) -> str:
-    """A piece of a page with names, addresses and secrets out of its text; its tags stay."""
-    parts = re.split(r"(<style>.*?</style>|<[^>]*>)", page, flags=re.DOTALL)
-    texts = redact_plain([html.unescape(one) for one in parts[::2]])
-    return "".join(escape(text) + tag for text, tag in zip(texts, [*parts[1::2], ""]))
 
 
 def render(report: Report, look: RenderOptions) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.explain.parts import worst_first
-from rocm_doctor.explain.statements import builds_with_code, first_version, last_version, find_rows
+from rocm_doctor.explain.statements import builds_with_code, find_rows, first_version, last_version
 from rocm_doctor.explain.statements import support_by_system as listed_by_amd
 from rocm_doctor.matrix import Matrix, Support, Target
 from rocm_doctor.model import NO_FAULT
