@@ -58,7 +58,7 @@ def test_what_no_text_shows_is_measured(text: str) -> None:
     report = first(GPU.format(gfx="gfx1100") + text)
     assert report.verdict == "undetermined"
     assert report.reply is not None
-    assert next(one.text for one in report.reply.commands) == "rocm-doctor watch"
+    assert next(one.text for one in report.reply.commands) == "rocm-smi"
 
 
 def test_a_busy_run_and_a_gpu_with_half_precision_are_no_fault() -> None:

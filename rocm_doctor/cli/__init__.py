@@ -41,7 +41,6 @@ GROUPS = {
     "Train": {
         "fit": "Predict the peak memory of a fine-tuning run.",
         "tune": "Measure your training run, and find what makes it faster.",
-        "watch": "Say what holds a running training back.",
     },
     "Repositories": {"lint": "Check a training repository for a target GPU, without needing one."},
     "Fleets": {"fleet": "Check many nodes through Slurm, ssh, MPI, Ray or Kubernetes; judge them together."},

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 import msgspec
 
-from rocm_doctor.fit.job import SEVEN, Job
+from rocm_doctor.fit.job import SEVEN
 
 QK_NORM = ("qwen3", "qwen3_moe", "gemma3_text", "olmo2")
 FUSED = {"phi3": ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")}
@@ -134,17 +133,6 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
         softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
         window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0, experts=experts,
     )  # fmt: skip
-
-
-def operations(job: Job) -> float:
-    """Floating-point operations of one optimizer step, without those that checkpointing repeats: two for each weight that a token meets in
-    the forward pass, as many for the gradient of its input, as many again for that of the weight where it trains; and causal attention.
-    Raises ShapeError."""
-    shape = shape_of(job.config)
-    unused = sum(prod(shape.linears[name]) for name in MLP) * (shape.experts.count - shape.experts.chosen) if shape.experts else 0
-    weights = shape.layers * (shape.linear_weights - unused) + shape.vocabulary * shape.hidden
-    attention = 2 * shape.layers * shape.query_width * job.seq
-    return job.tokens * job.grad_accum * ((6.0 if job.method == "full" else 4.0) * weights + 3.0 * attention)
 
 
 def _count(config: Mapping[str, Any]) -> int:
