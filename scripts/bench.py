@@ -47,7 +47,6 @@ FILES = (
     ("examples/e{n}/requirements.txt", "torch>=2.4\ntransformers>=4.50\npeft\n"),
     ("scripts/s{n}.sh", 'set -e\nif command -v rocminfo; then export HSA_ENABLE_SDMA=0; fi\npip install -r "$1"\npython train.py\n'),
     ("docker/d{n}/Dockerfile", "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nRUN pip install peft \\\n  trl\n"),
-    (".github/workflows/w{n}.yml", "jobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n      - run: pip install torch\n"),
 )  # fmt: skip
 
 

@@ -14,14 +14,12 @@ from rocm_doctor.bounded.texts import printable
 from rocm_doctor.cli.common import (
     FAIL_ON,
     InputError,
-    _color,
     completes,
     deliver,
     drop_baseline,
     load_matrix,
     report_options,
     resolve_gpu,
-    width,
 )
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -56,7 +54,6 @@ Exit codes: 0 passes, 1 fails, 2 usage, 3 nothing was judged."""
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
 @click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
 @click.option("--resolve", "resolving", is_flag=True, help="Ask uv what would be installed, and judge that. Needs the network.")
-@click.option("--fix", is_flag=True, help="Write the edits that were proven in memory.")
 @report_options
 def command(
     paths: tuple[Path, ...],
@@ -66,7 +63,6 @@ def command(
     python: str,
     os_: str,
     resolving: bool,
-    fix: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -75,15 +71,14 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Read the requirements, locks, Dockerfiles, compose files, workflows, scripts and training configurations under PATHS (default: here)
-    as they are written, and judge them for GPUs that need not be here.
+    """Read the requirements, locks, Dockerfiles, compose files and scripts under PATHS (default: here) as they are written, and judge them for GPUs that need not be here.
 
     PATHS are of one repository. A file among them is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
     that its files name themselves.
     """
-    from rocm_doctor.lint import report
+    from rocm_doctor.lint import judge, report
+    from rocm_doctor.lint.accept import accept
     from rocm_doctor.lint.model import Target
-    from rocm_doctor.reports import RenderOptions
 
     try:
         here = Path.cwd().resolve()
@@ -97,34 +92,16 @@ def command(
     wanted = given or _read_targets(root, matrix)
     if resolving and not wanted:
         raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
-    found = _judge(root, files, wanted, matrix, ignore, fix)
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    found = accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
     name, shown = printable(root.name), _path_from_here(root, here)
     made = report.report(found, matrix, name, shown)
     made = drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made, baseline)
-    is_plain = tuple(show["formats"]) in ((), ("text",)) and not show["outputs"]
-    if is_plain and not resolving and baseline is None:
-        look = RenderOptions(width=width(), color=_color(), verbose=show["verbose"], quiet=show["quiet"])
-        click.echo(report.text(found, name, look, shown), nl=False, color=look.color)
-    else:
-        deliver([made], **show)
+    if "text" in (show["formats"] or ("text",))[len(show["outputs"]) :] and not show["quiet"]:
+        click.echo("".join(f"{line}\n" for line in (*report.table(found, shown, whole=show["verbose"]), "")), nl=False)
+    deliver([made], **show)
     is_given = click.get_current_context().get_parameter_source("fail_on") != click.core.ParameterSource.DEFAULT
     sys.exit(_exit_code(made, found, fail_on if is_given else found.policy.fail_on or fail_on, baseline is not None))
-
-
-def _judge(
-    root: Path, files: tuple[str, ...], wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], fix: bool
-) -> Result:
-    """What is found in a repository and not accepted; with `fix` after the proven edits are written, which are named on stderr."""
-    from rocm_doctor.lint import edits, judge
-    from rocm_doctor.lint.accept import accept
-
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    one = accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
-    if not fix:
-        return one
-    changed = edits.write(one.tree, one.problems)
-    click.echo(f"changed {', '.join(changed)}" if changed else "no finding has an edit that is proven", err=True)
-    return accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
 
 
 def _exit_code(made: Report, found: Result, fail_on: str, accepting: bool) -> int:

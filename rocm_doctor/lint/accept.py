@@ -28,7 +28,7 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
         given = any(word in words or any(fits(p.file, word) for p in one.places) for word in ignore)
         if not given and not any(today < i.until for i in fitting):
             kept.append(one)
-    own = Environment("settings", Place("rocm-doctor.yaml", 1))
+    own = Environment("policy", Place("rocm-doctor.yaml", 1))
     target = found.targets[0] if found.targets else Target("any")
     for i in found.policy.ignores:
         if i not in used or today >= i.until:

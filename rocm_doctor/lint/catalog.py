@@ -234,7 +234,6 @@ class OtherSystem(msgspec.Struct, frozen=True):
     checked: str
     way: str = ""
     other: str = ""
-    use: str = ""
 
 
 class RequiresTorch(msgspec.Struct, frozen=True):

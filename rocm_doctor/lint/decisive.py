@@ -17,7 +17,7 @@ def decisive_unread(
     one: Environment, installers: Sequence[Environment], runners: Sequence[Environment], matrix: Matrix
 ) -> list[Unread]:
     """The unread lines that may change which code an environment runs. In the environment and its `installers`: lines that install torch or
-    set a variable that decides. In the `runners`, the scripts, containers and settings that may run a list of packages: lines that set an
+    set a variable that decides. In the `runners`, the scripts and containers that may run a list of packages: lines that set an
     override."""
     ours = [u for other in (one, *installers) for u in other.unread]
     theirs = [u for other in runners for u in other.unread] if one.kind in (*LISTS, "lock") else []

@@ -20,7 +20,9 @@ def make_snapshot(one: Environment | None, torch: object, target: Target, matrix
     facts = {name: Fact(value, (reading,)) for name, value in given.items() if value}
     platform = "linux" if target.os == "wsl" else target.os
     facts |= {"platform": Fact(platform, (reading,)), "wsl": Fact(target.os == "wsl", (reading,))}
-    if one is not None:
+    if one is None:
+        facts["declared"] = Fact(True, (reading,))
+    else:
         if one.image:
             stated = catalog.image_facts(one.image.name, matrix)
             at = (one.image.place.reading(),)
@@ -33,8 +35,7 @@ def make_snapshot(one: Environment | None, torch: object, target: Target, matrix
             if r.name != "torch" and catalog.applies(r.marker, of_image):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
                 facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
-        if one.kind != "training":
-            facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}
+        facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}
         if torch is None or (isinstance(torch, Torch) and torch.vendor != "rocm"):
             # What it is to be on an AMD GPU: a rule of its own says that this torch is not a build for ROCm.
             facts["torch.build"] = Fact("rocm", (reading,))

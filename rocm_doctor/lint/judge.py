@@ -13,7 +13,6 @@ from rocm_doctor.lint.accept import fold
 from rocm_doctor.lint.audience import Purpose, audience, names_amd
 from rocm_doctor.lint.decisive import decisive_unread
 from rocm_doctor.lint.documents import comments_on_torch, first_index
-from rocm_doctor.lint.edits import prove
 from rocm_doctor.lint.model import (
     ACCEPTED,
     FAILS,
@@ -80,15 +79,7 @@ def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequen
     """Judge the repository at `root`. `targets`: none for what its files claim themselves; `named`: files that are judged alone, as for AMD."""
     declared = policy.read(Tree(root))
     tree = Tree(root, declared.exclude)
-    environments = readers.read(tree, named or None)
-
-    def judge(some: Sequence[Environment]) -> _Judging:
-        return _Judging(tree, declared, tuple(targets), tuple(named), matrix, some)
-
-    judging = judge(environments)
-    found = judging.result()
-    proven = prove(found.problems, tree, environments, lambda some: judge(some).result().problems, judging.files_for_amd)
-    return found._replace(problems=tuple(proven))
+    return _Judging(tree, declared, tuple(targets), tuple(named), matrix, readers.read(tree, named or None)).result()
 
 
 class _Judging:
@@ -99,20 +90,19 @@ class _Judging:
         environments: Sequence[Environment],
     ) -> None:  # fmt: skip
         self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
-        installed = {file for one in environments if one.kind in ("image", "script", "job") for file in one.files}
+        installed = {file for one in environments if one.kind in ("image", "script") for file in one.files}
         environments = [one if one.file in installed else self._complete_indexes(one) for one in environments]
         self.environments = environments
         root = tree.root.name
         self.purposes = {id(one): audience(one, declared, named, matrix, root) for one in environments}
         ours = [one for one in environments if self._audience(one) in ("declared", "amd")]
-        self.files_for_amd = frozenset(one.file for one in ours) - {one.file for one in environments if one not in ours}
         self.installers: dict[str, list[Environment]] = {}
-        """The images, scripts and jobs for AMD that install a file, by that file."""
+        """The images and scripts for AMD that install a file, by that file."""
         for one in ours:
-            for file in dict.fromkeys(one.files if one.kind in ("image", "script", "job") else ()):
+            for file in dict.fromkeys(one.files if one.kind in ("image", "script") else ()):
                 self.installers.setdefault(file, []).append(one)
         self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) in ("declared", "amd", "neutral")]
-        self.has_amd = any(self._may_have_torch(one) for one in ours if one.kind != "training")
+        self.has_amd = any(self._may_have_torch(one) for one in ours)
         self.has_main = bool(targets) and (not self.has_amd or names_amd(root))
         """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
         plain = [one for one in environments if one.kind in LISTS and self.purposes[id(one)].is_plain]
@@ -146,7 +136,7 @@ class _Judging:
             who = self.purposes[id(one)]
             is_own = one.kind in LISTS and not (self.has_amd and one.label)
             is_own = is_own or (not self.has_amd and one.kind == "image" and "/" not in one.file)
-            is_main = one.kind == "training" or (self.has_main and is_own)
+            is_main = self.has_main and is_own
             kind: Audience = "main" if is_main and who.is_plain else who.audience
             if kind in ("other", "aside"):
                 others += 1
@@ -162,7 +152,7 @@ class _Judging:
                 if target.gpu:
                     cells[target.gpu] = cell
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
-            if is_judged or (kind in ("declared", "amd") and one.kind != "training"):
+            if is_judged or kind in ("declared", "amd"):
                 rows.append(Row(one, kind, claims, cells))
         weighed = self._weigh(problems, rows)
         return Result(
@@ -193,7 +183,7 @@ class _Judging:
         if any(p.severity == "error" for p in found):
             return found, FAILS
         doubts = (p.id == "version.torch-not-rocm" or (p.id.startswith("arch.") and p.severity == "warning") for p in found)
-        if any(doubts) or one.kind == "job" or not serves(case):
+        if any(doubts) or not serves(case):
             return found, OPEN
         decisive = decisive_unread(one, self.installers.get(one.file, ()), self.runners, self.matrix)
         self.decisive_unread += decisive
@@ -221,7 +211,7 @@ class _Judging:
         return document is not None or self.has_amd or ("/" in one.file and self.lists != {one.file})
 
     def _is_installed_elsewhere(self, one: Environment, target: Target) -> bool:
-        """True for a file that an image, a script or a job for AMD installs: there it is judged, with what is installed before."""
+        """True for a file that an image or a script for AMD installs: there it is judged, with what is installed before."""
         if one.kind not in ("requirements", "project") or self._audience(one) == "declared":
             return False
         outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
@@ -239,7 +229,7 @@ class _Judging:
     def _policy_problems(self) -> Iterable[Problem]:
         """What is wrong in the declaration itself."""
         target = self.targets[0] if self.targets else Target("any", "")
-        own = Environment("settings", Place("rocm-doctor.yaml", 1))
+        own = Environment("policy", Place("rocm-doctor.yaml", 1))
         known = {name for one in self.environments for name in (one.name, one.file)}
         absent = [
             Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.")
@@ -251,4 +241,4 @@ class _Judging:
             yield Problem("repo.unreadable", fault.title, fault.cause, places, own, target, key=key, severity="error")
 
 
-_RUNNERS = ("script", "image", "service", "settings")
+_RUNNERS = ("script", "image", "service")

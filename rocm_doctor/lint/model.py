@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.model import Grade, Reading, Severity
 
-Kind = Literal["requirements", "project", "lock", "conda", "image", "service", "job", "script", "training", "settings"]
+Kind = Literal["requirements", "project", "lock", "conda", "image", "service", "script", "policy"]
 LISTS: tuple[Kind, ...] = ("requirements", "project", "conda")
 """What is written to be installed into an environment of the reader's own."""
 Tool = Literal["pip", "uv", "conda", "poetry", "lock"]
@@ -93,7 +93,7 @@ class Install(msgspec.Struct, frozen=True):
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """An environment variable, a build argument, or a setting of a training configuration, with its literal value."""
+    """An environment variable or a build argument, with its literal value."""
 
     name: str
     value: str
@@ -121,8 +121,8 @@ Step = Union[Install, Unread]
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """One thing that is installed or run: a requirements file, a project with one extra, a stage of a Dockerfile, a service, a job, a script. `steps` are in their order; `files` are all that it was read from; `has_torch_elsewhere`: a comment says that torch comes from
-    elsewhere; `label`: the part of the file that it is (an extra, a service, a job); `builds`: it compiles something, by make, CMake, a setup.py,
+    """One thing that is installed or run: a requirements file, a project with one extra, a stage of a Dockerfile, a service, a script. `steps` are in their order; `files` are all that it was read from; `has_torch_elsewhere`: a comment says that torch comes from
+    elsewhere; `label`: the part of the file that it is (an extra, a service); `builds`: it compiles something, by make, CMake, a setup.py,
     or pip from a repository."""
 
     kind: Kind
@@ -170,21 +170,6 @@ class Fault(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-class Edit(msgspec.Struct, frozen=True):
-    """A change of one line. `old` is on it exactly once; `new` takes its place; None: the whole line, which is `old`, goes. `before`: a line
-    that is put above it."""
-
-    place: Place
-    old: str
-    new: str | None = None
-    before: str = ""
-
-    def replace_line(self, line: str) -> list[str]:
-        """The lines that take the place of a line."""
-        new = [] if self.new is None else [line.replace(self.old, self.new)]
-        return [self.before, *new] if self.before else new
-
-
 class Target(msgspec.Struct, frozen=True):
     """What is declared of the machine. `name` is the user's; `place` is None for the command line."""
 
@@ -206,7 +191,7 @@ class Target(msgspec.Struct, frozen=True):
 class Problem(msgspec.Struct, frozen=True):
     """What a rule found. `key`: what is the same for two findings with one cause. `is_literal`: every line that it needs was read word for
     word, and nothing unread may change it. `stops`: the target cannot train with it;
-    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `edit`: what mends it; to be proven, until `prove` has kept it."""
+    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `hints`: what to write in its place, a sentence each."""
 
     id: str
     title: str
@@ -223,7 +208,6 @@ class Problem(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
     grade: Grade = "official"
     hints: tuple[str, ...] = ()
-    edit: Edit | None = None
     gpus: tuple[str, ...] = ()
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.bounded.patterns import fits
-from rocm_doctor.lint.model import Edit, Place, Reason, Unread
+from rocm_doctor.lint.model import Place, Reason, Unread
 
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
@@ -48,16 +48,6 @@ class Tree:
             self._paths = [p for p in self._walk() if not any(fits(p, glob) for glob in self.exclude)]
             self.names = frozenset(self._paths)
         return self._paths
-
-    def apply_edits(self, edits: tuple[Edit, ...]) -> Tree:
-        """The same tree with the edits applied in memory. Raises ValueError where a line is no longer what the edit expects."""
-        texts: dict[str, str] = {}
-        for file in dict.fromkeys(edit.place.file for edit in edits):
-            texts[file] = apply(self.text(file) or "", [edit for edit in edits if edit.place.file == file])
-        other = Tree(self.root, self.exclude)
-        other._paths, other.names, other._started = self.paths, self.names, self._started
-        other._texts = {**self._texts, **texts}
-        return other
 
     def has(self, path: str) -> bool:
         """True for a file of the repository."""
@@ -132,18 +122,3 @@ class Tree:
                     pending.append(path + entry.name)
                 elif entry.name not in SKIPPED and not entry.name.endswith((".egg-info", ".dist-info")):
                     pending.append(f"{path}{entry.name}/")
-
-
-def apply(text: str, edits: list[Edit]) -> str:
-    """The text with the edits. Raises ValueError where a line is not the one that an edit was made for, or is continued."""
-    lines = text.split("\n")
-    for edit in sorted(edits, key=lambda e: e.place.line, reverse=True):
-        at = edit.place.line - 1
-        line = lines[at] if 0 <= at < len(lines) else ""
-        whole = edit.new is None
-        if line.count(edit.old) != 1 or (whole and line.strip() != edit.old):
-            raise ValueError(f"{edit.place.file}:{edit.place.line} is not the line that was read")
-        if whole and (line.endswith("\\") or (at and lines[at - 1].endswith("\\"))):
-            raise ValueError(f"{edit.place.file}:{edit.place.line} is a part of a longer command")
-        lines[at : at + 1] = edit.replace_line(line)
-    return "\n".join(lines)

@@ -17,10 +17,7 @@ from rocm_doctor.lint.readers import (
     pyproject,
     requirements,
     scripts,
-    settings,
     setuptools,
-    training,
-    workflows,
 )
 from rocm_doctor.lint.tree import Tree
 
@@ -31,24 +28,20 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"(?:^|/)setup\.py$"), setuptools.read),
     (regex(r"(?:^|/)(?:uv|poetry|pdm)\.lock$|(?:^|/)pylock(?:\.[^/]+)?\.toml$"), locks.read),
     (regex(r"(?:^|/)(?:[^/]*[._-])?(?:Dockerfile|Containerfile)(?:[._-][^/]*)?$", re.I), dockerfile.read),
-    (regex(r"^\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$|^\.gitlab-ci\.ya?ml$"), workflows.read),
     (regex(r"\.(?:sh|bash)$"), scripts.read),
-    (regex(r"(?:^|/)(?:[^/]*\.)?env$"), settings.read),
     (regex(r"(?:^|/)environment[^/]*\.ya?ml$"), conda.read),
     (regex(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"), compose.read),
 )
 _BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (compose.is_compose, compose.read),
     (conda.is_environment, conda.read),
-    (training.is_training, training.read),
 )
 _KINDS: dict[Read, Kind] = {
     pyproject.read: "project", setuptools.read: "project", locks.read: "lock", conda.read: "conda", compose.read: "service",
-    workflows.read: "job", training.read: "training",
 }  # fmt: skip
 """What a file is that its reader cannot parse."""
 _IMPORT = regex(r"^[ \t]*(?:import|from)[ \t]+(torch|jax|tensorflow)\b", re.MULTILINE)
-_TEXTS = regex(r"\.(?:ya?ml|json)$")
+_TEXTS = regex(r"\.ya?ml$")
 MAX_TEXT, MAX_CONFIG = 2**18, 2**15
 """The size of a text whose first keys decide its kind, and of one that is then read: what a person writes is smaller, and data are larger."""
 _NO_DOCKERFILE = regex(r"\.(?:md|py|png|svg|jpg|dockerignore|j2|html|txt|rst|ya?ml|json|patch)$", re.I)

@@ -14,7 +14,6 @@ from rocm_doctor.lint.rules.machine import machine_rules
 from rocm_doctor.lint.rules.packages import cuda_only, missing_wheel, not_for_linux, not_on_index
 from rocm_doctor.lint.rules.text import faults
 from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
-from rocm_doctor.lint.rules.training import training
 
 
 class Rule(NamedTuple):
@@ -39,6 +38,5 @@ RULES = (
     Rule(not_for_linux),
     Rule(not_on_index),
     Rule(missing_wheel),
-    Rule(training, needs_gpu=True),
     Rule(faults),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import Library
-from rocm_doctor.lint.model import Edit, Problem, Variable
+from rocm_doctor.lint.model import Problem, Variable
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
@@ -18,9 +18,7 @@ _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
 def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
-    """The build lists of an environment, each with its targets. A training configuration builds nothing."""
-    if case.environment.kind == "training":
-        return []
+    """The build lists of an environment, each with its targets."""
     found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
     return [(v, targets) for v, targets in found if targets]
 
@@ -45,19 +43,9 @@ def build_lists(case: Case) -> Iterator[Problem]:
         "arch.not-in-build", f"{first.name}={first.value}{others} leave{'s' if not more else ''} the target out",
         f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left),
         key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
-        # Where another list has the GPU, what leaves it out is a part that can be done without; a job builds for its own runner.
+        # Where another list has the GPU, what leaves it out is a part that can be done without.
         stops=case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every),
-        edit=_add_target(first, library, case.target.gpu) if not more else None,
     )  # fmt: skip
-
-
-def _add_target(variable: Variable, library: Library | None, gpu: str) -> Edit | None:
-    """The edit that adds the GPU to the list, where the variable is that of one library alone which serves every GPU, by the catalog."""
-    quote = variable.place.quote
-    if library is None or library.gfx or library.accepted or quote.count(variable.value) != 1:
-        return None
-    separator = next((sign for sign in (";", ",") if sign in variable.value), ";")
-    return Edit(variable.place, quote, quote.replace(variable.value, f"{variable.value}{separator}{gpu}"))
 
 
 def index_for_others(case: Case) -> Iterator[Problem]:

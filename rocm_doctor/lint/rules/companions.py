@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.model import Edit, Problem
+from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
@@ -27,11 +27,10 @@ def companions(case: Case) -> Iterator[Problem]:
             continue
         if r.name == "torchaudio" and version >= "2.11":
             continue  # it no longer asks for one torch
-        edit = Edit(r.place, r.place.quote, r.place.quote.replace(has, right)) if r.place.quote.count(has) == 1 else None
         yield case.problem(
             "version.companion-mismatch", f"{r.name} {has} belongs to another torch than {version}",
             f"{r.name} {right} was released with torch {version}; each release asks for exactly one torch, so pip finds no solution.",
-            (r.place, torch.place), sources=(_SOURCE,), is_literal=torch.is_literal, edit=edit,
+            (r.place, torch.place), sources=(_SOURCE,), is_literal=torch.is_literal,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.facts.derive import HIP, ROCR, indices
-from rocm_doctor.lint.model import Edit, Problem
+from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.case import Case
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
@@ -59,5 +59,5 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
         yield case.problem(
             "access.visible-devices", f"{variable.name}={variable.value or '(empty)'} hides every GPU",
             f"{who} takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
-            sources=known.sources if known else (), edit=Edit(variable.place, variable.place.quote),
+            sources=known.sources if known else (), hints=("Remove the variable.",),
         )  # fmt: skip

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.facts import make_snapshot
-from rocm_doctor.lint.model import LISTS, Edit, Place, Problem
+from rocm_doctor.lint.model import LISTS, Place, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
@@ -29,7 +28,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
     one = case.environment
     is_plain_list = case.audience == "neutral" and one.kind in LISTS
     is_for_amd = case.is_amd or case.audience == "main" or is_plain_list
-    if not is_for_amd or one.kind == "training" or not (one.steps or one.variables or one.image):
+    if not is_for_amd or not (one.steps or one.variables or one.image):
         return
     facts = make_snapshot(one, case.torch, case.target, case.matrix)
     found, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
@@ -46,7 +45,7 @@ def machine_rules(case: Case) -> Iterator[Problem]:
             finding.id, finding.title, finding.cause, places, row=finding.row, is_literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
             informs=finding.severity == "note", stops=stops, sources=finding.sources, grade=finding.grade,
-            edit=Edit(places[0], places[0].quote) if finding.id in _OF_OVERRIDES and _ALONE.match(places[0].quote) else None,
+            hints=("Remove the variable.",) if finding.id in _OF_OVERRIDES else (),
         )  # fmt: skip
 
 
@@ -85,5 +84,3 @@ def _is_known(name: str) -> bool:
 
 
 _OF_OVERRIDES = ("arch.override-wrong", "arch.override-pointless")
-_ALONE = regex(r"(?:ENV\s+|ARG\s+|export\s+|-\s+)?[\"']?HSA_OVERRIDE_GFX_VERSION[\"']?\s*[=: ]\s*\S*$")
-"""The line of a variable that holds nothing else, so that the line can go."""

@@ -10,7 +10,7 @@ from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import CudaOnly, OtherSystem
-from rocm_doctor.lint.model import Edit, Install, Place, Problem, Requirement, Unread
+from rocm_doctor.lint.model import Install, Place, Problem, Requirement, Unread
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
@@ -101,10 +101,8 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         title = f"{r.name} has wheels for {where} only" if where else f"the package index has no {r.name}"
         title = f"{r.name} on the package index is {one.other}" if one.other else title
         cause = f"{'It is another project' if one.other else 'pip stops there'}.{f' Take {one.way}.' if one.way else ''}"
-        is_editable = one.use and r.place.quote.count(r.name) == 1
-        edit = Edit(r.place, r.place.quote, r.place.quote.replace(r.name, one.use)) if is_editable else None
         yield case.problem(
-            "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade, edit=edit,
+            "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade,
         )  # fmt: skip
 
 

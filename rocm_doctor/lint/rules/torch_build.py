@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.model import LISTS, Edit, Problem
+from rocm_doctor.lint.model import LISTS, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.rules.build import usable_builds
@@ -31,20 +31,20 @@ def torch_build(case: Case) -> Iterator[Problem]:
                 f"{_sentence(torch.reason)} pip stops there.", (torch.place,), is_literal=torch.is_literal, sources=(_INSTALL,),
             )  # fmt: skip
         return
-    if not case.is_amd and (torch.vendor == "cpu" or one.kind in ("job", "script")):
+    if not case.is_amd and (torch.vendor == "cpu" or one.kind == "script"):
         return  # a CPU build that is asked for, or a command for any machine
     kind = "CPU" if torch.vendor == "cpu" or case.target.os == "windows" else "CUDA"
     version = f" {torch.version}" if torch.version else ""
     by = torch.requirement.name if torch.requirement and torch.requirement.name != "torch" else ""
     says = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
-    hints: tuple[str, ...] = ()
+    hints = _rocm_build(case, torch)
     if one.kind in (*LISTS, "script"):
-        hints = (f"If torch is installed beforehand, say so in a comment of this file: {SILENCE}",)
+        hints = (f"If torch is installed beforehand, say so in a comment of this file: `{SILENCE}`.", *hints)
     if torch.step is not None and torch.step.tool == "conda":
         hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
     yield case.problem(
         "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
-        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints, edit=_rocm_build(case, torch),
+        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints,
     )  # fmt: skip
 
 
@@ -66,22 +66,21 @@ def base_image(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def _rocm_build(case: Case, torch: Torch) -> Edit | None:
-    """The ROCm build of the catalog that the requirement admits, with its index: in a requirements file, as two lines at most."""
+def _rocm_build(case: Case, torch: Torch) -> tuple[str, ...]:
+    """A sentence with the ROCm build of the catalog that the requirement of a requirements file admits, and its index; none without one."""
     asked, one, step = torch.requirement, case.environment, torch.step
     if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
-        return None
+        return ()
     if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
-        return None
+        return ()
     named = {index.url.rstrip("/") for index in step.indexes}
     builds = usable_builds(case.target.gpu, case.matrix, case.target.python)
     fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(asked.specifier, b.torch)]
     build = min(fitting, key=lambda b: b.index not in named, default=None)
     if build is None:
-        return None
-    marker = f"; {asked.marker}" if asked.marker else ""
-    index = "" if build.index in named else f"--extra-index-url {build.index}"
-    return Edit(asked.place, asked.place.quote, f"torch=={build.local}{marker}", index)
+        return ()
+    index = "" if build.index in named else f", and above it: --extra-index-url {build.index}"
+    return (f"In an environment for AMD GPUs write torch=={build.local}{index}",)
 
 
 def _sentence(words: str) -> str:
