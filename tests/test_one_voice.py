@@ -56,7 +56,12 @@ def linted(root: Path, gfx: str, system: System, **files: str) -> list[Problem]:
 
 def proposed(problems: Iterable[Problem], findings: Iterable[Finding]) -> set[str]:
     """The torch builds that lint and check say to install."""
-    text = "\n".join([*(hint for p in problems for hint in p.hints), *(line for f in findings for line in (*(c.text for c in f.commands), f.advice))])
+    text = "\n".join(
+        [
+            *(hint for p in problems for hint in p.hints),
+            *(line for f in findings for line in (*(c.text for c in f.commands), f.advice)),
+        ]
+    )
     return {one.rstrip(".") for one in re.findall(r"torch(?:\[[\w,-]+\])?==([\w.+]+)", text)}
 
 
