@@ -1,15 +1,12 @@
-"""`fit --measure` measures the run that it predicts: every field of a job changes the operators of a step, or is refused."""
+"""`tune` measures the run that `fit` predicts: every field of a job changes the operators of a step."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from called import called
 
-from rocm_doctor.fit import runner
 from rocm_doctor.fit.job import Job
 
 pytestmark = [
@@ -29,8 +26,6 @@ OTHER: dict[str, Any] = {
 }  # fmt: skip
 WITH_BITS = {"double_quant": True, "kbit_prepare": False}
 """Fields that mean something beside `quant_bits` only: bitsandbytes' layers need a GPU, and are refused here."""
-REFUSED = {"kernels": ("--attention", "math")}
-"""Fields that a measurement cannot set: torch chooses its kernels."""
 
 
 def operators(job: Job) -> list[tuple[str, str]]:
@@ -39,8 +34,9 @@ def operators(job: Job) -> list[tuple[str, str]]:
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 
-    from rocm_doctor.workers.fit import build, measure
+    from rocm_doctor.workers.fit import build
     from rocm_doctor.workers.fit.step import loss_of
+    from rocm_doctor.workers.tune.main import fill
 
     seen: list[tuple[str, str]] = []
 
@@ -57,7 +53,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
         "device": "cpu",
     }
     model = build.build_model(fields, "cpu")
-    measure.fill(model)
+    fill(model)
     optimizer = build.build_optimizer(model, fields)
     with Seen():
         for _ in range(fields["grad_accum"]):
@@ -68,7 +64,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
 
 
 def test_every_field_of_a_job_is_here() -> None:
-    assert set(Job.__struct_fields__) == {*OTHER, *WITH_BITS, *REFUSED}
+    assert set(Job.__struct_fields__) == {*OTHER, *WITH_BITS, "kernels"}  # torch chooses its kernels
 
 
 @pytest.mark.parametrize("field", OTHER)
@@ -80,21 +76,6 @@ def test_a_field_changes_what_is_measured(field: str) -> None:
             operators(changed)
     else:
         assert operators(changed) != operators(BASE)
-
-
-@pytest.mark.parametrize("arguments", [("--attention", "math"), ("--attention", "flash"), ("--gpus", "2")])
-def test_what_cannot_be_measured_as_predicted_is_refused(arguments: tuple[str, str]) -> None:
-    done = called("fit", "--model", "Qwen2.5-0.5B", "--measure", *arguments)
-    assert done.returncode == 2
-    assert "--measure runs" in done.stderr
-
-
-def test_a_measurement_that_hangs_is_ended_and_said(tmp_path: Path) -> None:
-    slow = tmp_path / "python"
-    slow.write_text("#!/bin/sh\nsleep 60\n")
-    slow.chmod(0o755)
-    with pytest.raises(runner.WorkerError, match=r"the measurement did not end \(timeout after 1 s\)"):
-        runner.measure(BASE, str(slow), limit=0.7)
 
 
 def test_weights_to_quantise_are_drawn_once_for_each_shape() -> None:

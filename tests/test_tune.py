@@ -24,7 +24,7 @@ from rocm_doctor.fit.job import AOTRITON, Job
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
 from rocm_doctor.tune.search import Measured, NothingFits, Search
-from rocm_doctor.tune.space import Choice, changes, choice_of, is_predicted_to_fit, job_of, list_shapes, numerics_of
+from rocm_doctor.tune.space import Choice, changes, choice_of, is_predicted_to_fit, job_of, list_numerics, list_shapes
 from rocm_doctor.workers import process
 from rocm_doctor.workers.tune import main
 
@@ -66,7 +66,7 @@ def recorded(choice: Choice, steps: int) -> Measured:
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(method: str, gib: float) -> None:
     job = base(method=method, checkpointing=True)
-    able = list(list_shapes(job, card(gib), {}))
+    able = list(list_shapes(job, card(gib)))
     if not able:
         with pytest.raises(NothingFits):
             Search(job, card(gib), "bfloat16", recorded, 60).search()
@@ -97,18 +97,18 @@ def test_the_own_run_is_measured_first_and_the_same_sequences_make_a_step() -> N
 
 
 def test_nothing_that_saves_memory_is_tried_where_the_run_fits_for_sure_without_it() -> None:
-    roomy = list(list_shapes(base(), card(192), {}))
+    roomy = list(list_shapes(base(), card(192)))
     assert not any(one.checkpointing or one.fused_loss for one in roomy)
-    tight = list(list_shapes(base(), card(8), {}))
+    tight = list(list_shapes(base(), card(8)))
     assert tight[0].batch == 16
     assert tight[0].checkpointing
     assert all(is_predicted_to_fit(job_of(one, base()), card(8)) for one in tight)
 
 
 def test_a_gpu_without_bfloat16_is_tried_in_float16_and_float32() -> None:
-    kinds = [(one["dtype"], one["autocast"]) for one in numerics_of(base(method="full"), "float16")]
+    kinds = [(one["dtype"], one["autocast"]) for one in list_numerics(base(method="full"), "float16")]
     assert kinds == [("float32", "float16"), ("float32", None)]
-    assert ("bfloat16", None) in [(one["dtype"], one["autocast"]) for one in numerics_of(base(method="full"), "bfloat16")]
+    assert ("bfloat16", None) in [(one["dtype"], one["autocast"]) for one in list_numerics(base(method="full"), "bfloat16")]
 
 
 def test_out_of_memory_is_a_result_and_all_failing_an_error() -> None:
@@ -126,21 +126,12 @@ def test_the_page_says_the_gain_first_and_what_changes_the_numbers() -> None:
     hunt = Search(base(checkpointing=True), card(48), "bfloat16", recorded, 60)
     hunt.search()
     found = hunt.outcome(True)
-    page = text.page(text.Answer(found, "preset x", "a GPU", 9.0, "--- a\n+++ a\n+b: 1", ("optimizer",)))
+    page = text.page(text.Answer(found, "preset x", "a GPU", 9.0, 3 << 30, "--- a\n+++ a\n+b: 1", ("optimizer",)))
     assert re.match(r"preset x: \d\.\d\d x yours, with the same numerics", page)
     assert "+b: 1" in page
     assert "with other numerics (the numbers change" in page
-    assert "peft's float32 adapters" in page
+    assert "(3.0 GiB predicted)" in page
     assert changes(found.baseline.choice, found.best.choice)["batch"] == found.best.choice.batch
-
-
-def test_packing_is_said_by_the_lengths_of_the_texts(tmp_path: Path) -> None:
-    path = tmp_path / "lengths"
-    path.write_text("100\n100\n200\n", encoding="utf-8")
-    assert "fill 33% of sequences of 400 tokens" in text.packing(path, 400)[0]
-    path.write_text("long\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="whole number of tokens"):
-        text.packing(path, None)
 
 
 @pytest.mark.torch

@@ -114,9 +114,8 @@ def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None)
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
-@click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
 @click.option("--fix", is_flag=True, help="Write the smallest change that is enough into the file of --config.")
-@page_options("text", "json", "html")
+@page_options("text", "json")
 def command(
     files: tuple[Path, ...],
     attention: str | None,
@@ -127,7 +126,6 @@ def command(
     torch: str | None,
     python: str | None,
     fast: bool,
-    measure: bool,
     fix: bool,
     form: str,
     output: Path | None,
@@ -141,19 +139,15 @@ def command(
     matrix = load_matrix(None, ())
     python = interpreter(python)
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
-    if measure:
-        refuse_unmeasurable(attention, gpus)
     try:
-        measured = measure_step(request, python, matrix) if measure else None
-        card, installed = find_card(gpu, vram, python, matrix) if measured is None else measured_card(measured, matrix)
+        card, installed = find_card(gpu, vram, python, matrix)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed or None, matrix)
         with notice_when_slow("still tracing one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
-    pages = {"json": as_json, "html": text.html_page}
-    print_page(pages[form](answer, measured) if form in pages else text.page(answer, measured, width(output is not None)), output)
+    print_page(as_json(answer) if form == "json" else text.page(answer, width(output is not None)), output)
     wanted = next((way.fields for way in answer.enough if way.fields), {})
     made = change_file(request, wanted, matrix)
     if fix and made is None:
@@ -208,34 +202,11 @@ def planned_torch(report: Report, matrix: Matrix) -> str:
     return best.candidate.build.local if best else ""
 
 
-def refuse_unmeasurable(attention: str | None, gpus: int) -> None:
-    """Raise InputError for what a measurement cannot do as it is predicted."""
-    if attention in ("math", "flash"):
-        raise InputError(
-            f"--measure runs the attention that torch chooses, not --attention {attention}: leave it out, or give eager"
-        )
-    if gpus > 1:
-        raise InputError("--measure runs on one GPU: leave --gpus out")
-
-
-def measure_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
-    """The measurement of real steps, whatever kernels the prediction assumes."""
-    job = resolve.resolve(request, "", None, matrix).job
-    with notice_when_slow("still measuring three steps on the GPU"):
-        return runner.measure(job, python)
-
-
-def measured_card(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str]:
-    """The GPU that the measurement ran on, and its torch."""
-    card = cards.measured_card(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
-    return card, measured.versions.get("torch", "")
-
-
-def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
+def as_json(answer: answers.Answer) -> str:
     """The answer with the estimate's fields at the top level."""
     body, run = msgspec.to_builtins(answer), answer.run
     parts = ("framework", "unread", "unmodelled")
-    body |= body.pop("estimate") | {"model": run.source, "job": run.job, "bitsandbytes": run.bitsandbytes, "measured": measured}
+    body |= body.pop("estimate") | {"model": run.source, "job": run.job, "bitsandbytes": run.bitsandbytes}
     body["available_bytes"] = answer.card.available
     body["config"] = {name: getattr(run.config, name) for name in parts} if run.config else None
     del body["run"]

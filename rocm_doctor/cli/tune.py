@@ -13,12 +13,15 @@ import msgspec
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
 from rocm_doctor.cli.fit import FILE, change_file, to_bytes
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit import resolve
+from rocm_doctor.fit import estimate, resolve
 from rocm_doctor.fit.job import Dtype, Method
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.tune import runner, search, text
 from rocm_doctor.tune.space import Choice, changes
+
+SEQUENCES = 16
+"""Sequences of one optimizer step of a run without a file."""
 
 
 @click.command(
@@ -33,8 +36,6 @@ from rocm_doctor.tune.space import Choice, changes
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
 @click.option("--batch", type=click.IntRange(1), help="Your micro-batch. [default: 1]")
 @click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
-@click.option("--sequences", type=click.IntRange(1), help="Sequences of one optimizer step, kept the same. [default: 16]")
-@click.option("--lengths", type=FILE, help="The lengths of your texts in tokens, one a line: says what packing would save.")
 @click.option("--minutes", type=click.FloatRange(0.2), default=2.0, show_default=True, help="How long to measure.")
 @click.option("--vram", callback=to_bytes, help="Use no more than this much of the GPU's memory: 24GiB.")
 @click.option("--fix", is_flag=True, help="Write the change into the file.")
@@ -50,8 +51,6 @@ def command(
     rank: int | None,
     batch: int | None,
     seq: int | None,
-    sequences: int | None,
-    lengths: Path | None,
     minutes: float,
     vram: int | None,
     fix: bool,
@@ -72,8 +71,7 @@ def command(
     if fix and not files:
         raise InputError("--fix changes a configuration: give --config FILE")
     try:
-        notes = text.packing(lengths, seq) if lengths else ()
-        answer = tune_run(request, matrix, python, vram, sequences, device, 60 * minutes, began, notes)
+        answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
     page = msgspec.json.format(
@@ -87,9 +85,8 @@ def command(
 
 
 def tune_run(
-    request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, sequences: int | None, device: str, seconds: float,
-    began: float, notes: tuple[str, ...],
-) -> text.Answer:  # fmt: skip
+    request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, device: str, seconds: float, began: float
+) -> text.Answer:
     """The outcome; the best so far if a signal ends the search."""
     resolved = resolve.resolve(request, "", None, matrix)
     packages = ("transformers",) if resolved.job.method == "full" else ("transformers", "peft")
@@ -102,8 +99,9 @@ def tune_run(
         card = card_of(hello, vram, matrix)
         resolved = resolve.resolve(request, card.gfx, hello.torch, matrix)
         job = resolved.job
-        steps = sequences or (job.batch * job.grad_accum if request.files else 16)
-        first.base = job = msgspec.structs.replace(job, grad_accum=max(1, steps // job.batch))
+        if not request.files:
+            job = msgspec.structs.replace(job, grad_accum=max(1, SEQUENCES // job.batch))
+        first.base = job
         half: Dtype = "float16" if (chip := matrix.gfx.get(card.gfx)) and chip.bf16 == "none" else "bfloat16"
 
         def ask(choice: Choice, count: int) -> search.Measured:
@@ -120,7 +118,9 @@ def tune_run(
     faster = change_file(request, changes(own, found.faster.choice), matrix) if found.faster else None
     diff, left = (made.diff, made.left) if made else ("", ())
     seconds = round(time.monotonic() - began, 1)
-    return text.Answer(found, resolved.source, hello.name or "the CPU", seconds, diff, left, faster.diff if faster else "", notes)
+    predicted = estimate.compute(job, card).peak_allocated_bytes
+    gpu = hello.name or "the CPU"
+    return text.Answer(found, resolved.source, gpu, seconds, predicted, diff, left, faster.diff if faster else "")
 
 
 def run_search(hunt: search.Search) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -17,7 +17,6 @@ from rocm_doctor.fit.job import Job
 from rocm_doctor.workers import START, process
 
 MIB = 1 << 20
-Task = Literal["simulate", "measure"]
 
 
 class WorkerError(Exception):
@@ -38,37 +37,23 @@ class Simulated(msgspec.Struct, frozen=True):
     host_peak: int = 0
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """Bytes as torch's allocator counted them over real steps, the fastest step in seconds, the loss of the last."""
-
-    params: int
-    trainable: int
-    weight_bytes: int
-    base_bytes: int
-    peak_allocated: int
-    peak_reserved: int
-    step_s: float
-    loss: float
-    device: str
-    gfx: str
-    total_bytes: int
-    context_bytes: int
-    versions: dict[str, str]
-
-
 def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:
     """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes too long."""
-    found: Simulated = _ask(job, "simulate", Simulated, python, limit)
-    return found
-
-
-def measure(job: Job, python: str | None = None, limit: float = 600.0) -> Measured:
-    """Three real steps on the first visible GPU.
-
-    Raises WorkerError, out of memory included.
-    """
-    found: Measured = _ask(job, "measure", Measured, python, limit)
-    return found
+    fields = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
+        path = Path(folder) / "job.json"
+        path.write_bytes(msgspec.json.encode({**fields, "card": job.kernels}))
+        done = process.run([python or sys.executable, START, "fit", str(path)], limit=limit, cap=64 * MIB)
+    if done.state != "finished":
+        raise WorkerError(f"the simulation did not end ({done.state} after {done.seconds:.0f} s)")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        raise WorkerError((done.stderr.strip().splitlines() or ["the worker printed nothing"])[-1])
+    with contextlib.suppress(Unreadable):
+        return jsons.decode(lines[-1], Simulated)
+    with contextlib.suppress(Unreadable, KeyError):
+        raise WorkerError(str(jsons.decode(lines[-1], dict[str, Any])["error"]))
+    raise WorkerError("unreadable result of the worker")
 
 
 def peak_of(found: Simulated, workspace: int) -> Peak:
@@ -87,31 +72,3 @@ def _two_steps(found: Simulated, workspace: int) -> Iterator[Event]:
     dead = {storage for storage, size in step if not size}
     shift = len(found.events)
     yield from ((storage + shift, size) for storage, size in step if storage in dead)
-
-
-def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float) -> Any:
-    with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
-        path = Path(folder) / "job.json"
-        path.write_bytes(msgspec.json.encode(_as_dict(job, task)))
-        done = process.run([python or sys.executable, START, "fit", str(path)], limit=limit, cap=64 * MIB)
-    if done.state != "finished":
-        what = "simulation" if task == "simulate" else "measurement"
-        raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s)")
-    return _decode(done.stdout, done.stderr, kind)
-
-
-def _as_dict(job: Job, task: Task) -> Mapping[str, Any]:
-    fields = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
-    return {**fields, "card": job.kernels, "task": task}
-
-
-def _decode(stdout: str, stderr: str, kind: type[Any]) -> Any:
-    """The result in the last line of JSON. Raises WorkerError, with the worker's own words where it has some."""
-    lines = [line for line in stdout.splitlines() if line.startswith("{")]
-    if not lines:
-        raise WorkerError((stderr.strip().splitlines() or ["the worker printed nothing"])[-1])
-    with contextlib.suppress(Unreadable):
-        return jsons.decode(lines[-1], kind)
-    with contextlib.suppress(Unreadable, KeyError):
-        raise WorkerError(str(jsons.decode(lines[-1], dict[str, Any])["error"]))
-    raise WorkerError("unreadable result of the worker")

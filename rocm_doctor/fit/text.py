@@ -1,4 +1,4 @@
-"""The answer of `rocm-doctor fit` as text, and the same text as HTML. Figures are GiB; a bar is a part of the peak."""
+"""The answer of `rocm-doctor fit` as text. Figures are GiB; a bar is a part of the peak."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import needed_kernels
-from rocm_doctor.fit.runner import Measured
-from rocm_doctor.reports import html
 from rocm_doctor.reports.lines import wrap
 
 BAR = 32
@@ -22,18 +20,7 @@ def in_gib(size: int) -> str:
     return f"{size / GIB:.2f} GiB"
 
 
-def html_page(answer: Answer, measured: Measured | None) -> str:
-    """A page of its own: the verdict above the rest of the text."""
-    return html.document(f"rocm-doctor fit: {verdict(answer)}", _body(answer, measured))
-
-
-def _body(answer: Answer, measured: Measured | None) -> str:
-    state = {"fits": "ready", "does not fit": "problems"}.get(answer.verdict, "undetermined")
-    _, _, rest = page(answer, measured).partition("\n\n")
-    return html.header(state, "Memory", verdict(answer), *kernels(answer)) + html.block([rest])
-
-
-def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
+def page(answer: Answer, width: int = 100) -> str:
     """The whole answer in at most `width` columns; the verdict first."""
     job = answer.run.job
     parts = [
@@ -45,7 +32,6 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
         memory(answer.card),
         ways(answer),
         outlook(answer),
-        comparison(answer.estimate, measured) if measured else [],
     ]
     return "\n\n".join("\n".join(row for line in part for row in wrap(line, width)) for part in parts if part)
 
@@ -195,15 +181,3 @@ def outlook(answer: Answer) -> list[str]:
         f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}",
         f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}",
     ]
-
-
-def comparison(estimate: Estimate, measured: Measured) -> list[str]:
-    """Predicted against measured, and how far off."""
-    pairs = [
-        ("allocated", estimate.peak_allocated_bytes, measured.peak_allocated),
-        ("reserved", estimate.peak_reserved_bytes, measured.peak_reserved),
-    ]
-    head = f"Measured on {measured.device} ({', '.join(f'{name} {version}' for name, version in measured.versions.items())})"
-    table = [f"  {name:<12}{in_gib(ours):>14}{in_gib(real):>14}{ours / real - 1:>+9.1%}" for name, ours, real in pairs]
-    tail = f"  step {measured.step_s:.3f} s; in use on the GPU beside torch's allocator: {in_gib(measured.context_bytes)}"
-    return [head, f"  {'peak':<12}{'predicted':>14}{'measured':>14}{'error':>9}", *table, tail]

@@ -29,16 +29,14 @@ class WorkerError(Exception):
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """The GPU that the worker found, the packages, and how long the start took."""
+    """The GPU that the worker found; `total` and `context` are bytes of its memory."""
 
     torch: str
     device: str
-    liger: bool = False
     name: str = ""
     gfx: str = ""
     total: int = 0
     context: int = 0
-    start_seconds: float = 0.0
 
 
 class Worker:
@@ -50,7 +48,6 @@ class Worker:
         self.deaths: list[str] = []
         self.ran = False
         self.child: process.Child | None = None
-        self.lines: list[Any] = []
         self.base: Job | None = None
 
     @property
@@ -65,7 +62,6 @@ class Worker:
 
     def start(self) -> Hello:
         """Start the worker and wait for its greeting. Raises WorkerError."""
-        began = time.monotonic()
         self.number += 1
         self.asks.touch()
         self.results.touch()
@@ -76,7 +72,7 @@ class Worker:
             words = [w for w in process.result_of(self.child).stderr.splitlines() if w.strip()]
             self.stop()
             raise WorkerError(words[-1] if words else "the worker did not start")
-        return msgspec.convert({**line["hello"], "start_seconds": time.monotonic() - began}, Hello)
+        return msgspec.convert(line["hello"], Hello)
 
     def measure(self, choice: Choice, steps: int) -> Measured:
         """One configuration; a death or a time-out is its error, and the next one gets a new worker.
@@ -89,22 +85,14 @@ class Worker:
         hello = self._read()[0]["hello"]
         job = job_of(choice, self.base)
         plain = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
-        ask = {
-            **plain,
-            "id": len(self._read()),
-            "compile": choice.compile,
-            "steps": steps,
-            "device": hello["device"],
-        }
+        ask = {**plain, "id": len(self._read()), "compile": choice.compile, "steps": steps, "device": hello["device"]}
         with self.asks.open("a", encoding="utf-8") as file:
             file.write(msgspec.json.encode(ask).decode() + "\n")
-        began = time.monotonic()
         line = self._wait_for(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
         if line is None:
-            return Measured(choice, steps, wall_s=round(time.monotonic() - began, 3), error=self._end_worker())
+            return Measured(choice, steps, error=self._end_worker())
         self.ran = True
-        known = {key: value for key, value in line.items() if key != "id"}
-        return msgspec.convert({"choice": msgspec.to_builtins(choice), "steps": steps, **known}, Measured)
+        return msgspec.convert({"choice": msgspec.to_builtins(choice), "steps": steps, **line}, Measured)
 
     def _end_worker(self) -> str:
         """End the worker; how it ended, with its last words. Raises WorkerError if that is the second time and nothing else happened yet."""

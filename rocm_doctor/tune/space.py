@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -48,9 +48,9 @@ class Choice(msgspec.Struct, frozen=True, order=True):
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
-def choice_of(job: Job, compiled: bool = False) -> Choice:
+def choice_of(job: Job) -> Choice:
     """The configuration of a job."""
-    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__ if name != "compile"}, compile=compiled)
+    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__ if name != "compile"})
 
 
 def job_of(choice: Choice, base: Job) -> Job:
@@ -63,30 +63,37 @@ def changes(old: Choice, new: Choice) -> dict[str, Any]:
     return {name: getattr(new, name) for name in Choice.__struct_fields__ if getattr(old, name) != getattr(new, name)}
 
 
-def numerics_of(job: Job, half: Dtype) -> list[Mapping[str, Any]]:
-    """The other numerics that are tried beside the job's own. `half`: bfloat16, or float16 where the GPU has no bfloat16."""
-    both: list[Mapping[str, Any]] = [{"dtype": half, "autocast": None}, {"dtype": "float32", "autocast": half}]
+def list_numerics(job: Job, half: Dtype) -> list[dict[str, Any]]:
+    """Changes to the other numerics that are tried beside the job's own. `half`: bfloat16, or float16 where the GPU has no bfloat16."""
+    full: list[dict[str, Any]] = [{"dtype": half, "autocast": None}, {"dtype": "float32", "autocast": half}]
     if half == "float16":  # full training in float16 alone loses the small updates, and there is no scaler for it
-        both = [{"dtype": "float32", "autocast": half}, {"dtype": "float32", "autocast": None}]
+        full = [{"dtype": "float32", "autocast": half}, {"dtype": "float32", "autocast": None}]
     if job.method == "full":
-        return [{**one, "adapter_dtype": job.adapter_dtype} for one in both]
-    adapters: list[Mapping[str, Any]] = [
-        {**both[0], "adapter_dtype": half},
+        return full
+    return [
+        {**full[0], "adapter_dtype": half},
         {"dtype": half, "autocast": half, "adapter_dtype": "float32"},
+        *({**one, "adapter_dtype": "float32"} for one in full),
     ]
-    return [*adapters, *({**one, "adapter_dtype": "float32"} for one in both)]
 
 
-def list_shapes(base: Job, card: Card, numerics: Mapping[str, Any]) -> Iterator[Choice]:
-    """The configurations of these numerics that fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is
-    left out where the run fits without it for sure: it costs time and gains nothing."""
+def list_alternatives(job: Job) -> list[dict[str, Any]]:
+    """Single changes that keep the numbers: the optimizer's other kernel, the loss the other way round, the other attention."""
+    optimizer = {"adamw": "adamw_fused", "adamw_fused": "adamw"}.get(job.optimizer, job.optimizer)
+    other = "sdpa" if job.implementation == "eager" else "eager"
+    return [{"optimizer": optimizer}, {"fused_loss": True}, {"fused_loss": False}, {"implementation": other}]
+
+
+def list_shapes(base: Job, card: Card) -> Iterator[Choice]:
+    """The shapes that are predicted to fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is left out
+    where the run fits without it for sure: it costs time and gains nothing."""
     sequences = base.batch * base.grad_accum
     for batch in reversed([n for n in range(1, sequences + 1) if sequences % n == 0]):
         found: list[Choice] = []
         for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
             able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
-            one = choice_of(msgspec.structs.replace(base, **parts, **numerics))
+            one = msgspec.structs.replace(choice_of(base), **parts)
             if not able and is_predicted_to_fit(job_of(one, base), card):
                 yield one
                 found += [one] if is_predicted_to_fit(job_of(one, base), card, MARGIN) else []

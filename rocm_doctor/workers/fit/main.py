@@ -7,7 +7,6 @@ import os
 import pathlib
 import sys
 import warnings
-from typing import Any
 
 
 def main(argv: list[str]) -> None:
@@ -17,21 +16,12 @@ def main(argv: list[str]) -> None:
     warnings.simplefilter("ignore")
     job = json.loads(pathlib.Path(argv[0]).read_text())
     try:
-        result = run(job)
+        from .simulate import simulate
+
+        result = dict(simulate(job), versions=versions(), host_peak=host_peak())
     except Exception as error:  # the parent prints the message; a traceback would hide the one line that matters
         result = {"error": type(error).__name__ + ": " + str(error)[:2000]}
     sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
-
-
-def run(job: dict[str, Any]) -> dict[str, Any]:
-    """The result of one request."""
-    if job["task"] == "measure":
-        from .measure import measure
-
-        return dict(measure(job), versions=versions())
-    from .simulate import simulate
-
-    return dict(simulate(job), versions=versions(), host_peak=host_peak())
 
 
 def versions() -> dict[str, str]:

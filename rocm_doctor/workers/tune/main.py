@@ -21,8 +21,6 @@ from typing import Any
 
 WHOLE = 3
 """From so many steps on every micro-batch is run: shorter runs compare, longer ones give the figure."""
-SELDOM = 0.5
-"""Seconds between looks at the sensors: a run whose kernels are small is bound by the thread that starts them."""
 POLL = 0.02
 """Seconds between looks for a new job."""
 
@@ -69,27 +67,42 @@ def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
     for name in packages:  # slow to import: the first job must not pay for it
         if importlib.util.find_spec(name):
             importlib.import_module(name)
-    found = {"torch": torch.__version__, "liger": importlib.util.find_spec("liger_kernel") is not None, "device": "cpu"}
+    found = {"torch": torch.__version__, "device": "cpu"}
     if torch.cuda.is_available():
-        from ..fit import measure
+        from ..smoke import hip
 
         total = torch.cuda.mem_get_info()[1]
         if limit:
             torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total))
-        measure.warm_up()
-        found.update(
-            device="cuda", name=torch.cuda.get_device_name(), gfx=measure.target(), total=total, context=measure.context()
-        )
+        warm_up()
+        gfx = hip.architecture(torch, 0).partition(":")[0]
+        found.update(device="cuda", name=torch.cuda.get_device_name(), gfx=gfx, total=total, context=context_bytes())
     return found
+
+
+def warm_up() -> None:
+    """Make the BLAS workspaces of both threads (forward, backward), so that they do not pass for the model's memory."""
+    import torch
+
+    x = torch.ones((64, 64), device="cuda", requires_grad=True)
+    (x @ x).sum().backward()
+    torch.cuda.synchronize()
+
+
+def context_bytes() -> int:
+    """Bytes of the GPU that are in use but not this allocator's: the runtime's context, and other processes."""
+    import torch
+
+    free, total = torch.cuda.mem_get_info()
+    return int(total - free - torch.cuda.memory_reserved())
 
 
 def attempt(job: dict[str, Any]) -> dict[str, Any]:
     """The measurement, or `error` with the reason. Frees the memory that the job took."""
     import torch
 
-    began = time.time()
     try:
-        result = measure_run(job)
+        result = measure(job)
     except Exception as error:
         full = "out of memory" in str(error).lower()
         result = {"error": "out of memory" if full else (type(error).__name__ + ": " + str(error))[:500]}
@@ -98,40 +111,49 @@ def attempt(job: dict[str, Any]) -> dict[str, Any]:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    return dict(result, wall_s=round(time.time() - began, 3))
+    return result
 
 
-def measure_run(job: dict[str, Any]) -> dict[str, Any]:
-    """Tokens per second over whole optimizer steps, the memory they took, and joules per token where the power can be read."""
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Tokens per second over whole optimizer steps, and the memory in bytes that they took."""
     import torch
 
-    from ..fit import build, measure
+    from ..fit import build
 
     torch.manual_seed(0)
     on_gpu = job["device"] == "cuda"
     model = build.build_model(job, job["device"])
-    measure.fill(model)
+    fill(model)
     optimizer = build.build_optimizer(model, job)
     if job["compile"]:
         module_to_compile(model, job).compile()
     if on_gpu:
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
     step(model, optimizer, job, 1)
     first = time.perf_counter() - began
     few = 2 if job["steps"] < WHOLE else job["grad_accum"]
-    with watching(on_gpu) as watch:
-        seconds = [step(model, optimizer, job, few) for _ in range(job["steps"])]
+    seconds = [step(model, optimizer, job, few) for _ in range(job["steps"])]
     tokens = job["batch"] * job["seq"] * job["grad_accum"]
-    watts = watch.conditions().get("power_watts") if watch else None
     return {
         "tokens_s": tokens / statistics.median(seconds),
         "samples": [tokens / one for one in seconds],
         "peak_allocated": torch.cuda.max_memory_allocated() if on_gpu else 0,
         "peak_reserved": torch.cuda.max_memory_reserved() if on_gpu else 0,
-        "joules_per_token": watts * statistics.median(seconds) / tokens if watts else None,
+        "context": context_bytes() if on_gpu else 0,
         "compile_s": first if job["compile"] else 0.0,
     }
+
+
+def fill(model: Any) -> None:
+    """Small random weights: uninitialised memory could hold NaN and, on some GPUs, runs at another speed."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
+                parameter.normal_(0.0, 0.02)
 
 
 def module_to_compile(model: Any, job: dict[str, Any]) -> Any:
@@ -167,25 +189,3 @@ def wait_for_gpu(job: dict[str, Any]) -> None:
 
     if job["device"] == "cuda":
         torch.cuda.synchronize()
-
-
-class watching:
-    """The sensors of the first GPU while the block runs; nothing on a CPU."""
-
-    def __init__(self, on_gpu: bool) -> None:
-        self.watch: Any = None
-        if on_gpu:
-            import torch
-
-            from ..bench import hip, sensors
-            from ..smoke.hip import is_hip
-
-            read = sensors.Sensors(*hip.sensors(torch, 0)) if is_hip(torch) else sensors.nvml(torch, 0)
-            self.watch = sensors.Watch(read, SELDOM)
-
-    def __enter__(self) -> Any:
-        return self.watch.__enter__() if self.watch else None
-
-    def __exit__(self, *_: object) -> None:
-        if self.watch:
-            self.watch.__exit__()
