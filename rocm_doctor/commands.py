@@ -98,12 +98,12 @@ def accepts(slot: str, value: str) -> bool:
     return _SLOTS[slot.partition("_")[0]].fullmatch(value) is not None
 
 
-def pattern_of(slot: str) -> str:
+def slot_pattern(slot: str) -> str:
     """The pattern of the values that `fill` takes for a slot of that name."""
     return _SLOTS[slot.partition("_")[0]].pattern
 
 
-def takes(slot: str) -> bool:
+def is_slot(slot: str) -> bool:
     """True if the name of a slot says which values it takes."""
     return slot.partition("_")[0] in _SLOTS
 
@@ -121,7 +121,7 @@ def words(text: str) -> list[list[str]]:
     return [argv for argv in found if argv]
 
 
-def program_of(argv: Sequence[str]) -> tuple[str, list[str]]:
+def split_program(argv: Sequence[str]) -> tuple[str, list[str]]:
     """The program of a simple command and its arguments, behind assignments and `sudo`; empty when it only assigns."""
     left = list(argv)
     while left and (left[0] == "sudo" or _ASSIGNED.match(left[0])):
@@ -139,7 +139,7 @@ def classify(command: Command | str, programs: Mapping[str, Program]) -> Command
     if known.shell != "sh":
         return known if known.effect else msgspec.structs.replace(known, effect="environment")
     try:
-        parts = [program_of(argv) for argv in words(known.text)]
+        parts = [split_program(argv) for argv in words(known.text)]
     except ValueError:
         return known
     used = [(programs[name], arguments) for name, arguments in parts if name in programs]
@@ -164,7 +164,7 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0] for found in _TO_REPLACE.finditer(text)))
 
 
-def distributions_of(os_name: str, kernel: str = "") -> frozenset[str]:
+def distribution_names(os_name: str, kernel: str = "") -> frozenset[str]:
     """The family of a distribution by the name that it gives itself, with the words of that name; without one by its kernel's name."""
     low = os_name.casefold()
     named = {family: [name for name in names if name in low] for family, names in FAMILIES.items()}
@@ -173,9 +173,9 @@ def distributions_of(os_name: str, kernel: str = "") -> frozenset[str]:
     return frozenset(by_name or by_kernel)
 
 
-def commands_for(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
+def select_commands(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
     """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
-    return tuple(one for command in commands for one in _fit_to_system(command, system, distributions_of(os_name, kernel)))
+    return tuple(one for command in commands for one in _fit_to_system(command, system, distribution_names(os_name, kernel)))
 
 
 def _fit_to_system(command: Command, system: str, distributions: frozenset[str]) -> Iterator[Command]:

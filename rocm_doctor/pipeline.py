@@ -14,7 +14,7 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.commands import commands_for, drop_contradictions
+from rocm_doctor.commands import drop_contradictions, select_commands
 from rocm_doctor.cures.choose import attach_cures, reply
 from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
@@ -289,10 +289,10 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
     checks_of = framework_checks(one.verify, facts, matrix)
     checks_of = checks_of if elsewhere else use_examined(checks_of, facts, kind, matrix)
-    commands, verify = (commands_for(found, system, os_name, kernel) for found in (offers, checks_of))
+    commands, verify = (select_commands(found, system, os_name, kernel) for found in (offers, checks_of))
     commands, verify = (found if python else drop_python(found) for found in (commands, verify))
     settle = (
-        next(iter(commands_for(framework_checks([one.settle], facts, matrix), system, os_name, kernel)), None)
+        next(iter(select_commands(framework_checks([one.settle], facts, matrix), system, os_name, kernel)), None)
         if one.settle
         else None
     )

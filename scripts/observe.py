@@ -131,7 +131,7 @@ def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
     catalog = load_catalog(matrix)
     places: dict[str, list[TorchBuild]] = {}
     for build in matrix.torch:
-        index = catalog.index_of(build)
+        index = catalog.build_index(build)
         if index and index.kind == "index" and not index.nightly:
             places.setdefault(index.url, []).append(build)
     for url, builds in places.items():

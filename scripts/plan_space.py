@@ -78,7 +78,7 @@ def of_target(gfx: str, known_of: Catalog, shown: int = 4) -> Result:
         same = (machine.python, machine.system, machine.driver)
         if (same, WISHES[0]) not in found:
             resolver = Resolver(machine, known_of)
-            found |= {(same, wish): _asked(resolver.wishing(wish), machine, known_of, shown, judged) for wish in WISHES}
+            found |= {(same, wish): _asked(resolver.for_wish(wish), machine, known_of, shown, judged) for wish in WISHES}
         answers += [found[same, wish] for wish in WISHES]
     first = Counter(answer.first for answer in answers)
     failures = [f for answer in found.values() for f in answer.failures]

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from rocm_doctor import commands as known
-from rocm_doctor.commands import EFFECTS, classify, commands_for, drop_contradictions, fill, remarks, settings
+from rocm_doctor.commands import EFFECTS, classify, drop_contradictions, fill, remarks, select_commands, settings
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.checks import commands as checks
 from rocm_doctor.matrix.checks.commands import complaints
@@ -202,9 +202,9 @@ def test_a_stated_type_is_kept() -> None:
 
 def test_a_distribution_gets_its_own_commands() -> None:
     both = MATRIX.classify(["sudo dnf downgrade linux-firmware", "sudo apt install x", "uname -r"])
-    assert [c.text[:8] for c in commands_for(both, "linux", "Ubuntu 25.10")] == ["sudo apt", "uname -r"]
-    assert [c.text[:8] for c in commands_for(both, "linux", "Fedora Linux 43")] == ["sudo dnf", "uname -r"]
-    assert len(commands_for(both, "linux", "")) == 3
+    assert [c.text[:8] for c in select_commands(both, "linux", "Ubuntu 25.10")] == ["sudo apt", "uname -r"]
+    assert [c.text[:8] for c in select_commands(both, "linux", "Fedora Linux 43")] == ["sudo dnf", "uname -r"]
+    assert len(select_commands(both, "linux", "")) == 3
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_a_distribution_gets_its_own_commands() -> None:
 def test_a_kernel_names_the_distribution_where_nothing_else_does(kernel: str, program: str) -> None:
     tools = {"dnf": "fedora", "apt": "debian", "pacman": "arch", "zypper": "suse"}
     every = [Command(f"sudo {tool} install x", distributions=(family,)) for tool, family in tools.items()]
-    assert [c.text.split()[1] for c in commands_for(every, "linux", "", kernel)] == [program]
+    assert [c.text.split()[1] for c in select_commands(every, "linux", "", kernel)] == [program]
 
 
 def test_a_command_for_one_distribution_is_not_for_its_family() -> None:
     hwe = [Command("sudo apt install linux-generic-hwe-24.04", distributions=("ubuntu",))]
     shown = [
-        bool(commands_for(hwe, "linux", name)) for name in ("Ubuntu 24.04.2 LTS", "Debian GNU/Linux 13", "Fedora Linux 43", "")
+        bool(select_commands(hwe, "linux", name)) for name in ("Ubuntu 24.04.2 LTS", "Debian GNU/Linux 13", "Fedora Linux 43", "")
     ]
     assert shown == [True, False, False, True]
 
@@ -264,13 +264,13 @@ def test_windows_gets_powershell() -> None:
     given = MATRIX.classify(
         ["export A=1 B='x y'", "unset A", "sudo dmesg", "pip list", Command("$env:C = '1'", "powershell", "windows")]
     )
-    assert [(c.text, c.shell) for c in commands_for(given, "windows", "")] == [
+    assert [(c.text, c.shell) for c in select_commands(given, "windows", "")] == [
         ("$env:A = '1'; $env:B = 'x y'", "powershell"),
         ("Remove-Item Env:A -ErrorAction SilentlyContinue", "powershell"),
         ("pip list", "sh"),
         ("$env:C = '1'", "powershell"),
     ]
-    assert all(c.shell == "sh" for c in commands_for(given, "linux", ""))
+    assert all(c.shell == "sh" for c in select_commands(given, "linux", ""))
 
 
 def test_what_comes_after_a_command_is_said() -> None:

@@ -212,7 +212,7 @@ def test_what_torch_alone_brought_is_left_behind_and_what_others_need_is_not() -
         Package("My.Work", "1", "-e /home/me/work", ("numpy", "Torch")), Package("pip", "25"), Package("peft", "0.1"),
     )  # fmt: skip
     place = Environment("/v", "/usr", "/v/bin/python", "3.12", packages)
-    assert [one.requirement() for one in place.carried(["peft"])] == ["numpy==2", "-e /home/me/work"]
+    assert [one.requirement() for one in place.packages_to_carry(["peft"])] == ["numpy==2", "-e /home/me/work"]
 
 
 def test_an_interpreter_before_3_8_answers_with_the_names_of_its_packages() -> None:

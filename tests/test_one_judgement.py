@@ -11,7 +11,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import load_catalog
-from rocm_doctor.plan.machine import machine_of
+from rocm_doctor.plan.machine import machine_from_snapshot
 from rocm_doctor.plan.stack_judge import exported_variables, unset_variables
 from rocm_doctor.plan.text import text
 from rocm_doctor.sources.bundle import read
@@ -27,7 +27,7 @@ FIXTURES = sorted(
 def judged(name: str) -> tuple[Report, Plan | None]:
     """What `check` says of a fixture, and the plan that starts from it; None where no target is known."""
     report = pipeline.judge(read(Path(__file__).parents[1] / "fixtures" / name), MATRIX)
-    machine = machine_of(report.snapshot)
+    machine = machine_from_snapshot(report.snapshot)
     return report, answer(machine, load_catalog(MATRIX), report=report) if machine else None
 
 

@@ -15,7 +15,7 @@ from rocm_doctor.plan import packages
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog
 from rocm_doctor.plan.commands import replacements
-from rocm_doctor.plan.evidence import _names, speaks_for, statements
+from rocm_doctor.plan.evidence import _is_about_build, statements, supporting_claims
 from rocm_doctor.plan.machine import add_packages, declare_machine, install_stack
 from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.stack_judge import _is_settled
@@ -50,7 +50,7 @@ def test_a_preview_speaks_for_a_release() -> None:
     build = msgspec.structs.replace(next(b for b in MATRIX.torch if b.local), rocm="7.11.0")
     said = statements(machine, MATRIX)
     preview = said._replace(support=tuple(s for s in said.support if s.state == "preview"))
-    assert [claim.words.split(" on ")[0] for claim in speaks_for(build, machine, preview)] == ["ROCm 7.11.0 is a preview"]
+    assert [claim.words.split(" on ")[0] for claim in supporting_claims(build, machine, preview)] == ["ROCm 7.11.0 is a preview"]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool)
 def test_a_release_is_passed_over_for_what_is_more_than_a_note(
     severity: str, taken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packages, "_outright", lambda *_: iter(()))
-    monkeypatch.setattr(packages, "needed_env", lambda *_: {})
+    monkeypatch.setattr(packages, "_exclusions", lambda *_: iter(()))
+    monkeypatch.setattr(packages, "package_variables", lambda *_: {})
     package = next(one for one in known_of().packages.values() if one.releases)
     against = Finding("lib.any", "it fails", severity, "high", "")  # type: ignore[arg-type]
     judge: Any = SimpleNamespace(
@@ -162,8 +162,10 @@ def test_a_misspelt_field_of_the_catalog_is_refused_and_no_entry_can_be_changed(
 
 def test_a_row_is_about_a_build_that_it_names() -> None:
     build = next(b for b in MATRIX.torch if b.family == "therock" and b.rocm)
-    assert _names({"torch.family": f"bundled|{build.family}"}, build)
-    assert not _names({"torch.family": "bundled"}, build)
-    assert not _names({"torch.rocm": f"=={build.rocm}"}, build), "a row that names neither version nor family is about no build"
-    assert _names({"torch.version": f"=={build.torch}", "torch.rocm": f"=={build.rocm}"}, build)
-    assert not _names({"torch.version": f"=={build.torch}", "torch.rocm": "<1"}, build)
+    assert _is_about_build({"torch.family": f"bundled|{build.family}"}, build)
+    assert not _is_about_build({"torch.family": "bundled"}, build)
+    assert not _is_about_build({"torch.rocm": f"=={build.rocm}"}, build), (
+        "a row that names neither version nor family is about no build"
+    )
+    assert _is_about_build({"torch.version": f"=={build.torch}", "torch.rocm": f"=={build.rocm}"}, build)
+    assert not _is_about_build({"torch.version": f"=={build.torch}", "torch.rocm": "<1"}, build)

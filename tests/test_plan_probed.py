@@ -10,7 +10,7 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.commands import install, replacements
-from rocm_doctor.plan.machine import Machine, machine_of
+from rocm_doctor.plan.machine import Machine, machine_from_snapshot
 from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text
 
@@ -26,7 +26,7 @@ def snapshot(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Snapshot:
 
 def machine(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Machine:
     base: dict[str, Value] = {"platform": "linux", "wsl": False, "python.version": "3.12.4", "kfd.exists": True, "env.": True}
-    found = machine_of(snapshot({**base, **facts}, *gfx))
+    found = machine_from_snapshot(snapshot({**base, **facts}, *gfx))
     assert found
     return found
 
@@ -179,7 +179,9 @@ def test_a_package_that_stays_is_judged_with_the_new_torch() -> None:
 
 
 def test_the_discrete_card_is_planned_for() -> None:
-    found = machine_of(snapshot({"platform": "linux", "python.version": "3.12"}, ("gfx1036", True), ("gfx1100", False)))
+    found = machine_from_snapshot(
+        snapshot({"platform": "linux", "python.version": "3.12"}, ("gfx1036", True), ("gfx1100", False))
+    )
     assert found
     assert found.gfx == "gfx1100"
 
@@ -194,7 +196,7 @@ def test_device_code_is_asked_for_each_card() -> None:
 
 
 def test_no_target_no_machine() -> None:
-    assert machine_of(Snapshot({}, (), gpus_listed=True)) is None
+    assert machine_from_snapshot(Snapshot({}, (), gpus_listed=True)) is None
 
 
 def test_glibc_is_looked_at() -> None:

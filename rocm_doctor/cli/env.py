@@ -18,7 +18,7 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.stack_judge import sets_variable
 from rocm_doctor.plan.text import headline, variables_text
-from rocm_doctor.plan.variables import Variable, variables_of
+from rocm_doctor.plan.variables import Variable, finding_variables
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
@@ -45,8 +45,8 @@ def command(shell: str | None, **asked: Any) -> None:
         of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan" if plan.best else ""
     else:
         report = request.report
-        found = variables_of(report.findings, request.machine, request.known.matrix) if report else ()
-        left, of = _without_variable(report) if report else [], ", ".join(NAMES[name] for name in request.others)
+        found = finding_variables(report.findings, request.machine, request.known.matrix) if report else ()
+        left, of = _findings_without_variable(report) if report else [], ", ".join(NAMES[name] for name in request.others)
     click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
     for title in dict.fromkeys(one.title for one in left):
         click.echo(f"no variable mends this: {title} (see rocm-doctor check)", err=True)
@@ -68,13 +68,13 @@ def _answer(plan: Plan) -> tuple[tuple[Variable, ...], list[Finding]]:
     if plan.report is None or not _rocm(plan):
         return plan.variables, []
     if plan.done and plan.best:
-        return plan.variables, _without_variable(plan.report)
+        return plan.variables, _findings_without_variable(plan.report)
     from rocm_doctor.matrix import load
 
-    return variables_of(plan.report.findings, plan.machine, load()), _without_variable(plan.report)
+    return finding_variables(plan.report.findings, plan.machine, load()), _findings_without_variable(plan.report)
 
 
-def _without_variable(report: Report) -> list[Finding]:
+def _findings_without_variable(report: Report) -> list[Finding]:
     """The findings of a report that no environment variable fixes."""
     return [one for one in report.findings if one.severity != "note" and one.leads and not sets_variable(one)]
 

@@ -195,9 +195,9 @@ def planned_torch(report: Report, matrix: Matrix) -> str:
     """The torch of the first stack that works for the machine; empty where none is known."""
     from rocm_doctor.plan.answer import answer
     from rocm_doctor.plan.catalog import load_catalog
-    from rocm_doctor.plan.machine import machine_of
+    from rocm_doctor.plan.machine import machine_from_snapshot
 
-    machine = machine_of(report.snapshot)
+    machine = machine_from_snapshot(report.snapshot)
     best = answer(machine, load_catalog(matrix), report=report).best if machine else None
     return best.candidate.build.local if best else ""
 

@@ -21,7 +21,7 @@ from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
-from rocm_doctor.plan.fix import build, interpreter_of, recipe, shell_here, tool_here, variables_file
+from rocm_doctor.plan.fix import build, recipe, shell_here, tool_here, variables_file, venv_python
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.text import blocking_packages, headline, undecided_lines
@@ -141,7 +141,7 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], variable
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")
-    program = str(interpreter_of(new))
+    program = str(venv_python(new))
     artifacts = live(program, None, (), smoke=probed)
     report = pipeline.judge(artifacts, load_matrix(None, ()))
     deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)

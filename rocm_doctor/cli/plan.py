@@ -34,7 +34,7 @@ from rocm_doctor.plan.catalog import Catalog, Training, load_catalog
 from rocm_doctor.plan.commands import Tool
 from rocm_doctor.plan.files import UnknownFormat
 from rocm_doctor.plan.formats import FORMATS, render
-from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_of
+from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_from_snapshot
 from rocm_doctor.plan.packages import order_packages, unknown_names
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.versions import parse
@@ -150,11 +150,11 @@ def read_request(
     if gpu:
         target = _declared_machine(gpu, python, system, driver, kernel, matrix)
         machine = add_packages(target, installed) if installed else target
-    elif report and (found := machine_of(report.snapshot)):
+    elif report and (found := machine_from_snapshot(report.snapshot)):
         machine = found
     else:
         assert report is not None
-        raise NoTarget("\n".join(_unknown(report, known_of)))
+        raise NoTarget("\n".join(_unknown_gpu_lines(report, known_of)))
     if not names and not train:
         about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]
@@ -170,7 +170,7 @@ def examine_here(python: str | None, matrix: Matrix) -> Report:
     return examine(interpreter(python), matrix)
 
 
-def _unknown(report: Report, known_of: Catalog) -> Iterator[str]:
+def _unknown_gpu_lines(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
     yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
     offered = [command.text for one in report.findings if one.leads and one.severity != "note" for command in one.commands]
@@ -189,7 +189,7 @@ def _declared_machine(gpu: str, python: str | None, system: str | None, driver: 
     if re.fullmatch(r"3\.\d+(\.\d+)?t", version):
         raise InputError(f"--python {version}: no plans for free-threaded Python; see: rocm-doctor explain 'Python {version}'")
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
-        version = _version_of(version)
+        version = _interpreter_version(version)
     if driver and driver != INBOX and parse(driver) is None:
         raise InputError(
             f"--driver {driver}: invalid version: give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`"
@@ -199,7 +199,7 @@ def _declared_machine(gpu: str, python: str | None, system: str | None, driver: 
     return declare_machine(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
 
 
-def _version_of(python: str) -> str:
+def _interpreter_version(python: str) -> str:
     from rocm_doctor.plan.environment import EnvironmentProblem, environment
 
     try:

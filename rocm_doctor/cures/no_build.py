@@ -54,9 +54,9 @@ def _advise_instead(one: Finding, framework: Framework, snapshot: Snapshot, matr
     """The finding about JAX or TensorFlow: with what would run in its place where no release is for this machine."""
     from rocm_doctor.plan.catalog import load_catalog
     from rocm_doctor.plan.frameworks import framework_plan
-    from rocm_doctor.plan.machine import machine_of
+    from rocm_doctor.plan.machine import machine_from_snapshot
 
-    machine = machine_of(snapshot)
+    machine = machine_from_snapshot(snapshot)
     plan = framework_plan(framework.key, machine, load_catalog(matrix)) if machine else None
     if plan is None or plan.release:
         return one
@@ -71,7 +71,7 @@ def has_build(gfx: str, matrix: Matrix) -> bool:
     siblings = [one.value for one in matrix.gfx[gfx].overrides if one.verdict in ("sibling", "faulty")]
     catalog = load_catalog(matrix)
     for build in matrix.torch:
-        index = catalog.index_of(build)
+        index = catalog.build_index(build)
         targets = build.gfx or (index.devices if index else ())
         if any(covers(targets, gfx, override) is True for override in (None, *siblings)):
             return True

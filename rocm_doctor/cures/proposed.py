@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.binaries.processors import MACH
 from rocm_doctor.binaries.targets import covers, parse_target
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import Program, classify, program_of, settings, words
+from rocm_doctor.commands import Program, classify, settings, split_program, words
 from rocm_doctor.cures.choose import first_gpu
 from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
 from rocm_doctor.differential.model import load as load_weights
@@ -120,7 +120,7 @@ class Known:
     def is_command(self, text: str) -> bool:
         """True if the first word of a line is a program of the catalog, or sets a variable."""
         try:
-            name, _ = program_of(shlex.split(text.removeprefix("$ ")))
+            name, _ = split_program(shlex.split(text.removeprefix("$ ")))
         except ValueError:
             return True
         return name == "" or name in self.matrix.programs
@@ -159,7 +159,7 @@ class Known:
         """What is known of one simple command."""
         if any(not self._serves(one) for one in _addresses(" ".join(argv))):
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
-        name, arguments = program_of(argv)
+        name, arguments = split_program(argv)
         program = self.matrix.programs.get(name)
         known = self.matrix.programs.get(name.partition(".")[0])
         if known and known.effect == "destructive":
@@ -227,7 +227,7 @@ class Known:
 
     def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Proposal:
         """A torch that this index serves and that has code for this GPU; else the one of `plan`."""
-        at = {one.key: index for one in self.matrix.torch if (index := self.catalog.index_of(one))}
+        at = {one.key: index for one in self.matrix.torch if (index := self.catalog.build_index(one))}
         served = [
             one for one in self.matrix.torch if one.key in at and at[one.key].url.rstrip("/") in indexes and _fits(one, wanted)
         ]
@@ -319,7 +319,7 @@ def known_addresses(matrix: Matrix) -> frozenset[str]:
     """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
     catalog = load_catalog(matrix)
     found = [index.url for index in catalog.indexes.values()]
-    found += [at.url for one in matrix.torch if (at := catalog.index_of(one))]
+    found += [at.url for one in matrix.torch if (at := catalog.build_index(one))]
     texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
     return frozenset(one.rstrip("/") for one in [*found, *(url for text in texts for url in _addresses(text))])
 

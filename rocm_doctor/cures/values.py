@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import accepts, fill, pattern_of
+from rocm_doctor.commands import accepts, fill, slot_pattern
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Application, KernelPackage
 from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
@@ -106,7 +106,7 @@ def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
 def _shape(text: str, matrix: Matrix) -> str:
     """The pattern of a template: its words as they are, and in each slot a value of its kind or the placeholder."""
     parts = _SLOT.split(text)
-    slots = (f"(?:{re.escape(matrix.slots[name].placeholder)}|{pattern_of(name)})" for name in parts[1::2])
+    slots = (f"(?:{re.escape(matrix.slots[name].placeholder)}|{slot_pattern(name)})" for name in parts[1::2])
     return "".join(part for pair in itertools.zip_longest(map(re.escape, parts[::2]), slots, fillvalue="") for part in pair)
 
 
@@ -117,12 +117,12 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
         return ()
     from rocm_doctor.plan.catalog import load_catalog
     from rocm_doctor.plan.commands import install
-    from rocm_doctor.plan.machine import declare_machine, system_of
+    from rocm_doctor.plan.machine import declare_machine, system_from_snapshot
     from rocm_doctor.plan.stacks import best
 
     python = snapshot.get("python.version").value
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
-    machine = declare_machine(str(gfx), minor, matrix, system_of(snapshot))
+    machine = declare_machine(str(gfx), minor, matrix, system_from_snapshot(snapshot))
     stack = best(machine, load_catalog(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
 

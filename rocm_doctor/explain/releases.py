@@ -34,7 +34,7 @@ def torch(found: Found, matrix: Matrix) -> Page:
         for one in matrix.facts
         if one.subject.startswith("PyTorch") and version and one.version and may_hold(one.version, version)
     ]
-    indexes = ((one.local, catalog_of(matrix).index_of(one)) for one in builds if one.local)
+    indexes = ((one.local, catalog_of(matrix).build_index(one)) for one in builds if one.local)
     pip = [
         f"pip install torch=={local} --index-url {at.url}" for local, at in indexes if at and at.kind == "index" and not at.extras
     ]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from rocm_doctor.commands import commands_for, distributions_of
+from rocm_doctor.commands import distribution_names, select_commands
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.blocking import Blocked, Freed, free_stacks
@@ -20,7 +20,7 @@ from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.steps import steps
-from rocm_doctor.plan.variables import Variable, variables, variables_of
+from rocm_doctor.plan.variables import Variable, finding_variables, variables
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.versions import release
 
@@ -127,7 +127,7 @@ def answer(
     best = stacks[0] if stacks else None
     if best and machine.holds(best.candidate.build):
         now = _fingerprints(judge_snapshot(machine.base, known.matrix))
-        anew = _fingerprints(resolver.stack_judge.after(best.candidate, {}, {}))
+        anew = _fingerprints(resolver.stack_judge.findings_after(best.candidate, {}, {}))
         machine = msgspec.structs.replace(machine, whole=now <= anew)
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
     return Plan(
@@ -135,7 +135,11 @@ def answer(
         tuple(wish),
         stacks,
         rejected,
-        variables(best, resolver.stack_judge) if best else variables_of(report.findings, machine, known.matrix) if report else (),
+        variables(best, resolver.stack_judge)
+        if best
+        else finding_variables(report.findings, machine, known.matrix)
+        if report
+        else (),
         () if stacks or ready else nearest_changes(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
@@ -158,7 +162,7 @@ def _resolve(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: b
     if machine.probed and machine.torch and not upgrade:
         kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
         if found and not found[0].candidate.override:
-            wide = kept.widened()
+            wide = kept.for_every_build()
             return wide, list(wide.stacks()), blocked
     return free_stacks(Resolver(machine, known, wanted, upgrade))
 
@@ -173,7 +177,7 @@ def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: R
     after = stack_judge.of_machine
     cured: set[str] = set()
     if machine.probed:
-        after = tuple(stack_judge.after(best.candidate, best.packages, best.env))
+        after = tuple(stack_judge.findings_after(best.candidate, best.packages, best.env))
         cured = _fingerprints(judge_snapshot(machine.base, stack_judge.known.matrix)) - _fingerprints(after)
     for one in report.findings if report else after:
         if one.severity != "note" and one.leads and one.fingerprint not in cured and not sets_variable(one):
@@ -185,10 +189,10 @@ def _fitting(one: Finding, machine: Machine) -> Finding:
     distribution need its name to be known."""
     os_name = str(machine.base.get("os").value or "") if machine.base.get("os").known else ""
     system = "windows" if machine.system == "windows" else "linux"
-    known = distributions_of(os_name, machine.kernel)
+    known = distribution_names(os_name, machine.kernel)
     commands = tuple(
         c
-        for c in commands_for(one.commands, system, os_name, machine.kernel)
+        for c in select_commands(one.commands, system, os_name, machine.kernel)
         if (known or not c.distributions) and not c.text.startswith(("rocm-doctor plan", "rocm-doctor fix"))
     )
     return msgspec.structs.replace(one, commands=commands)

@@ -36,7 +36,7 @@ def free_stacks(resolver: Resolver) -> Freed:
     ways = [way for name in blamed for way in _ways(resolver, name, blamed[name])]
     if ways:
         return min(ways, key=lambda way: rank(way[1][0].candidate))
-    other = resolver.on(remove_packages(resolver.stack_judge.machine, tuple(blamed)), resolver.wish)
+    other = resolver.for_machine(remove_packages(resolver.stack_judge.machine, tuple(blamed)), resolver.wish)
     stacks = list(other.stacks()) if len(blamed) > 1 else []
     machine = resolver.stack_judge.machine
     gone = tuple(Blocked(name, machine.installed(name), found, goes=True) for name, found in blamed.items())
@@ -49,7 +49,7 @@ def _ways(resolver: Resolver, name: str, found: Finding) -> Iterator[Freed]:
     alone = remove_packages(machine, (name,))
     for goes, wish in ((False, (*resolver.wish, name)), (True, resolver.wish)):
         if goes or name in known.packages:
-            other = resolver.on(alone, wish)
+            other = resolver.for_machine(alone, wish)
             if stacks := list(other.stacks()):
                 yield other, stacks, (Blocked(name, machine.installed(name), found, goes),)
 

@@ -9,7 +9,7 @@ from rocm_doctor.matrix.citations import UNADDRESSED
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
-from rocm_doctor.plan.evidence import Claim, Statements, drop_repetitions, speaks_against, speaks_for, statements
+from rocm_doctor.plan.evidence import Claim, Statements, drop_repetitions, opposing_claims, statements, supporting_claims
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.rules.build import is_unseen
 from rocm_doctor.rules.driver_range import driver_release, outside
@@ -98,7 +98,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
 
 
 def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
-    index = known.index_of(build)
+    index = known.build_index(build)
     if build.family == "amd-listing" or (index and index.kind == "files"):
         raise Absent("AMD lists it as single files, not as a package index")
     if index is None:
@@ -108,14 +108,14 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
         _fits_driver(index, machine, known)
     targets = build.gfx or index.devices
     override = _code(build, targets, machine, known)
-    said = voices(build, index, override, machine, about)
+    said = build_claims(build, index, override, machine, about)
     if not said:
         raise Unfit(
             f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0]
         )
     best = min(GRADES.index(s.grade) for s in said)
     spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
-    for voice in speaks_against(build, machine, about):
+    for voice in opposing_claims(build, machine, about):
         if GRADES.index(voice.grade) <= spoken:
             raise Unfit(voice.words, voice.source)
     if words := missing_report(said, machine):
@@ -162,7 +162,7 @@ def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: 
         sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
         if sibling and not _lacks(build, targets, machine.gfx, one.value):
             return one
-    raise Unfit(lacks, _of_code(build))
+    raise Unfit(lacks, _code_source(build))
 
 
 def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str | None) -> str:
@@ -173,19 +173,19 @@ def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str 
     return ""
 
 
-def _of_code(build: TorchBuild) -> str:
+def _code_source(build: TorchBuild) -> str:
     """The source of its list of targets: the last one, of those with an address."""
     return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
 
 
-def voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
+def build_claims(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """The evidence for a build: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
         return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
-    said = list(speaks_for(build, machine, about))
+    said = list(supporting_claims(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
-        said.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _of_code(build), of_code=True))
+        said.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _code_source(build), of_code=True))
     elif index.devices:
         said.append(Claim("upstream", f"has device code for {machine.gfx} in its index", index.sources[0], of_code=True))
     return said
@@ -194,6 +194,6 @@ def voices(build: TorchBuild, index: Index, override: Override | None, machine: 
 def _env(override: Override | None, machine: Machine, build: TorchBuild, known: Catalog) -> dict[str, str]:
     """The variables that this build needs on this system and GPU."""
     needed: dict[str, str] = {OVERRIDE: override.value} if override else {}
-    for step in known.steps_for(machine.system, machine.gfx, build.rocm):
+    for step in known.system_steps(machine.system, machine.gfx, build.rocm):
         needed |= step.env
     return needed

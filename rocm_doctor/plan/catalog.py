@@ -107,7 +107,7 @@ class Catalog(msgspec.Struct, frozen=True):
     packages: dict[str, Package]
     steps: tuple[Step, ...] = ()
 
-    def steps_for(self, system: System, gfx: str, rocm: str) -> Iterator[Step]:
+    def system_steps(self, system: System, gfx: str, rocm: str) -> Iterator[Step]:
         """The steps that fit a system, a target and a ROCm release."""
         kind = self.matrix.gfx[gfx].kind
         for step in self.steps:
@@ -115,7 +115,7 @@ class Catalog(msgspec.Struct, frozen=True):
             if fits and (not step.rocm or contains(step.rocm, rocm)):
                 yield step
 
-    def index_of(self, build: TorchBuild) -> Index | None:
+    def build_index(self, build: TorchBuild) -> Index | None:
         """Where a build comes from; None when no source gives an address."""
         if build.index.startswith("http"):
             return Index(build.index, build.index, "index", sources=build.sources)

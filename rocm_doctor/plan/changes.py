@@ -29,7 +29,7 @@ def nearest_changes(resolver: Resolver) -> tuple[Change, ...]:
     return (*_removals(resolver), *_other_machines(resolver), *_community(resolver))
 
 
-def _leads_to(what: str, stack: Stack | None) -> Iterator[Change]:
+def _change(what: str, stack: Stack | None) -> Iterator[Change]:
     if stack is not None:
         said = stack.candidate.said[0]
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
@@ -38,8 +38,8 @@ def _leads_to(what: str, stack: Stack | None) -> Iterator[Change]:
 def _removals(resolver: Resolver) -> Iterator[Change]:
     """The stacks without one of the packages; a package that its rows say how to build for this GPU, too."""
     wish, gfx = resolver.wish, Fact(resolver.stack_judge.machine.gfx)
-    found = [c for name in wish for c in _leads_to(f"without {name}", _first(resolver, [w for w in wish if w != name]))]
-    yield from found or _leads_to("with torch alone", _first(resolver, ()) if wish else None)
+    found = [c for name in wish for c in _change(f"without {name}", _first(resolver, [w for w in wish if w != name]))]
+    yield from found or _change("with torch alone", _first(resolver, ()) if wish else None)
     for row in resolver.stack_judge.known.matrix.rows:
         about = next((n for n in wish if f"pkg.{n}" in row.when), "")
         by_hand = [c.text for c in row.commands if not c.text.startswith(("pip install", "pip uninstall", "export "))]
@@ -48,31 +48,31 @@ def _removals(resolver: Resolver) -> Iterator[Change]:
 
 
 def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:
-    return next(resolver.wishing(wish).stacks(), None)
+    return next(resolver.for_wish(wish).stacks(), None)
 
 
 def _other_machines(resolver: Resolver) -> Iterator[Change]:
     """The machine with one thing changed: the first Python with a stack, and each of the others that leads to one."""
     machine, known = resolver.stack_judge.machine, resolver.stack_judge.known
 
-    def tried(what: str, **changes: str) -> list[Change]:
-        return list(_leads_to(what, best(change_machine(machine, known.matrix, **changes), known, resolver.wish)))
+    def try_change(what: str, **changes: str) -> list[Change]:
+        return list(_change(what, best(change_machine(machine, known.matrix, **changes), known, resolver.wish)))
 
     wish = "".join(f" --with {name}" for name in resolver.wish)
     for python in (one for one in PYTHONS if one != machine.python):
         command = f"rocm-doctor plan --gpu {machine.gfx} --os {machine.system} --python {python}{wish}"
-        if found := tried(f"with Python {python}", python=python):
+        if found := try_change(f"with Python {python}", python=python):
             yield from (msgspec.structs.replace(one, commands=(command,)) for one in found)
             break
     if machine.system != "linux":
-        yield from tried("on Linux", system="linux", driver="", kernel="")
+        yield from try_change("on Linux", system="linux", driver="", kernel="")
         return
     if machine.driver not in ("", INBOX):
         newest = max((m.module for m in known.matrix.driver.modules), key=sort_key, default="")
-        yield from tried("with the driver of the kernel itself", driver=INBOX)
-        yield from tried(f"with the driver module {newest}", driver=newest)
+        yield from try_change("with the driver of the kernel itself", driver=INBOX)
+        yield from try_change(f"with the driver module {newest}", driver=newest)
     if machine.kernel:
-        yield from tried("with another kernel", kernel="")
+        yield from try_change("with another kernel", kernel="")
 
 
 def _community(resolver: Resolver) -> Iterator[Change]:

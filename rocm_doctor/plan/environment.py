@@ -73,7 +73,7 @@ class Environment(msgspec.Struct, frozen=True):
         """The installed versions by canonical name."""
         return {canonicalize_name(one.name): one.version for one in self.packages}
 
-    def carried(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[Package]:
+    def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[Package]:
         """The packages to carry over: all but those that are replaced, the framework's, and what these alone brought."""
         known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
         brought = _closure(framework, known)

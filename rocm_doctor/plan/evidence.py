@@ -58,7 +58,7 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
     return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), has_ended(about))
 
 
-def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
+def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
     for one in said.support:
         if one.state in _FOR and spans(one.since, one.until, build.rocm):
@@ -68,11 +68,11 @@ def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterato
             else:
                 yield Claim(one.grade, words, one.sources[0])
     for row in said.rows:
-        if _names(row.when, build):
+        if _is_about_build(row.when, build):
             yield Claim(row.grade, row.title, row.sources[0], known_good=True)
 
 
-def speaks_against(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
+def opposing_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm does not run there, or was only built."""
     for one in said.support:
         if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
@@ -113,7 +113,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return _NIGHTLY if text in ("nightly", "dev") else release(text.replace(".x", "")) or ()
 
 
-def _names(when: dict[str, str], build: TorchBuild) -> bool:
+def _is_about_build(when: dict[str, str], build: TorchBuild) -> bool:
     """Whether a row about the target is about this build: it names its version or family, and what it asks of torch holds."""
     facts = {"torch.version": build.torch, "torch.rocm": build.rocm, "rocm.loaded": build.rocm, "torch.family": build.family}
     asked = {name: condition for name, condition in when.items() if name in facts}

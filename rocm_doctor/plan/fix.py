@@ -32,7 +32,7 @@ def tool_here() -> Tool:
     return "uv" if shutil.which("uv") else "pip"
 
 
-def interpreter_of(new: Path) -> Path:
+def venv_python(new: Path) -> Path:
     """The interpreter of a virtual environment."""
     return new / "Scripts" / "python.exe" if sys.platform == "win32" else new / "bin" / "python"
 
@@ -69,18 +69,18 @@ class Recipe(NamedTuple):
 def recipe(plan: Plan | FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
     """The environment of a plan: its framework first, which pip then does not replace, the user's other packages at their versions, and
     what the plan has beside it. JAX and TensorFlow take the user's packages along where they are in the examined environment."""
-    python, pin = str(interpreter_of(new)), ""
+    python, pin = str(venv_python(new)), ""
     variables: tuple[Variable, ...] = ()
     if isinstance(plan, FrameworkPlan):
         names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
         here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()
-        carried = old.carried(names, (*TORCH, *names)) if here else []
+        carried = old.packages_to_carry(names, (*TORCH, *names)) if here else []
         first, rest = installs(plan, tool, python), []
     else:
         assert plan.best is not None
         one, variables = plan.best.candidate, plan.variables
         pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
-        carried = old.carried([*plan.best.packages, *plan.drop])
+        carried = old.packages_to_carry([*plan.best.packages, *plan.drop])
         torch, *rest = install(plan.best, plan.fresh, tool, python)
         first = [torch]
     lines = [package.requirement() for package in carried]
@@ -131,7 +131,7 @@ def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
 def _carry_package(tool: Tool, new: Path, line: str, say: Say) -> bool:
     """True if one package could be installed."""
     with contextlib.suppress(EnvironmentProblem):
-        _run(_carry(tool, str(interpreter_of(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)
+        _run(_carry(tool, str(venv_python(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)
         return True
     return False
 

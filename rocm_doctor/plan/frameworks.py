@@ -107,7 +107,7 @@ def framework_plan(framework: str, machine: Machine, known: Catalog, report: Rep
     reasons = [(one, _unfit(one, machine, known)) for one in releases]
     fit = next((one for one, why in reasons if not why), None)
     if fit or works:
-        steps = known.steps_for(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
+        steps = known.system_steps(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
         before = tuple(one for one in steps if one.framework in ("", framework))
         return FrameworkPlan(framework, machine, fit, works=works, undecided=undecided, summary=summary, steps=before)
     against = tuple((f"{one.name}: {why}", one.sources[0]) for one, why in reasons)

@@ -97,12 +97,12 @@ def _record(facts: dict[str, Fact], name: str, value: str | bool | None) -> None
     facts[name] = Fact(value, (DECLARED,))
 
 
-def system_of(snapshot: Snapshot) -> System:
+def system_from_snapshot(snapshot: Snapshot) -> System:
     """The system of a snapshot; Linux where it is not known."""
     return "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
 
 
-def machine_of(snapshot: Snapshot) -> Machine | None:
+def machine_from_snapshot(snapshot: Snapshot) -> Machine | None:
     """The machine of a snapshot, for the first GPU to train on; None when no target is known."""
     cards = [gpu for gpu in choosable_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
     if not cards:
@@ -110,7 +110,7 @@ def machine_of(snapshot: Snapshot) -> Machine | None:
     return Machine(
         str(cards[0].get("gfx").value),
         ".".join(_text(snapshot, "python.version").split(".")[:2]),
-        system_of(snapshot),
+        system_from_snapshot(snapshot),
         _text(snapshot, "driver.version"),
         _text(snapshot, "kernel"),
         _text(snapshot, "glibc"),

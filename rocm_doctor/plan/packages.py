@@ -54,22 +54,22 @@ def choose(
         if next(alone.releases(), None) is None:
             raise alone.why or Unsatisfied(f"no release of {alone.package.name} is known")
     why = Unsatisfied("no set of releases of these packages is compatible")
-    for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
-        found = stack_judge.judge(candidate, chosen, {**env, **needed_env(chosen, stack_judge)}) if chosen else without
+    for chosen in islice(_compatible_sets(tuple(viable.items()), {}), _TRIES):
+        found = stack_judge.judge(candidate, chosen, {**env, **package_variables(chosen, stack_judge)}) if chosen else without
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
-        why = _unsatisfied("", serious[0])
+        why = _finding_to_unsatisfied("", serious[0])
     raise why
 
 
-def needed_env(chosen: dict[str, Release], stack_judge: StackJudge) -> dict[str, str]:
+def package_variables(chosen: dict[str, Release], stack_judge: StackJudge) -> dict[str, str]:
     """Variables that packages need on a GPU that their default does not serve."""
     gfx = stack_judge.machine.gfx
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
 
 
-def _unsatisfied(who: str, finding: Finding) -> Unsatisfied:
+def _finding_to_unsatisfied(who: str, finding: Finding) -> Unsatisfied:
     return Unsatisfied(who + finding.title, next(iter(finding.sources), ""), finding)
 
 
@@ -95,16 +95,18 @@ class _Viable:
 
     def _works(self, one: Release) -> bool:
         name = self.package.name
-        outright = next(_outright(one, self.candidate, self.stack_judge), "")
+        outright = next(_exclusions(one, self.candidate, self.stack_judge), "")
         if outright:
             self.why = self.why or Unsatisfied(f"{name} {one.version} {outright}", self.package.sources[0])
             return False
         alone = {name: one}
-        found = self.stack_judge.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.stack_judge)}, about=name)
+        found = self.stack_judge.judge(
+            self.candidate, alone, {**self.env, **package_variables(alone, self.stack_judge)}, about=name
+        )
         serious = [f for f in found if f.severity != "note"]
         if serious:
             # A finding about the GPU is more specific than a range of versions.
-            self.why = _unsatisfied(f"{name} {one.version}: ", serious[0])
+            self.why = _finding_to_unsatisfied(f"{name} {one.version}: ", serious[0])
         return not serious
 
 
@@ -117,7 +119,7 @@ def _releases(package: Package, stack_judge: StackJudge) -> Iterator[Release]:
     yield from (one for one in package.releases if one != here)
 
 
-def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
+def _compatible_sets(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
     """Every set of releases whose declared ranges hold, newest first."""
     if not viable:
         yield chosen
@@ -125,10 +127,10 @@ def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release
     (name, releases), *rest = viable
     for one in releases.releases():
         if not _is_refused(name, one, chosen):
-            yield from _together(tuple(rest), {**chosen, name: one})
+            yield from _compatible_sets(tuple(rest), {**chosen, name: one})
 
 
-def _outright(one: Release, candidate: Candidate, stack_judge: StackJudge) -> Iterator[str]:
+def _exclusions(one: Release, candidate: Candidate, stack_judge: StackJudge) -> Iterator[str]:
     """What the release itself excludes: system, Python, torch."""
     machine = stack_judge.machine
     if machine.system not in one.systems:

@@ -58,7 +58,7 @@ class StackJudge(msgspec.Struct, frozen=True):
 
         With `about`, only what it says of that package: rows that name it, and its code for the GPU.
         """
-        snapshot = self.installed(candidate, chosen, env)
+        snapshot = self.install(candidate, chosen, env)
         if about:
             rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
@@ -72,16 +72,16 @@ class StackJudge(msgspec.Struct, frozen=True):
         names = (*unset_variables(finding), *(name for name, _ in exported_variables(finding)))
         return any(isinstance(self.machine.base.get(f"env.{name}").value, str) and name not in env for name in names)
 
-    def installed(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
+    def install(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""
         beside = {**self.present, **chosen}
         return install_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
-    def after(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
+    def findings_after(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
         """All that `check` would find in this shell with the stack installed and these variables set."""
         facts = self.machine.base.facts.items()
         shell = {name[4:]: fact.value for name, fact in facts if name.startswith("env.") and isinstance(fact.value, str)}
-        return judge_snapshot(self.installed(candidate, chosen, {**shell, **env}), self.known.matrix)
+        return judge_snapshot(self.install(candidate, chosen, {**shell, **env}), self.known.matrix)
 
 
 def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:

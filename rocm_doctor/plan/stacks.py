@@ -11,7 +11,7 @@ from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
 from rocm_doctor.plan.catalog import Catalog, Release
 from rocm_doctor.plan.machine import Machine
-from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
+from rocm_doctor.plan.packages import Unsatisfied, choose, package_variables
 from rocm_doctor.plan.stack_judge import StackJudge, exported_variables, stack_judge
 
 READ = ("yes", "deprecated", "old")
@@ -50,17 +50,17 @@ class Resolver:
         self.candidates = [one for one in found if only in ("", one.build.local)]
         self._alone: dict[tuple[object, ...], list[Finding]] = {}
 
-    def wishing(self, wish: Sequence[str]) -> Resolver:
+    def for_wish(self, wish: Sequence[str]) -> Resolver:
         """The same machine and candidates for another wish; what was judged of torch alone is shared."""
         other = copy(self)
         other.wish, other.rejected = tuple(wish), list(self.rejected)
         return other
 
-    def on(self, machine: Machine, wish: Sequence[str]) -> Resolver:
+    def for_machine(self, machine: Machine, wish: Sequence[str]) -> Resolver:
         """The same question for another machine and wish."""
         return Resolver(machine, self.stack_judge.known, wish, self.stack_judge.upgrade, self.only)
 
-    def widened(self) -> Resolver:
+    def for_every_build(self) -> Resolver:
         """The same question for every build of torch."""
         return Resolver(self.stack_judge.machine, self.stack_judge.known, self.wish, self.stack_judge.upgrade)
 
@@ -69,7 +69,7 @@ class Resolver:
         `rejected` when it is reached."""
         curable: list[tuple[Candidate, dict[str, str], Finding]] = []
         for one in self.candidates:
-            result = self._judged(one, one.env)
+            result = self._judge(one, one.env)
             if isinstance(result, Stack):
                 yield result
             elif result.finding and (settings := self._settings(result.finding)):
@@ -77,7 +77,7 @@ class Resolver:
             else:
                 self.rejected.append(result)
         for one, settings, cured in curable:
-            result = self._judged(one, {**one.env, **settings})
+            result = self._judge(one, {**one.env, **settings})
             if isinstance(result, Stack):
                 yield msgspec.structs.replace(result, notes=(cured, *result.notes))
             else:
@@ -89,7 +89,7 @@ class Resolver:
         readers = self.stack_judge.known.matrix.env
         return found if all(name in readers and readers[name].exists in READ for name in found) else {}
 
-    def _judged(self, one: Candidate, settings: dict[str, str]) -> Stack | Rejected:
+    def _judge(self, one: Candidate, settings: dict[str, str]) -> Stack | Rejected:
         env = dict(settings)
         key = (one.build.key, tuple(sorted(env.items())))
         if key not in self._alone:
@@ -101,7 +101,7 @@ class Resolver:
             packages, notes = choose(self.stack_judge, one, self.wish, env, self._alone[key])
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
-        return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
+        return Stack(one, packages, {**env, **package_variables(packages, self.stack_judge)}, tuple(notes))
 
 
 def best(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> Stack | None:

@@ -15,8 +15,8 @@ _SHOWN = 3
 
 def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]:
     """The steps for a build on a machine, those of systems.yaml first."""
-    yield from known.steps_for(machine.system, machine.gfx, build.rocm)
-    named = [w for w in known.matrix.driver.windows if _is_about(w, build.rocm)]
+    yield from known.system_steps(machine.system, machine.gfx, build.rocm)
+    named = [w for w in known.matrix.driver.windows if _names_rocm(w, build.rocm)]
     if machine.system == "linux":
         line = _line(known.matrix.gfx[machine.gfx])
         yield from _linux(machine, [w for w in named if w.kind == "listed"], line, known.matrix)
@@ -30,7 +30,7 @@ def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]
         )
 
 
-def _is_about(window: DriverRange, rocm: str) -> bool:
+def _names_rocm(window: DriverRange, rocm: str) -> bool:
     return any(series(cell.replace(".x", ".0")) == series(rocm) for cell in window.rocm.split("|"))
 
 

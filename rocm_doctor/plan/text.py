@@ -167,7 +167,7 @@ def _alternative(stack: Stack) -> Iterator[str]:
 
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
-    for why, source, count in reasons_against(plan)[:REASONS]:
+    for why, source, count in rejection_reasons(plan)[:REASONS]:
         yield from wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
@@ -178,7 +178,7 @@ def _nothing(plan: Plan) -> Iterator[str]:
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
-def reasons_against(plan: Plan) -> list[tuple[str, str, int]]:
+def rejection_reasons(plan: Plan) -> list[tuple[str, str, int]]:
     """The reasons against builds that have a wheel for this machine, each with its source and how many builds it rules out: first those
     that a judgement of the whole stack found, then those against most builds."""
     found = [one for one in plan.rejected if not one.absent]

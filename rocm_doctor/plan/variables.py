@@ -29,15 +29,15 @@ class Variable(msgspec.Struct, frozen=True):
 def variables(stack: Stack, stack_judge: StackJudge) -> tuple[Variable, ...]:
     """What to set for this stack, then what to unset. A name that nothing reads is never set."""
     known, machine = stack_judge.known, stack_judge.machine
-    found = [*_needed_variables(stack, known), *_advised_variables(stack.notes, known.matrix)]
+    found = [*_stack_variables(stack, known), *_advised_variables(stack.notes, known.matrix)]
     if machine.probed:
-        found += variables_of(stack_judge.after(stack.candidate, stack.packages, stack.env), machine, known.matrix)
+        found += finding_variables(stack_judge.findings_after(stack.candidate, stack.packages, stack.env), machine, known.matrix)
     elif machine.system == "linux" and OVERRIDE not in stack.env:
         found += _override_to_unset(machine, known.matrix)
     return tuple({v.name: v for v in reversed(found)}.values())[::-1]
 
 
-def _needed_variables(stack: Stack, known: Catalog) -> Iterator[Variable]:
+def _stack_variables(stack: Stack, known: Catalog) -> Iterator[Variable]:
     override = stack.candidate.override
     for name, value in stack.env.items():
         entry = known.matrix.env.get(name)
@@ -51,7 +51,7 @@ def _needed_variables(stack: Stack, known: Catalog) -> Iterator[Variable]:
             yield Variable(name, value, entry.effect, entry.sources[0])
 
 
-def variables_of(findings: Iterable[Finding], machine: Machine, matrix: Matrix) -> tuple[Variable, ...]:
+def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Matrix) -> tuple[Variable, ...]:
     """What findings say to set and to unset, where the catalog knows a reader and it is not so already. A guess counts for nothing."""
     here = machine.base
     sure = [one for one in findings if one.leads and one.confidence != "low"]

@@ -142,9 +142,9 @@ def known_lines(report: Report, matrix: Matrix) -> Iterator[str]:
 def _builds(report: Report, gfx: str, matrix: Matrix) -> Iterator[str]:
     from rocm_doctor.plan.candidates import candidates
     from rocm_doctor.plan.catalog import load_catalog
-    from rocm_doctor.plan.machine import declare_machine, system_of
+    from rocm_doctor.plan.machine import declare_machine, system_from_snapshot
 
-    found, _ = candidates(declare_machine(gfx, "", matrix, system_of(report.snapshot)), load_catalog(matrix))
+    found, _ = candidates(declare_machine(gfx, "", matrix, system_from_snapshot(report.snapshot)), load_catalog(matrix))
     for one in found[:_BUILDS]:
         override = f" with HSA_OVERRIDE_GFX_VERSION={one.override.value}" if one.override else ""
         yield f"torch {one.build.local or one.build.torch} has code for {gfx}{override}: --index-url {one.index.url}"

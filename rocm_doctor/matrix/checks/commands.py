@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import Program, classify, program_of, words
+from rocm_doctor.commands import Program, classify, split_program, words
 from rocm_doctor.model import Command
 
 _FIXED = ("$HOME", "$USER", "$LOGNAME", "${HOME}", "${USER}")
@@ -78,7 +78,7 @@ def _parse_error(command: Command) -> str:
 
 def first_words(text: str) -> list[str]:
     """The program of every simple command in a shell text, those within `$(...)` too."""
-    return [name for node in _nodes(_tree(text, "sh")) if (name := program_of(node)[0])]
+    return [name for node in _nodes(_tree(text, "sh")) if (name := split_program(node)[0])]
 
 
 def _nodes(node: Any) -> Iterator[list[str]]:
