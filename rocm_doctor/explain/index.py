@@ -17,6 +17,7 @@ Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "model", "torch
 _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
+_VARIABLE = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=.*)?")
 _SIZE = regex(r"\s*\b\d+ ?gi?b\b", re.IGNORECASE)
 _GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
 """What a text names beside what it is about (`axolotl rocm`); with a version, or in `A or B`, it is what the text is about."""
@@ -159,6 +160,8 @@ def search(text: str, matrix: Matrix) -> list[Found]:
     described with its words."""
     if exact := _find_exact(text, matrix):
         return exact
+    if _VARIABLE.fullmatch(text.strip()):
+        return []  # the words in the name of a variable are not what it is about
     having, told = _find_words(fold(text).split("-"), matrix)
     rows = [one for one in having if one.entry.kind == "row"]
     named, mentioned = [one for one in having if one not in rows], _find_mentioned(text, matrix)

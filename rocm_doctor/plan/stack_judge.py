@@ -22,14 +22,8 @@ from rocm_doctor.rules.logs import Logs
 from rocm_doctor.versions import release, sort_key
 
 _NO_LOGS = Logs(())
-_STATED = (
-    "torch.version", "torch.release", "torch.build", "torch.family", "torch.rocm", "torch.device_dists",
-    "torch.expandable_segments", "rocm.loaded",
-)  # fmt: skip
-_STATED_FAMILIES = ("pkg.", "code.", "soname.", "env.")
-_ROCM = Fact("rocm")
-"""torch.build of every stack of a plan."""
-_AFTERWARDS = ("torch.", "smoke.")
+_OF_STACK = ("torch.", "rocm.loaded", "pkg.", "code.", "soname.", "env.")
+"""Beginnings of the facts that a stack states."""
 _PYTORCH = "https://download.pytorch.org/"
 """PyTorch's own index, whose torchvision has the local part of its torch; a pin without it finds that wheel as well."""
 _DISTS = dict.fromkeys(("therock", "rpath-packages"), ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"))
@@ -92,7 +86,7 @@ def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
 def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
-    matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if not _is_settled(row, machine)))
+    matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if _can_apply(row, machine)))
     about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found = _machine_findings(machine, known, matrix)
     present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
@@ -122,27 +116,19 @@ def _machine_findings(machine: Machine, known: Catalog, matrix: Matrix) -> list[
     return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.replace_rows(rows), ())[0]
 
 
-def _is_settled(row: Row, machine: Machine) -> bool:
-    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what cannot be known
-    before it is installed (such a row stays undecided in `check`, too)."""
+def _can_apply(row: Row, machine: Machine) -> bool:
+    """True unless a row is no fault, or asks for a line of a log or something of the machine that no stack on it changes."""
     if row.status in NO_FAULT and not row.harmless:
-        return True
-    return any(_never(name, condition, machine) for name, condition in row.when.items())
-
-
-def _never(name: str, condition: str, machine: Machine) -> bool:
-    if name in _STATED or name.startswith(_STATED_FAMILIES):
-        return name == "torch.build" and holds("word", condition, _ROCM) is False
-    if name.startswith("log"):
-        return not condition.startswith("!")
-    if name.startswith(_AFTERWARDS):
-        return True
-    known = coord(name)
-    if known is None:
         return False
-    if name.startswith("gpu."):
-        return not any(holds(known.kind, condition, gpu.get(name[4:])) for gpu in machine.base.gpus)
-    return holds(known.kind, condition, machine.base.get(name)) is not True
+    return all(name.startswith(_OF_STACK) or _holds(name, condition, machine) for name, condition in row.when.items())
+
+
+def _holds(name: str, condition: str, machine: Machine) -> bool:
+    if name.startswith("log"):
+        return condition.startswith("!")
+    sources, fact = (machine.base.gpus, name[4:]) if name.startswith("gpu.") else ((machine.base,), name)
+    known = coord(name)
+    return known is None or any(holds(known.kind, condition, one.get(fact)) for one in sources)
 
 
 def stack_facts(
