@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Finding, Row
+from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan import packages
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog
@@ -18,7 +18,6 @@ from rocm_doctor.plan.commands import replacements
 from rocm_doctor.plan.evidence import _is_about_build, statements, supporting_claims
 from rocm_doctor.plan.machine import add_packages, declare_machine, install_stack
 from rocm_doctor.plan.packages import order_packages
-from rocm_doctor.plan.stack_judge import _is_settled
 
 MATRIX = load()
 
@@ -51,32 +50,6 @@ def test_a_preview_speaks_for_a_release() -> None:
     said = statements(machine, MATRIX)
     preview = said._replace(support=tuple(s for s in said.support if s.state == "preview"))
     assert [claim.words.split(" on ")[0] for claim in supporting_claims(build, machine, preview)] == ["ROCm 7.11.0 is a preview"]
-
-
-@pytest.mark.parametrize(
-    ("when", "settled"),
-    [
-        ({"pkg.numpy": ">=2"}, False),
-        ({"soname.libamdhip64": "6"}, False),
-        ({"code.torchvision": "gfx1100"}, False),
-        ({"env.HSA_OVERRIDE_GFX_VERSION": "set"}, False),
-        ({"torch.build": "cuda"}, True),
-        ({"torch.build": "rocm"}, False),
-        ({"log": "segfault"}, True),
-        ({"log": "!segfault"}, False),
-        ({"smoke.matmul": "wrong"}, True),
-        ({"gpu.gfx": "gfx1100"}, False),
-        ({"gpu.gfx": "gfx90a"}, True),
-        ({"platform": "linux"}, False),
-        ({"platform": "windows"}, True),
-        ({"kernel": ">=6.14"}, True),
-    ],
-    ids=lambda value: " ".join(f"{n} {c}" for n, c in value.items()) if isinstance(value, dict) else None,
-)
-def test_what_a_stack_cannot_change_is_settled_once(when: dict[str, str], settled: bool) -> None:
-    """Packages, their code and links, and variables are the stack's; the card, the system and a kernel not known are not."""
-    row: Row = msgspec.structs.replace(MATRIX.rows[0], when=when, status="broken", harmless=False)
-    assert _is_settled(row, declare_machine("gfx1100", "3.12", MATRIX)) == settled
 
 
 def test_a_new_torch_takes_its_companions_with_it() -> None:
