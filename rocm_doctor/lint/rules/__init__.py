@@ -8,10 +8,9 @@ from typing import NamedTuple
 from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.build_targets import build_lists, index_for_others, libraries
 from rocm_doctor.lint.rules.case import Case
-from rocm_doctor.lint.rules.companions import companions
 from rocm_doctor.lint.rules.containers import devices, hidden_gpus
 from rocm_doctor.lint.rules.machine import machine_rules
-from rocm_doctor.lint.rules.packages import cuda_only, missing_wheel, not_for_linux, not_on_index
+from rocm_doctor.lint.rules.packages import cuda_only, not_for_linux, not_on_index
 from rocm_doctor.lint.rules.text import faults
 from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
 
@@ -27,7 +26,6 @@ RULES = (
     Rule(torch_build),
     Rule(base_image),
     Rule(image_too_old, needs_gpu=True),
-    Rule(companions),
     Rule(build_lists, needs_gpu=True),
     Rule(index_for_others, needs_gpu=True),
     Rule(libraries, needs_gpu=True),
@@ -37,6 +35,5 @@ RULES = (
     Rule(cuda_only),
     Rule(not_for_linux),
     Rule(not_on_index),
-    Rule(missing_wheel),
     Rule(faults),
 )

@@ -19,7 +19,7 @@ _KNOWN = frozenset((
     "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm", "torch.release",
     "rocm.loaded", "torch.family", "torch.expandable_segments", "gpu.gfx", "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
 ))  # fmt: skip
-_OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch-not-rocm", "version.companion-mismatch")
+_OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch-not-rocm")
 """Judged by what only a machine says, about the target alone, or by a rule of lint's own."""
 
 

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import CudaOnly, OtherSystem
-from rocm_doctor.lint.model import Install, Place, Problem, Requirement, Unread
+from rocm_doctor.lint.model import Install, Problem, Requirement, Unread
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.rules.versions import Wheels
 
 _PYPI = ("pypi", "none")
 
@@ -144,31 +142,3 @@ def not_on_index(case: Case) -> Iterator[Problem]:
                 (missing[0].place, default[-1].place), is_literal=certain and case.image.torch == "none", sources=held.sources,
             )  # fmt: skip
         there |= {r.name for r in step.requirements}
-
-
-def missing_wheel(case: Case) -> Iterator[Problem]:
-    """A pinned release that has no wheel for the Python that is declared, and no source that pip can build."""
-    python, place = _python(case)
-    if not python or not case.is_amd:
-        return
-    known = case.matrix.named("wheels", Wheels)
-    for step, r in _requests(case):
-        one, version = known.get(r.name), catalog.pinned_version(r.specifier)
-        if one is None or not version or r.url or not _is_public(step, r.name, case.matrix):
-            continue
-        first = one.first.get(python, "")
-        fails = bool(one.fails.get(python)) and versions.contains(one.fails[python], version) is True
-        if first and versions.sort_key(version) < versions.sort_key(first) and (not one.sdist or fails):
-            yield case.problem(
-                "version.wheel-missing", f"{r.name} {version} has no wheel for Python {python}",
-                f"The first release with one is {first}" + (", and its source does not build there." if one.sdist else "."),
-                (r.place, *place), sources=one.sources,
-            )  # fmt: skip
-
-
-def _python(case: Case) -> tuple[str, tuple[Place, ...]]:
-    """The Python that the target or the image declares, with its place."""
-    if case.target.python:
-        return ".".join(case.target.python.split(".")[:2]), ()
-    image, python = case.environment.image, case.image.python
-    return (python, (image.place,)) if python and image else ("", ())
