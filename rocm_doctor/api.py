@@ -46,8 +46,6 @@ def check(
     python: str | None = None,
     gpu: str | None = None,
     ignore: Collection[str] = (),
-    matrix: str | Path | None = None,
-    overlays: Sequence[str | Path] = (),
 ) -> Report:
     """The report on this machine, or on captured texts and bundles if paths are given. Nothing is redacted in its fields; what is shown
     of it is (`print`, notebooks, `render`, `to_json`).
@@ -56,11 +54,10 @@ def check(
     python: interpreter to examine instead of the running one.
     gpu: target or product to judge the installed environment for, in place of this machine.
     ignore: diagnosis ids, row keys, or `ID:row`, as `--ignore` takes them.
-    matrix, overlays: files to use instead of the packaged matrix, and to add to it.
 
     Raises BundleError for a path that cannot be read, ValueError for an invalid argument.
     """
-    data = _matrix(matrix, overlays, ignore)
+    data = _matrix(ignore)
     if text is not None:
         return _check_text(text, {"paths": paths, "python": python, "gpu": gpu}, ignore, data)
     return _check(paths, python, ignore, data) if gpu is None else _gate(gpu, paths, python, ignore, data)
@@ -76,8 +73,6 @@ def require(
     strict: bool = False,
     python: str | None = None,
     ignore: Collection[str] = (),
-    matrix: str | Path | None = None,
-    overlays: Sequence[str | Path] = (),
 ) -> Report:
     """The report of `check` if the machine meets all requirements; else NotReady with the reasons, NoAmdGpu without an AMD GPU.
 
@@ -91,7 +86,7 @@ def require(
 
     Raises ValueError for an invalid argument, BundleError for a path that cannot be read.
     """
-    data = _matrix(matrix, overlays, ignore)
+    data = _matrix(ignore)
     if fail_on not in _SEVERITIES:
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
@@ -173,11 +168,11 @@ def resolve_target(name: str, gpu: str, matrix: Matrix) -> str:
     return found
 
 
-def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Collection[str]) -> Matrix:
-    """The matrix to use. Raises ValueError for a bad file or an unknown id to ignore."""
+def _matrix(ignore: Collection[str]) -> Matrix:
+    """The matrix. Raises ValueError for an unknown id to ignore."""
     from rocm_doctor.matrix import load
 
-    found = load(None if path is None else Path(path), tuple(Path(p) for p in _all(overlays, "overlays")))
+    found = load()
     known = {*found.diagnoses, *(row.key for row in found.rows)}
     for one in _all(ignore, "ignore"):
         if not known.issuperset(str(one).split(":", 1)):
@@ -185,7 +180,7 @@ def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Col
     return found
 
 
-def _all(values: Collection[str] | Sequence[str | Path], name: str) -> Collection[str | Path]:
+def _all(values: Collection[str], name: str) -> Collection[str]:
     """The values. Raises ValueError for a plain string, which would be read letter by letter."""
     if isinstance(values, str):
         raise ValueError(f"{name}={values!r}: expected a list, [{values!r}]")

@@ -256,7 +256,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     not_: str = msgspec.field(default="", name="not")
     """Lines that look alike and for which the row must not hold."""
     origin: str = ""
-    """File of an overlay that the row comes from; empty for a row of the matrix."""
+    """Name of the matrix that was loaded in place of the packaged one; empty for that."""
 
 
 NO_FAULT: tuple[Status, ...] = ("works", "allowed")
@@ -362,7 +362,7 @@ class Finding(Shown, msgspec.Struct, frozen=True):
     follows_from: str = ""
     """Row or id of the finding that causes this one; empty for a root cause."""
     origin: str = ""
-    """File of the overlay that it comes from; empty for the matrix."""
+    """Name of the matrix that was loaded in place of the packaged one; empty for that."""
     fingerprint: str = ""
     """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
     subject_kind: SubjectKind = "machine"

@@ -164,7 +164,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         ("lint", {"path": "/"}),
         ("lint", {"path": ".", "gpu": "--help"}),
         ("lint", {"path": ".", "python": "3.12; id"}),
-        ("explain", {"name": "--overlay=/etc/passwd"}),
+        ("explain", {"name": "--output=/etc/passwd"}),
         ("explain", {"name": "x" * 10_000}),
         ("explain", {"name": "-h"}),
         ("explain", {}),

@@ -156,11 +156,6 @@ def test_a_report_is_read_back(tmp_path: Path) -> None:
     assert read_report(tmp_path / "report.json") == report
 
 
-def test_overlays_and_another_matrix_are_used(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no-such"):
-        check(READY, overlays=[tmp_path / "no-such.yaml"])
-
-
 LOG = "RX 7900 XTX\nFile /home/quokka/train.py\nRuntimeError: HIP error: invalid device function\n"
 
 

@@ -270,9 +270,6 @@ def test_half_a_pair_becomes_a_mark_and_whole_ones_stay(text: str, value: str) -
 
 OPENERS = {
     "--baseline": ["check", "--example", "--baseline", "FILE"],
-    "--overlay": ["check", "--example", "--overlay", "FILE.yaml"],
-    "--matrix": ["check", "--example", "--matrix", "FILE"],
-    "--matrix yaml": ["check", "--example", "--matrix", "FILE.yaml"],
     "--log": ["check", "--example", "--log", "FILE"],
     "check": ["check", "FILE"],
     "diff": ["diff", "FILE.json", "FILE.json"],
@@ -423,6 +420,6 @@ def test_a_file_given_with_an_option(name: str, tmp_path: Path) -> None:
     content, path, capture = ODD_FILES[name], tmp_path / name, tmp_path / "rocminfo"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     capture.write_text("Agent 2\n  Name: gfx1100\n")
-    given = [("check", str(capture), option, str(path)) for option in ("--baseline", "--overlay", "--matrix", "--log")]
+    given = [("check", str(capture), option, str(path)) for option in ("--baseline", "--log")]
     for words in (*given, ("fit", "--config", str(path)), ("fit", "--model", str(path)), ("diff", str(path), str(path))):
         assert CliRunner().invoke(cli, words).exit_code in (0, 1, 2), words

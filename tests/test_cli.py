@@ -133,14 +133,6 @@ def test_usage_errors_name_the_fault(args: list[str], words: str) -> None:
     assert words in done.stderr
 
 
-def test_a_broken_overlay_is_never_a_pass(tmp_path: Path) -> None:
-    bad = tmp_path / "site.yaml"
-    bad.write_text("- key: x\n  diagnosis: nope\n", encoding="utf-8")
-    done = run("check", "--example", "--overlay", str(bad))
-    assert done.returncode == 2
-    assert "site.yaml" in done.stderr
-
-
 def test_a_damaged_bundle_says_so(tmp_path: Path) -> None:
     bad = tmp_path / "ticket.zip"
     bad.write_bytes(b"PK\x03\x04 and nothing of a zip")

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from matrix_machines import MATRIX, findings, machine, rows, torch
 
-from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.checks.citations import addresses, publications, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
+from rocm_doctor.matrix.source import Shorts, entries
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Issue, Range, Row, Unknown, Verified
 from rocm_doctor.versions import series
@@ -51,7 +52,7 @@ def row(**more: object) -> Row:
 @pytest.fixture
 def planted(tmp_path: Path) -> Matrix:
     (tmp_path / "site.yaml").write_text(WRITTEN, encoding="utf-8")
-    return load(overlays=[tmp_path / "site.yaml"])
+    return MATRIX.replace_rows((*MATRIX.rows, *entries(tmp_path / "site.yaml", Row, Shorts({}, {}))))
 
 
 @pytest.mark.parametrize(

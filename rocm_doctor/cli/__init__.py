@@ -94,7 +94,7 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         return
     from rocm_doctor.cli.common import load_matrix, matrix_age, matrix_place
 
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(matrix)} ({matrix_place(matrix)})")
     ctx.exit()
 

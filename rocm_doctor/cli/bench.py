@@ -41,7 +41,7 @@ def command(
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.
     """
     earlier = read_report(compare) if compare else None
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     python = interpreter(python)
     measured = runner.run(
         matrix, python, quick=quick, device=device, gpu=gpu, on_progress=lambda line: click.echo(line, err=True)

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Pack what was read from this machine (or from PATHS) for a bug report, without host, user or serials."""
     python = interpreter(python) if python or not (paths or sysroot) else None
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     artifacts = read_captures(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     redactor = of_this_machine()
     shared = artifacts if no_redact else redact_artifacts(artifacts, redactor)

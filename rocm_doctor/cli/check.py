@@ -82,8 +82,6 @@ def command(
     reader_model: str,
     reader_seconds: float,
     dry_run: bool,
-    matrix_path: Path | None,
-    overlays: tuple[Path, ...],
     fail_on: str,
     strict: bool,
     baseline: Path | None,
@@ -94,7 +92,7 @@ def command(
 
     With --gpu, check the installed environment for a GPU that need not be here, as in CI or while an image is built. Root causes come first, each with evidence, sources, and the commands that fix it.
     """
-    matrix = load_matrix(matrix_path, overlays)
+    matrix = load_matrix()
     framework = framework or framework_of_repository(gpus)
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
     second = ask_reader(reader_url, reader_model, reader_seconds, matrix)

@@ -86,11 +86,6 @@ machine_options = options(
     system_option,
 )
 """The machine of a GPU that need not be here."""
-_PATH = click.Path(exists=True, path_type=Path)
-matrix_options = options(
-    click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one."),
-    click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows."),
-)
 no_redact_option = click.option("--no-redact", is_flag=True, help="Keep host, user and serials in what is shared.")
 sysroot_option = click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
@@ -136,7 +131,6 @@ report_options = options(
     no_redact_option,
     click.option("-v", "--verbose", is_flag=True, help="Show every reading and every undecided check."),
     click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
-    matrix_options,
 )
 
 
@@ -190,18 +184,13 @@ def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
     raise InputError(f"`{text}`{where} is not one GPU of the catalog: {help_}")
 
 
-def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
-    """The matrix with its overlays; a bad file is a usage error that names file, line and field."""
+def load_matrix() -> Any:
+    """The matrix; a note says once where a newer one is installed that cannot be used."""
     from rocm_doctor.matrix import load
 
-    if path is None and not overlays:
-        matrix = load()
-        _say_once(matrix.refused and f"note: {matrix.refused}; the matrix {matrix.version} of the tool is used")
-        return matrix
-    try:
-        return load(path, tuple(overlays))
-    except ValueError as exc:
-        raise InputError(str(exc)) from exc
+    matrix = load()
+    _say_once(matrix.refused and f"note: {matrix.refused}; the matrix {matrix.version} of the tool is used")
+    return matrix
 
 
 @cache

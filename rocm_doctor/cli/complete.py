@@ -12,21 +12,21 @@ from rocm_doctor.matrix import Matrix
 
 def targets(incomplete: str) -> list[CompletionItem]:
     """gfx targets, with the products that have them."""
-    return _offer(_targets(load_matrix(None, ())), incomplete)
+    return _offer(_targets(load_matrix()), incomplete)
 
 
 def names(incomplete: str) -> list[CompletionItem]:
     """What `explain` takes, of its own index; rows where nothing else fits."""
     from rocm_doctor.explain.index import index
 
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     known = ((one.name, one.words) for one in index(matrix).entries if one.kind != "row" and " " not in one.name)
     return _offer([*_targets(matrix), *known], incomplete) or _offer(_rows(matrix), incomplete)
 
 
 def complete_ignore(incomplete: str) -> list[CompletionItem]:
     """What `--ignore` takes: diagnoses; rows where none of these fits."""
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     return _offer(_diagnoses(matrix), incomplete) or _offer(_rows(matrix), incomplete)
 
 
@@ -36,14 +36,14 @@ def packages(incomplete: str) -> list[CompletionItem]:
     given = {name.strip() for name in before.split(",")}
     return [
         CompletionItem(f"{before}{comma}{name}", help=words)
-        for name, words in _packages(load_matrix(None, ()))
+        for name, words in _packages(load_matrix())
         if name.startswith(last) and name not in given
     ]
 
 
 def models(incomplete: str) -> list[CompletionItem]:
     """Presets of `fit`, and files: a config.json is a model, too."""
-    presets = load_matrix(None, ()).plain("models") or {}
+    presets = load_matrix().plain("models") or {}
     return _offer(((name.lower(), "") for name in presets), incomplete) or [CompletionItem(incomplete, type="file")]
 
 

@@ -33,7 +33,7 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
     from rocm_doctor.reports.neutral import clean
     from rocm_doctor.reports.page import render
 
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     found = clean(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
     if form == "json":
         words = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()

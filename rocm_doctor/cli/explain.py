@@ -12,7 +12,6 @@ from rocm_doctor.cli.common import (
     InputError,
     completes,
     load_matrix,
-    matrix_options,
     page_options,
     print_page,
     width,
@@ -32,14 +31,10 @@ from rocm_doctor.reports.page import FORMS, render
 @click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
 @click.option("-v", "--verbose", is_flag=True, help="Everything that is known of it, each statement with its source.")
 @page_options(*FORMS)
-@matrix_options
-def command(
-    words: Sequence[str], like: Path | None, listed: bool, verbose: bool, form: str, output: Path | None,
-    matrix_path: Path | None, overlays: Sequence[Path],
-) -> None:  # fmt: skip
+def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool, form: str, output: Path | None) -> None:
     """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
     an error line. One screen; -v shows all. Without WORDS, list every diagnosis."""
-    matrix: Matrix = load_matrix(matrix_path, overlays)
+    matrix: Matrix = load_matrix()
     text = " ".join(words)
     if like:
         click.echo("\n".join(_list_solved(like, matrix)))

@@ -136,7 +136,7 @@ def command(
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
     used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     python = interpreter(python)
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
     try:

@@ -143,7 +143,7 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], variable
         click.echo(f"not carried over, as it could not be installed: {line}")
     program = str(venv_python(new))
     artifacts = live(program, None, (), smoke=probed)
-    report = pipeline.judge(artifacts, load_matrix(None, ()))
+    report = pipeline.judge(artifacts, load_matrix())
     deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)
     code = exit_code(report, "error", False) if probed else 0
     activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"

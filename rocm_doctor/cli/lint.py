@@ -63,8 +63,6 @@ def command(
     python: str,
     os_: str,
     resolving: bool,
-    matrix_path: Path | None,
-    overlays: tuple[Path, ...],
     fail_on: str,
     strict: bool,
     baseline: Path | None,
@@ -86,7 +84,7 @@ def command(
         raise InputError("the current folder was deleted: change to an existing one") from exc
     if not gpus and (rocm or driver or python):
         raise InputError("--rocm, --driver and --python declare a machine for --gpu: name its GPU")
-    matrix = load_matrix(matrix_path, overlays)
+    matrix = load_matrix()
     given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     root, files = _locate(paths)
     wanted = given or _read_targets(root, matrix)

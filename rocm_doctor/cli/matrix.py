@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import InputError, load_matrix
+from rocm_doctor.cli.common import InputError
 
 _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
 
@@ -24,6 +24,7 @@ def command() -> None:
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def lint(folder: Path | None, strict: bool) -> None:
     """Check the data in FOLDER (default: compat_matrix of the checkout around this folder). Exit 1 on an error."""
+    from rocm_doctor.matrix import load
     from rocm_doctor.matrix.checks import lint as problems_of
     from rocm_doctor.rules.proofs import unproven
 
@@ -33,9 +34,7 @@ def lint(folder: Path | None, strict: bool) -> None:
         raise InputError("no matrix sources here: give their folder, or run this in a checkout of rocm-doctor")
     if not (root / "VERSION").is_file():
         raise InputError(f"{root} has no matrix sources (no VERSION)")
-    matrix = functools.cache(
-        functools.partial(load_matrix, root, ())
-    )  # loaded for the first row: only data that compiles has rows
+    matrix = functools.cache(functools.partial(load, root))  # loaded for the first row: only data that compiles has rows
     problems = problems_of(root, more=(("example", lambda row: unproven(row, matrix())),))
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))

@@ -18,7 +18,6 @@ from rocm_doctor.cli.common import (
     interpreter,
     load_matrix,
     machine_options,
-    matrix_options,
     options,
     page_options,
     print_page,
@@ -53,7 +52,6 @@ plan_options = options(
         "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
     ),
     click.option("--upgrade", is_flag=True, help="Plan for the newest, also where what is installed works."),
-    matrix_options,
 )
 
 
@@ -127,7 +125,7 @@ class Request(msgspec.Struct, frozen=True):
 
 def read_request(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
-    packages: Sequence[str], train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path], upgrade: bool,
+    packages: Sequence[str], train: str | None, index: str, upgrade: bool,
     installed: Mapping[str, str] | None = None,
 ) -> Request:  # fmt: skip
     """What the options ask for, and the machine. Raises InputError if they cannot be planned. Without --with and --train it is about the
@@ -135,7 +133,7 @@ def read_request(
 
     `installed`: what is in the environment of a declared machine, by name.
     """
-    matrix = load_matrix(matrix_path, overlays)
+    matrix = load_matrix()
     known_of = load_catalog(matrix)
     names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
     beside = [name for name in names if name not in frameworks.NAMES]

@@ -45,7 +45,7 @@ def command(
     JSON output is redacted: no host, user or serials.
     """
     python = interpreter(python) if python or not (paths or sysroot) else None
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     artifacts = read_captures(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = clean(pipeline.read_facts(artifacts, matrix))
     if form == "json":

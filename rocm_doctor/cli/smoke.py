@@ -69,8 +69,6 @@ def command(
     python: str | None,
     stage_limit: float | None,
     memory_limit: int | None,
-    matrix_path: Path | None,
-    overlays: tuple[Path, ...],
     fail_on: str,
     strict: bool,
     baseline: Path | None,
@@ -88,7 +86,7 @@ def command(
         return
     check_stages(stages, framework)
     python = interpreter(python)
-    matrix = load_matrix(matrix_path, overlays)
+    matrix = load_matrix()
     artifacts = run_stages(
         python,
         framework=framework,

@@ -28,7 +28,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Write the bodies of the calls to this folder."
 )
 @reader_options
-@click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
 def command(
     event: Path,
     comments: Path | None,
@@ -38,14 +37,13 @@ def command(
     reader_url: str,
     reader_model: str,
     reader_seconds: float,
-    matrix_path: Path | None,
 ) -> None:
     """Answer an issue about an AMD GPU: print the comment to post, or say on standard error why there is none.
 
     With -o, the folder gets comment.md, comment.json (the body of the call to GitHub), comment-id (the comment to replace) and
     labels.json, each only if there is something to post. Nothing is sent, but to the language model of --reader, and the comment says so.
     """
-    matrix = load_matrix(matrix_path, ())
+    matrix = load_matrix()
     try:
         wanted = labels.read(mapping, matrix.diagnoses) if mapping else {}
     except (OSError, Unreadable, ValueError) as exc:

@@ -65,7 +65,7 @@ def command(
     `fit` predicts what fits, and only that is measured. Weights are random; nothing is downloaded. Ended by Ctrl-C or SIGTERM, the best so far
     is shown.
     """
-    matrix, python, began = load_matrix(None, ()), interpreter(python), time.monotonic()
+    matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
     given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
     request = resolve.Request({k: v for k, v in given.items() if v is not None}, files)
     if fix and not files:

@@ -37,7 +37,7 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
     Nothing is run. A line is checked; corrected, with our commands behind it; its author's word, for which nothing speaks; or withheld: it
     destroys or hides what it runs, or goes to an unknown address. Exit code 1 unless all are checked.
     """
-    matrix = load_matrix(None, ())
+    matrix = load_matrix()
     text = sys.stdin.read(LONGEST) if lines == ("-",) else "\n".join(lines)[:LONGEST]
     known = _what_exists(gpu, python, system, matrix)
     found = [(line, _judge(line, known)) for line in map(str.strip, text.splitlines()) if line]

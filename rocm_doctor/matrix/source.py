@@ -244,17 +244,14 @@ def _parse(text: str) -> Any:
     return yamls.values(text, MAX_NODES)
 
 
-def entries(path: Path, kind: Any, shorts: Shorts, name: str = "") -> tuple[list[Any], list[Problem]]:
-    """The entries of one file that can be read, and what is wrong with the others."""
-    problems: list[Problem] = []
-    return list(_entries([path], path.parent, kind, shorts, problems, name)), problems
+def entries(path: Path, kind: Any, shorts: Shorts) -> list[Any]:
+    """The entries of one file that can be read."""
+    return list(_entries([path], path.parent, kind, shorts, []))
 
 
-def _entries(
-    paths: Iterable[Path], root: Path, kind: Any, shorts: Shorts, problems: list[Problem], name: str = ""
-) -> Iterator[Any]:
+def _entries(paths: Iterable[Path], root: Path, kind: Any, shorts: Shorts, problems: list[Problem]) -> Iterator[Any]:
     for path in paths:
-        label = name or path.relative_to(root).as_posix()
+        label = path.relative_to(root).as_posix()
         items = read_yaml(path, label)
         if items is None:
             continue

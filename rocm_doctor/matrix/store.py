@@ -1,8 +1,7 @@
 """The matrix in memory: rows and diagnoses at once, each part of the catalog when it is first asked for.
 
 The wheel carries `rocm_doctor/data/matrix.json`; a newer one of the distribution rocm-doctor-matrix takes its place. In a source checkout the YAML beside the package is the truth: it is compiled
-again when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of
-the same key.
+again when a file of it is newer than the JSON. `path` replaces the whole matrix.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -209,16 +208,12 @@ class _Head(msgspec.Struct):
     retired: dict[str, str]
 
 
-def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
-    """The matrix: the built-in one, or the one at `path` (a folder like compat_matrix, its compiled JSON, or a YAML list of
-    rows).
+def load(path: Path | None = None) -> Matrix:
+    """The matrix: the built-in one, or the one at `path` (a folder like compat_matrix, or its compiled JSON).
 
     Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
     """
-    matrix = _read_replacement(path) if path else _load_packaged()
-    for overlay in overlays:
-        matrix = _apply_overlay(matrix, overlay, _read_rows(overlay))
-    return matrix
+    return _read_replacement(path) if path else _load_packaged()
 
 
 def decode(data: bytes, origin: str = "") -> Matrix:
@@ -301,31 +296,9 @@ def _read_replacement(path: Path) -> Matrix:
 
     if path.is_dir():
         return decode(compile_json(path), path.name)
-    if path.suffix in (".yaml", ".yml"):
-        return msgspec.structs.replace(_load_packaged(), rows=_read_rows(path), version=path.name)
     try:
         return decode(files.read(path), path.name)
     except OSError as exc:
         raise MatrixError([Problem(str(path), 0, "", exc.strerror or str(exc))]) from exc
     except (Unreadable, msgspec.MsgspecError) as exc:
         raise MatrixError([Problem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc
-
-
-def _read_rows(path: Path) -> tuple[Row, ...]:
-    """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a
-    pass."""
-    from rocm_doctor.matrix.checks import check_rows
-    from rocm_doctor.matrix.source import MatrixError, entries, read_shorts
-
-    rows, problems = entries(path, Row, read_shorts(_SOURCE), str(path))
-    problems += check_rows(rows, path, str(path))
-    if problems:
-        raise MatrixError(problems)
-    return tuple(msgspec.structs.replace(row, origin=path.name) for row in rows)
-
-
-def _apply_overlay(matrix: Matrix, path: Path, rows: Sequence[Row]) -> Matrix:
-    """Rows of the overlay first where they are new, in place where they replace one of the same key."""
-    fresh = {row.key: row for row in rows}
-    kept = tuple(fresh.pop(row.key, row) for row in matrix.rows)
-    return msgspec.structs.replace(matrix, rows=(*kept, *fresh.values()), version=f"{matrix.version}+{path.name}")

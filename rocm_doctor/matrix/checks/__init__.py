@@ -68,19 +68,9 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
-    problems = [*_check_each(entries, day, more, _OF_OURS), *_check_together(entries, root), *_check_untyped(root)]
+    problems = [*_check_each(entries, day, more), *_check_together(entries, root), *_check_untyped(root)]
     problems += [*lint_text.find_repeated_keys(_files(root), root), *_shorts(root)]
     return sorted(problems, key=lambda p: (p.level != "error", p.file, p.line))
-
-
-def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
-    """The errors in one file of rows, such as an overlay, judged without the rest of the matrix."""
-    entries = [Entry(row, path, name, (n,)) for n, row in enumerate(rows)]
-    found = [
-        *_check_each(entries, datetime.date.today()),
-        *_report(entries, lint_rows.duplicates([e.value for e in entries]), "key-unique"),
-    ]
-    return [p for p in found if p.level == "error"]
 
 
 def _files(root: Path) -> list[Path]:
@@ -95,7 +85,7 @@ def _entries(root: Path) -> Iterator[Entry]:
     sources += [(path, Cure) for path in cure_files(root)]
     for path, kind in sources:
         file = path.relative_to(root).as_posix()
-        yield from (Entry(value, path, file, (number,)) for number, value in enumerate(read_entries(path, kind, shorts, file)[0]))
+        yield from (Entry(value, path, file, (number,)) for number, value in enumerate(read_entries(path, kind, shorts)))
     for part in catalog_parts(root):
         if part.section in SECTIONS:
             values = part_entries(part, root, shorts, [])
@@ -108,9 +98,8 @@ _OF_ANY: tuple[tuple[str, AnyCheck], ...] = (
     ("official", lint_citations.publications),
     ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
+    ("followable", lint_citations.addresses),
 )
-_OF_OURS = (*_OF_ANY, ("followable", lint_citations.addresses))
-"""An overlay may rely on its own reports, which have no address."""
 _OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
     ("coordinate-known", lint_rows.has_conditions),
@@ -130,13 +119,11 @@ _OF_CURE: tuple[tuple[str, AnyCheck], ...] = (
 )
 
 
-def _check_each(
-    entries: Sequence[Entry], today: datetime.date, more: RowChecks = (), of_any: Sequence[tuple[str, AnyCheck]] = _OF_ANY
-) -> Iterator[Problem]:
+def _check_each(entries: Sequence[Entry], today: datetime.date, more: RowChecks) -> Iterator[Problem]:
     """The problems of each entry by itself."""
     for entry in entries:
         of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else _OF_CURE if isinstance(entry.value, Cure) else ()
-        for name, check in (*of_any, *of_row):
+        for name, check in (*_OF_ANY, *of_row):
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
         for level, field, message in lint_text.age(entry.value, today):
             yield _problem(entry, field, message, "age")._replace(level=level)
