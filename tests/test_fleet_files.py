@@ -133,7 +133,7 @@ def test_the_slurm_hook_resumes_only_what_it_drained(reason: str, hook: Hook) ->
 @pytest.mark.slow
 def test_the_slurm_hook_compares_gpus_with_the_gres(hook: Hook) -> None:
     """A node that lost a GPU is drained, and is not put back for being well otherwise."""
-    found = "NodeName=n1 State=DRAIN Reason=rocm-doctor/health: 9 × GPU: found 8 × gfx942"
+    found = "NodeName=n1 State=DRAIN Reason=rocm-doctor/health: gpus: 9: found 8"
     assert hook(gres="craynetwork:4,gpu:a:5,gpu:b:4") == (1, found, "")
     assert hook(gres="gpu:9", state="IDLE+DRAIN") == (1, "", "")
 

@@ -16,7 +16,7 @@ LIMIT = 32 * MIB
 
 def open_file(path: Path) -> IO[bytes]:
     """The file, open for reading. Raises OSError, or Unreadable for what is not an ordinary file."""
-    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 the caller closes it; Path.open takes no opener
+    file = open(path, "rb", 1 << 17, opener=_open_nonblocking)  # noqa: SIM115 the caller closes it; Path.open takes no opener
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise Unreadable("not an ordinary file")

@@ -12,7 +12,7 @@ import click
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.common import FAIL_ON, InputError, page_options, print_page
 from rocm_doctor.fleet.engines import ENGINES
-from rocm_doctor.fleet.formats import FORMATS, STATES
+from rocm_doctor.fleet.formats import FORMATS
 
 
 @click.group(name="fleet", context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,14 +31,6 @@ def command() -> None:
 @click.option("--nodes", metavar="NODESET", help="Nodes that must report: mi300x-[001-120].")
 @click.option("--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Demands, YAML.")
 @click.option(
-    "--select",
-    "states",
-    multiple=True,
-    type=click.Choice(list(STATES)),
-    default=("problems",),
-    help="States of the nodes of --format nodeset.",
-)
-@click.option(
     "--fail-on",
     type=click.Choice(("silent", *FAIL_ON)),
     default="error",
@@ -48,9 +40,8 @@ def command() -> None:
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
 @page_options(*FORMATS)
 def judge(
-    reports: tuple[Path, ...], form: str, output: Path | None, like: Path | None, states: tuple[str, ...], fail_on: str, strict: bool,
-    **demands: Any,
-) -> None:  # fmt: skip
+    reports: tuple[Path, ...], form: str, output: Path | None, like: Path | None, fail_on: str, strict: bool, **demands: Any
+) -> None:
     """Judge the reports of many nodes: folders, files of JSON lines, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
@@ -60,25 +51,26 @@ def judge(
 
     policy = _policy(**demands)
     try:
-        table, refused = _table(reports, policy.ignore)
-        golden, unread = _table((like,), policy.ignore) if like else (None, [])
-        found = judge_table(table, refused, policy, golden)
+        golden = _table((like,), policy.ignore) if like else None
+        found = judge_table(_table(reports, policy.ignore), policy, golden)
     except OSError as exc:
         raise InputError(f"{exc.filename}: {exc.strerror}") from exc
     if golden and not golden.nodes:
-        raise InputError(f"{like}: no report in it" + (f" ({unread[0].why})" if unread else ""))
-    print_page(render(form, found, states), output)
+        raise InputError(f"{like}: no report in it" + (f" ({golden.refused[0][1]})" if golden.refused else ""))
+    print_page(render(form, found), output)
     sys.exit(exit_code(found, fail_on, strict))
 
 
-def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> tuple[Any, list[Any]]:
-    """The table of the reports in these files, and the documents that were refused."""
-    from rocm_doctor.fleet.judge import fill_table
-    from rocm_doctor.fleet.reports import documents
+def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
+    """The table of the reports in these files."""
+    from rocm_doctor.fleet.reports import read_lines
     from rocm_doctor.fleet.table import Table
 
     table = Table(ignore)
-    return table, fill_table(documents(paths, sys.stdin.buffer), table)
+    for line in read_lines(paths, sys.stdin.buffer):
+        table.add(line)
+    table.settle()
+    return table
 
 
 def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> Any:
@@ -145,7 +137,7 @@ def run(
     if resume and not output:
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
-        skip = {node.host for node in _table((output,))[0].nodes} if resume and output and output.exists() else set()
+        skip = {node.host for node in _table((output,)).nodes} if resume and output and output.exists() else set()
         request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), skip=skip, **options)
         planned = plan(engine, request)
     except EngineError as exc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocm_doctor.fleet.judge import FleetResult
     from rocm_doctor.fleet.types import Judgement, Straggler
 
-FORMATS = ("text", "json", "prometheus", "nodeset", "pass", "fail")
+FORMATS = ("text", "json", "prometheus", "pass", "fail")
 STATES = {
     "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "measured": "measured only",
     "ready": "ready",
@@ -26,16 +26,12 @@ PASS = ("ready", "measured")
 MOST_LINES = 40
 """Lines of a part of the text; JSON has all of them."""
 LONGEST = 160
-"""Characters of a node set that are shown; `--format nodeset` and JSON have all."""
+"""Characters of a node set that are shown; JSON has all."""
 
 
-def render(format_: str, judged: FleetResult, states: Collection[str] = ("problems",)) -> str:
-    """The judgement in that format, without control sequences and CI commands. `states`: of the nodes of a node set."""
-    from rocm_doctor.fleet import nodeset
-
+def render(format_: str, judged: FleetResult) -> str:
+    """The judgement in that format, without control sequences and CI commands."""
     safe = judged._replace(summary=clean(judged.summary), rows=[row._replace(reasons=clean(row.reasons)) for row in judged.rows])
-    if format_ == "nodeset":
-        return nodeset.fold(row.host for row in judged.rows if row.state in states) + "\n"
     return defuse("".join(f"{line}\n" for line in _RENDERERS[format_](safe)))
 
 
@@ -147,10 +143,8 @@ def _head(name: str, words: str) -> tuple[str, str]:
 
 
 def _labels(**labels: str) -> str:
-    def quoted(value: str) -> str:
-        return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-    return "{" + ",".join(f'{name}="{quoted(value)}"' for name, value in labels.items()) + "}"
+    escapes = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{value.translate(escapes)}"' for name, value in labels.items()) + "}"
 
 
 _RENDERERS = {"text": _text, "json": _json, "prometheus": _prometheus, "pass": _pass, "fail": _fail}

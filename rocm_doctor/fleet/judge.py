@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
@@ -14,7 +14,6 @@ from rocm_doctor.fleet.deviations import (
     find_stragglers,
 )
 from rocm_doctor.fleet.policy import Policy, unmet_demands
-from rocm_doctor.fleet.reports import Document, Refusal, decode
 from rocm_doctor.fleet.table import Node, Table
 from rocm_doctor.fleet.types import Deviant, Group, Judgement, Straggler, VerdictGroup
 
@@ -39,22 +38,9 @@ class FleetResult(NamedTuple):
     severities: frozenset[str]
 
 
-def fill_table(documents: Iterable[Document | Refusal], table: Table) -> list[Refusal]:
-    """Take all documents into the table; those that were refused."""
-    refused: list[Refusal] = []
-    for document in documents:
-        line = document if isinstance(document, Refusal) else decode(document)
-        if isinstance(line, Refusal):
-            refused.append(line)
-        else:
-            table.add(line)
-    table.settle()
-    return refused
-
-
-def judge_table(table: Table, refused: Sequence[Refusal], policy: Policy, golden: Table | None = None) -> FleetResult:
+def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> FleetResult:
     """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
-    silent = _silent_nodes(table, refused, policy)
+    silent = _silent_nodes(table, policy)
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
     deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
@@ -77,7 +63,7 @@ def judge_table(table: Table, refused: Sequence[Refusal], policy: Policy, golden
             Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in deviations
         ),
         associations=tuple(find_associations(deviations, sick, len(table.nodes))),
-        refused=tuple((one.where, one.why) for one in refused if not one.host),
+        refused=tuple(table.refused),
         own=tuple(individual),
     )
     return FleetResult(summary, _rows(table, silent, slow, missed), frozenset(severities))
@@ -102,12 +88,11 @@ def _clocks(table: Table) -> list[Deviation]:
     return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
-def _silent_nodes(table: Table, refused: Sequence[Refusal], policy: Policy) -> dict[str, str]:
+def _silent_nodes(table: Table, policy: Policy) -> dict[str, str]:
     """Why, by node, for those without anything that could be judged."""
     answered = {node.host for node in table.nodes}
     found = {host: "not in what was judged" for host in nodeset.expand(policy.nodes) if host not in answered}
-    found |= {one.host: one.why for one in refused if one.host and one.host not in answered}
-    return found | {host: why for host, why in table.silent.items() if host not in answered}
+    return found | table.silent
 
 
 def _groups(whys: dict[str, str]) -> tuple[Group, ...]:

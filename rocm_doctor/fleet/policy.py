@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -11,7 +10,7 @@ from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.deviations import count_values, show
+from rocm_doctor.fleet.deviations import show
 from rocm_doctor.fleet.table import Table
 from rocm_doctor.fleet.types import UnmetDemand
 from rocm_doctor.model import Fact
@@ -60,16 +59,11 @@ def validate(policy: Policy) -> Policy:
 def unmet_demands(policy: Policy, table: Table) -> list[UnmetDemand]:
     """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
     groups: dict[tuple[str, str], set[int]] = {}
-    if wanted := _EXPECTED.fullmatch(policy.expect):
-        for number in table.nodes_with_facts():
-            gpus = Counter(table.nodes[number].gpus)
-            if gpus.total() != int(wanted[1]) or (wanted[2] and {*gpus} - {wanted[2]}):
-                found = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(gpus.items())) or "no GPU"
-                groups.setdefault((f"{wanted[1]} × {wanted[2] or 'GPU'}", found), set()).add(number)
-    for name, condition in policy.require.items():
+    expected = _EXPECTED.fullmatch(policy.expect)
+    gpus = {"gpus": expected[1], **({"gpu.gfx": expected[2]} if expected[2] else {})} if expected else {}
+    for name, condition in {**gpus, **policy.require}.items():
         kind = coord(name)
-        assert kind
-        for value, holders in count_values(table, name, table.nodes_with_facts()).items():
-            if holds(kind.kind, condition, Fact(value)) is not True:
-                groups.setdefault((f"{name}: {condition}", show(value)), set()).update(number for number, _ in holders.places())
+        for value, places in table.values(name):
+            if places and holds(kind.kind if kind else "number", condition, Fact(value)) is not True:
+                groups.setdefault((f"{name}: {condition}", show(value)), set()).update(number for number, _ in places)
     return [UnmetDemand(*words, len(numbers), table.names(numbers)) for words, numbers in groups.items()]

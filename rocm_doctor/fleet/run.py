@@ -58,7 +58,7 @@ class Task:
                 said = CUT if rest.startswith(b"{") else rest.decode(errors="replace")
                 self.owes[host] = f"{self.owes[host]}\n{said}"[-LONGEST:]
 
-    def unanswered(self) -> Iterator[tuple[str, str, bool]]:
+    def failures(self) -> Iterator[tuple[str, str, bool]]:
         """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
         done = process.result_of(self.child)
         errors = self._errors(done.stderr)
@@ -129,7 +129,7 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
             process.pump([one.child for one in running], timeout=0.5)
             for one in running:
                 yield from one.answers()
-                for host, why, lost in one.unanswered() if one.child.ended is not None else ():
+                for host, why, lost in one.failures() if one.child.ended is not None else ():
                     if lost and again:
                         cut.append(host)
                     elif plan.explain:

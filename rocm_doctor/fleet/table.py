@@ -1,57 +1,65 @@
-"""All nodes together: which of them have which value of which fact. Filled line by line; reports are not kept."""
+"""All nodes together: which of them have which value of which fact.
+
+A report is kept as its differences from the first one of the fleet: the reports of a fleet are nearly the same, and 10,000 of them, with 400
+facts each, would not fit. GPUs are compared by their place in the node, so that the differences of a fact of GPUs are those of each place.
+"""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from statistics import median
-from typing import Any
+from statistics import median, mode
+from typing import Any, NamedTuple
 
 import msgspec
 
 from rocm_doctor.fleet.nodeset import fold
-from rocm_doctor.fleet.reports import LeanSnapshot, Line, key_of
-from rocm_doctor.model import NOT_ASKED, Unknown
+from rocm_doctor.fleet.reports import Figure, LeanFact, Line
+from rocm_doctor.model import Unknown
 
 Place = tuple[int, int]
 """A node's number, and the index of a GPU or -1."""
 NOT_PROBED = Unknown("not-asked")
+BY_SLOT = frozenset({"gpu.pci_bdf", "gpu.node", "gpu.render_node", "gpu.numa_node", "gpu.links"})
+"""Facts that differ between the GPUs of a sound node: each is compared with the GPUs of the same index."""
 IGNORED = (
     "host.*", "gpu.uuid", "gpu.vram_used_*", "smoke.*", "said.*", "log", "log.*", "driver.events", "driver.error", "tool.*",
     "gpu.ras.*", "gpu.processes", "env.SLURM*", "env.OMPI_*", "env.PMI*", "env.RAY_*", "env.RANK", "env.LOCAL_RANK", "env.MASTER_*",
-    "cmdline.BOOT_IMAGE", "cmdline.root", "cmdline.ip", "cmdline.hostname",
+    "cmdline", "cmdline.BOOT_IMAGE", "cmdline.root", "cmdline.ip", "cmdline.hostname", "pkg.", "env.",
 )  # fmt: skip
-"""Facts that name a machine, a job or a moment, and those that the verdict already speaks of."""
+"""Facts that name a machine, a job or a moment, those that the verdict already speaks of, and those whose parts are compared."""
 WITH_FACTS = ("machine", "smoke", "capture")
 """Kinds of reports that hold the facts of a machine; those of one of them are compared."""
-FAMILIES = ("pkg.", "env.")
+LISTED = ("pkg.", "env.", "cmdline.")
 """Listed whole: a member that a report lacks is absent on that machine, not unknown."""
+LONGEST = 300
+"""Characters of a value that is compared; a longer one is told by its beginning."""
 
 
-class Figures(msgspec.Struct):
-    """All values of one figure on GPUs of one name, and where each was measured: (node, GPU or -1)."""
+class Cell(NamedTuple):
+    """A value that differs from that of the first report; `part`: index of a GPU, -1 for the machine."""
 
-    name: str
-    unit: str
-    better: str
-    values: array[float] = msgspec.field(default_factory=lambda: array("d"))
-    places: list[Place] = []
+    part: int
+    fact: str
+    value: Any
 
 
 class Node(msgspec.Struct):
-    """What is kept of a node, or of one report of it, besides its facts."""
+    """What is kept of a node, or of one report of it."""
 
     host: str
     received: float = 0.0
+    clock: float | None = None
+    """Seconds by which its clock is ahead of the collector's."""
     verdicts: set[str] = set()
     causes: set[tuple[str, str, str]] = set()
     """Root causes: diagnosis, row, severity."""
-    gpus: list[str] = []
-    """gfx targets."""
-    clock: float | None = None
-    """Seconds by which its clock is ahead of the collector's."""
-    has_facts: bool = False
+    cells: list[Cell] | None = None
+    """None of a report without facts."""
+    gpus: int = 0
+    figures: list[tuple[str, Figure]] = []
+    """With the name of the GPU that was measured."""
 
 
 class Table:
@@ -59,71 +67,145 @@ class Table:
 
     def __init__(self, ignore: Iterable[str] = ()) -> None:
         self.nodes: list[Node] = []
-        self.columns: dict[str, dict[Any, array[int]]] = {}
-        self.figures: dict[tuple[str, str, str], Figures] = {}
         self.titles: dict[tuple[str, str, str], str] = {}
         self.silent: dict[str, str] = {}
-        self._reports: list[Node] = []
-        self._newest: dict[tuple[str, str], int] = {}
+        self.refused: list[tuple[str, str]] = []
+        """Place of each line that cannot be judged and names no node, and why."""
+        self._reports: dict[tuple[str, str], Node] = {}
+        self._first: dict[int, dict[str, Any]] = {}
+        """Facts of the first report, by part."""
+        self._cells: dict[Cell, Cell] = {}
+        self._compared: dict[str, bool] = {}
         self._ignored = (*IGNORED, *ignore)
-        self._unused: set[str] = set()
+        self._usual_gpus = 0
+        self._numbers: dict[int, list[int]] = {}
+        """Nodes that have each part."""
+        self._columns: dict[tuple[str, int], dict[Any, list[int]]] = {}
+        """Nodes by value, for each fact and part, without those that have the value of the first report."""
 
     def add(self, line: Line) -> None:
         """Take in what a node sent. Of two reports of one kind the newer counts: by the collector's clock, else the later one."""
-        if line.error:
+        if line.error and line.host:
             self.silent[line.host] = line.error
-            return
-        key = (line.host, line.kind or "figures")
-        if key in self._newest and line.received < self._reports[self._newest[key]].received:
-            return
-        report = Node(line.host, line.received, clock=line.at - line.received if line.at and line.received else None)
-        number = self._newest[key] = len(self._reports)
-        self._reports.append(report)
+        elif line.error:
+            self.refused.append((line.place, line.error))
+        else:
+            key = (line.host, line.kind)
+            if key not in self._reports or line.received >= self._reports[key].received:
+                self._reports[key] = self._report(line)
+
+    def _report(self, line: Line) -> Node:
+        made = Node(line.host, line.received, line.at - line.received if line.at and line.received else None)
         for cause in line.findings:
             if not cause.follows_from:
                 found = (cause.id, cause.row, cause.severity)
-                report.causes.add(found)
+                made.causes.add(found)
                 self.titles.setdefault(found, cause.title[:200] or cause.id)
         if line.snapshot is not None:
-            report.verdicts, report.has_facts = {line.verdict}, key[1] in WITH_FACTS
-            if report.has_facts:
-                report.gpus = [str(key_of(gpu.facts["gfx"].value)) if "gfx" in gpu.facts else "?" for gpu in line.snapshot.gpus]
-                self._add_facts(number, line, line.snapshot)
-        devices = {one.index: one.gfx or one.name for one in line.gpus}
-        for one in line.figures:
-            if abs(one.value) < 1e300 and -1 <= one.gpu < 1 << 16:
-                group = (one.name, one.unit, devices.get(one.gpu, ""))
-                figures = self.figures.setdefault(group, Figures(one.name, one.unit, one.better))
-                figures.values.append(one.value)
-                figures.places.append((number, one.gpu))
+            made.verdicts.add(line.verdict)
+            if line.kind in WITH_FACTS:
+                made.gpus = len(line.snapshot.gpus)
+                facts = line.snapshot.facts
+                cmdline = facts.get("cmdline", LeanFact()).value
+                pairs = (word.partition("=") for word in cmdline.split()) if isinstance(cmdline, str) else ()
+                facts |= {f"cmdline.{name}": LeanFact(value or "set") for name, _, value in pairs}
+                facts |= {"doctor.version": LeanFact(line.tool_version), "doctor.matrix": LeanFact(line.matrix_version)}
+                facts["gpus"] = LeanFact(made.gpus)
+                parts = (facts, *(gpu.facts for gpu in line.snapshot.gpus))
+                made.cells = [cell for part, facts in enumerate(parts, -1) for cell in self._differences(part, facts)]
+        if line.figures:
+            devices = {one.index: one.gfx or one.name for one in line.gpus}
+            made.figures = [(devices.get(one.gpu, ""), one) for one in line.figures if abs(one.value) < 1e300]
+        return made
+
+    def _differences(self, part: int, facts: dict[str, LeanFact]) -> list[Cell]:
+        """The facts of a part that are compared and differ from the first report; the same object for the same value."""
+        if part not in self._first:
+            self._first[part] = {name: fact.value for name, fact in facts.items()}
+        first, found = self._first[part], []
+        prefix = "gpu." if part >= 0 else ""
+        for name, fact in facts.items():
+            try:
+                if first[name] == fact.value:
+                    continue
+            except KeyError:
+                pass
+            if self._is_compared(prefix + name):
+                found.append(Cell(part, prefix + name, _key(fact.value)))
+        if not first.keys() <= facts.keys():
+            lacking = (prefix + name for name in first.keys() - facts.keys())
+            found += [Cell(part, fact, _absent(fact)) for fact in lacking if self._is_compared(fact)]
+        return [self._cells.setdefault(cell, cell) for cell in found]
+
+    def _is_compared(self, fact: str) -> bool:
+        if fact not in self._compared:
+            self._compared[fact] = not any(fnmatchcase(fact, pattern) for pattern in self._ignored)
+        return self._compared[fact]
 
     def settle(self) -> None:
-        """From numbers of reports to numbers of nodes, without reports that a newer one replaced."""
-        alive = sorted(self._newest.values())
-        numbers: dict[str, int] = {}
-        facts, figures = {}, {}
-        for report, own in ((one, self._reports[one]) for one in alive):
-            if own.host not in numbers:
-                numbers[own.host] = len(self.nodes)
-                self.nodes.append(Node(own.host))
-            number = figures[report] = numbers[own.host]
-            node = self.nodes[number]
-            node.verdicts |= own.verdicts
-            node.causes |= own.causes
-            node.clock = own.clock if node.clock is None else node.clock
-            if own.has_facts and not node.has_facts:
-                node.has_facts, node.gpus, facts[report] = True, own.gpus, number
-            self.silent.pop(own.host, None)
-        if len(alive) == len(self._reports) == len(self.nodes):
-            return
-        self.columns = {name: column for name, found in self.columns.items() if (column := _renumber(found, facts))}
-        for held in self.figures.values():
-            kept = [(value, (figures[n], gpu)) for value, (n, gpu) in zip(held.values, held.places) if n in figures]
-            held.values, held.places = array("d", (value for value, _ in kept)), [place for _, place in kept]
+        """From reports to nodes, and from the differences of each to the nodes with each."""
+        nodes: dict[str, Node] = {}
+        for (host, _), report in self._reports.items():
+            node = nodes.setdefault(host, report)
+            if node is not report:
+                node.verdicts |= report.verdicts
+                node.causes |= report.causes
+                node.figures = [*node.figures, *report.figures]
+                node.clock = report.clock if node.clock is None else node.clock
+                if node.cells is None:
+                    node.cells, node.gpus = report.cells, report.gpus
+            self.silent.pop(host, None)
+        self.nodes = list(nodes.values())
+        self._usual_gpus = mode([node.gpus for node in self.nodes if node.cells is not None] or [0])
+        for number, node in enumerate(self.nodes):
+            for part in range(-1, node.gpus if node.cells is not None else -1):
+                self._numbers.setdefault(part, []).append(number)
+            for part, fact, value in node.cells or ():
+                self._columns.setdefault((fact, part), {}).setdefault(value, []).append(number)
 
-    def nodes_with_facts(self) -> list[int]:
-        """Numbers of the nodes whose facts are known."""
-        return [n for n, node in enumerate(self.nodes) if node.has_facts]
+    def facts(self) -> set[str]:
+        """Names of the facts that are compared."""
+        first = (f"gpu.{name}" if part >= 0 else name for part, facts in self._first.items() for name in facts)
+        return {*self.differing_facts(), *(fact for fact in first if self._is_compared(fact))}
+
+    def differing_facts(self) -> list[str]:
+        """Names of the facts in which a node differs from the first, sorted."""
+        return sorted({fact for fact, _ in self._columns})
+
+    def groups(self, fact: str) -> list[list[int]]:
+        """The parts whose values are compared with each other: the machine, all GPUs, or those of one index."""
+        parts = [part for part in self._numbers if (part >= 0) == fact.startswith("gpu.")]
+        return [[part] for part in parts] if fact in BY_SLOT else [parts]
+
+    def count(self, fact: str, parts: Iterable[int]) -> Counter[Any]:
+        """The values of a fact in these parts, each with its number of nodes or GPUs."""
+        found: Counter[Any] = Counter()
+        for part in parts:
+            column = {value: len(numbers) for value, numbers in self._columns.get((fact, part), {}).items()}
+            found.update(column)
+            found[self._value_of_first(fact, part)] += len(self._numbers[part]) - sum(column.values())
+        return +found
+
+    def places(self, fact: str, parts: Iterable[int], value: Any) -> list[Place]:
+        """Each node and GPU that has the value; by slot, only of nodes with the usual number of GPUs: the indexes of others are shifted."""
+        found: list[Place] = []
+        for part in parts:
+            column = self._columns.get((fact, part), {})
+            numbers = column.get(value, [])
+            if value == self._value_of_first(fact, part):
+                others = {number for numbers in column.values() for number in numbers}
+                numbers = [*numbers, *(number for number in self._numbers[part] if number not in others)]
+            found += [(number, part) for number in numbers if fact not in BY_SLOT or self.nodes[number].gpus == self._usual_gpus]
+        return found
+
+    def values(self, fact: str) -> Iterator[tuple[Any, list[Place]]]:
+        """Each value of a fact with its places."""
+        return ((value, self.places(fact, parts, value)) for parts in self.groups(fact) for value in self.count(fact, parts))
+
+    def _value_of_first(self, fact: str, part: int) -> Any:
+        name = fact.partition("gpu.")[2] if part >= 0 else fact
+        first = self._first.get(part, {})
+        return _key(first[name]) if name in first else _absent(fact)
 
     def names(self, numbers: Iterable[int]) -> str:
         """The nodes of these numbers as a node set."""
@@ -135,54 +217,15 @@ class Table:
         usual = median(known.values()) if known else 0.0
         return {n: clock - usual for n, clock in known.items()}
 
-    def _add_facts(self, number: int, line: Line, snapshot: LeanSnapshot) -> None:
-        hold, columns, unused = self._hold, self.columns, self._unused
-        for name, fact in snapshot.facts.items():
-            if name in unused:
-                continue
-            try:  # most values are known already
-                columns[name][fact.value].append(number)
-            except (KeyError, TypeError):
-                hold(name, key_of(fact.value), number)
-        if (cmdline := snapshot.facts.get("cmdline")) and isinstance(cmdline.value, str):
-            for word in dict.fromkeys(cmdline.value.split()):
-                key, _, value = word.partition("=")
-                hold(f"cmdline.{key}", key_of(value or "set"), number)
-        for name, own in (
-            ("gpus", len(snapshot.gpus)),
-            ("doctor.version", line.tool_version),
-            ("doctor.matrix", line.matrix_version),
-        ):
-            hold(name, own, number)
-        for name, values in _vectors(snapshot.gpus).items():
-            if name in unused:
-                continue
-            try:
-                columns[name][values].append(number)
-            except (KeyError, TypeError):
-                hold(name, tuple(map(key_of, values)), number)
 
-    def _hold(self, name: str, value: Any, number: int) -> None:
-        if name not in self.columns and name not in self._unused:
-            if name in (*FAMILIES, "cmdline") or any(fnmatchcase(name, pattern) for pattern in self._ignored):
-                self._unused.add(name)
-            else:
-                self.columns[name] = {}
-        if name in self.columns:
-            self.columns[name].setdefault(value, array("I")).append(number)
+def _absent(fact: str) -> Any:
+    """The value of a fact that is not in a report."""
+    return None if fact.startswith(LISTED) else NOT_PROBED
 
 
-def _renumber(column: Mapping[Any, array[int]], numbers: Mapping[int, int]) -> dict[Any, array[int]]:
-    made = {value: array("I", [numbers[n] for n in found if n in numbers]) for value, found in column.items()}
-    return {value: found for value, found in made.items() if found}
-
-
-def _vectors(gpus: list[LeanSnapshot]) -> dict[str, tuple[Any, ...]]:
-    """The values of each fact on all GPUs of a node, in order."""
-    rows = [gpu.facts for gpu in gpus]
-    names = list(rows[0]) if rows else []
-    if all(list(row) == names for row in rows):  # as a rule all GPUs have the same facts
-        columns = zip(*[[fact.value for fact in row.values()] for row in rows])
-        return {f"gpu.{name}": values for name, values in zip(names, columns)}
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return {f"gpu.{name}": tuple([row[name].value if name in row else NOT_ASKED for row in rows]) for name in names}
+def _key(value: Any) -> Any:
+    """A value to compare: short, and an unknown one by its reason."""
+    text = ", ".join(value) if isinstance(value, tuple) else value
+    if isinstance(text, str):
+        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return Unknown(text.why) if isinstance(text, Unknown) else text

@@ -74,7 +74,7 @@ def node_command(request: Request, host: str = "") -> list[str]:
     return [*request.doctor, "fleet", "node", *named, "--limit", f"{request.limit:g}", "--", *request.asked]
 
 
-def required_nodes(request: Request, engine: str) -> Sequence[str]:
+def list_hosts(request: Request, engine: str) -> Sequence[str]:
     """The nodes of the request. Raises EngineError if it names none."""
     if not request.nodes:
         raise EngineError(f"--engine {engine} needs --nodes or --hostfile")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, required_nodes
+from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, list_hosts
 
 
 def plan(request: Request) -> Plan:
     """One mpirun for each host."""
     return Plan([
         Launch(["mpirun", "--host", host, "-np", "1", *request.extra, *node_command(request, host)], [host])
-        for host in required_nodes(request, "mpi")
+        for host in list_hosts(request, "mpi")
     ])  # fmt: skip

@@ -10,7 +10,7 @@ import math
 import shlex
 import sys
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, required_nodes
+from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, list_hosts
 from rocm_doctor.fleet.nodeset import fold
 
 CONNECTING = 10
@@ -21,7 +21,7 @@ GRACE = 5
 
 def plan(request: Request) -> Plan:
     """One clush for all hosts. Its lines are labelled with the names that it was given."""
-    hosts = required_nodes(request, "ssh")
+    hosts = list_hosts(request, "ssh")
     each = request.limit + CONNECTING + GRACE
     argv = [
         sys.executable, "-m", "ClusterShell.CLI.Clush", "-w", fold(hosts), "--nostdin", "--color=never", f"--fanout={request.fanout}",
