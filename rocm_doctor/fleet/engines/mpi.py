@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, list_hosts
+from rocm_doctor.fleet.engines import Launch, Plan, Request, list_hosts, node_command
 
 
 def plan(request: Request) -> Plan:

@@ -10,7 +10,7 @@ import math
 import shlex
 import sys
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command, list_hosts
+from rocm_doctor.fleet.engines import Launch, Plan, Request, list_hosts, node_command
 from rocm_doctor.fleet.nodeset import fold
 
 CONNECTING = 10
