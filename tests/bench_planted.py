@@ -1,11 +1,10 @@
 # mypy: ignore-errors
 """A prelude of the worker: makes one thing slow, named by PLANT, as a broken machine would. The worker runs it before its stages.
 
-`hungry` works on a CPU; the others are for a GPU (docs/bench.md has what they gave on an H200).
+They are for a GPU; docs/bench.md has what they gave on an H200.
 """
 
 import os
-import time
 
 PLANT = os.environ.get("PLANT", "")
 
@@ -25,8 +24,8 @@ def plant_sensors():
         make = usual(context, dtype)
 
         def made(m, k, n):
-            action, detail = make(m, k, n)
-            return (lambda: [action() for _ in range(4)]), detail
+            action = make(m, k, n)
+            return lambda: [action() for _ in range(4)]
 
         return made
 
@@ -38,15 +37,6 @@ def plant_shapes():
     from rocm_doctor_workers.bench import products
 
     products.TRAINING = (64, 512, 512)
-
-
-def plant_tf32():
-    """allow_tf32 has no effect, as with NVIDIA_TF32_OVERRIDE=0."""
-    import contextlib
-
-    from rocm_doctor_workers.bench import products
-
-    products.short_precision = lambda torch: contextlib.nullcontext()
 
 
 def plant_math():
@@ -91,36 +81,6 @@ def plant_peer():
         return memory.peer(context)
 
     stages["rate-peer"] = without  # noqa: F821
-
-
-def plant_loader():
-    """Each sample takes 20 ms to make."""
-    from rocm_doctor_workers.bench import loader
-
-    usual = loader.collate
-
-    def slow(rows):
-        time.sleep(0.02 * len(rows))
-        return usual(rows)
-
-    loader.collate = slow
-
-
-def plant_hungry():
-    """The training step takes more tokens than any loader delivers."""
-
-    def train(context):
-        figure = {
-            "name": "train-lora",
-            "unit": "tokens/s",
-            "value": 1e12,
-            "spread": 0.0,
-            "samples": [1e12] * 5,
-        }
-        context.keep("consumption", lambda: 1e12)
-        return {"figures": [dict(figure, detail={}, conditions={})]}
-
-    stages["rate-train"] = train  # noqa: F821
 
 
 if PLANT:

@@ -30,8 +30,7 @@ SOUND: dict[str, tuple[float, str]] = {
     "device-to-host-pinned": (26.5, "GB/s"),
     "attention-forward": (40.0, "TFLOP/s"),
     "attention-backward": (35.0, "TFLOP/s"),
-    "train-lora": (30000.0, "tokens/s"),
-    "loader": (9e6, "tokens/s"),
+    "train-step": (30000.0, "tokens/s"),
 }
 FACTS: dict[str, Any] = {
     "speed.attention": "flash",
@@ -43,8 +42,6 @@ FACTS: dict[str, Any] = {
     "speed.cap-share": 1.0,
     "speed.clock-share": 0.92,
     "speed.link-share": 1.0,
-    "speed.loader-share": 300.0,
-    "speed.numa-nodes": 1,
     "speed.pinned-gain": 3.0,
     "speed.power-share": 0.95,
     "speed.profile": "auto",
@@ -87,7 +84,6 @@ SLOW_COPIES = {"host-to-device-pinned": 6.4, "device-to-host-pinned": 6.6}
         ("speed-power-cap", SLOW_PRODUCTS, {"speed.cap-share": 0.4}, "matmul-bf16"),
         ("speed-clock-stuck", SLOW_PRODUCTS, {"speed.clock-share": 0.1, "speed.power-share": 0.2}, "matmul-bf16"),
         ("speed-profile", SLOW_PRODUCTS, {"speed.profile": "low"}, "matmul-bf16"),
-        ("speed-thermal", SLOW_PRODUCTS, {"speed.throttle": ("thermal",)}, "matmul-bf16"),
         ("speed-hot", SLOW_PRODUCTS, {"speed.temperature": 108.0, "speed.clock-share": 0.7}, "matmul-bf16"),
         ("speed-prefer-hipblaslt", {}, {"speed.blas-gain": 7.2}, ""),
         ("speed-prefer-rocblas", {}, {"speed.blas-fastest": "rocblas", "speed.blas-gain": 1.7}, ""),
@@ -95,9 +91,7 @@ SLOW_COPIES = {"host-to-device-pinned": 6.4, "device-to-host-pinned": 6.6}
         ("speed-attention-math", {"attention-forward": 2.0}, {"speed.attention": "math"}, "attention-forward"),
         ("speed-attention-path", {}, {"speed.attention": "efficient", "speed.attention-gain": 1.6}, ""),
         ("speed-tunableop", {}, {"speed.tunable-gain": 1.3}, ""),
-        ("speed-numa", SLOW_COPIES, {"speed.numa-nodes": 2, "speed.numa-local": False}, "host-to-device-pinned"),
         ("speed-pinning-off", SLOW_COPIES, {"speed.pinned-gain": 1.0}, "host-to-device-pinned"),
-        ("speed-loader", {"loader": 9000.0}, {"speed.loader-share": 0.3}, "loader"),
         ("speed-small-shapes", {"matmul-bf16-training": 9.0}, {"speed.shape-gain": 9.0}, "matmul-bf16-training"),
     ],
 )

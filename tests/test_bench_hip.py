@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from rocm_doctor.workers.bench import hip, idle
+from rocm_doctor.workers.bench import hip
 
 
 def tree(root: Path, files: dict[str, str]) -> Path:
@@ -76,22 +74,3 @@ def test_other_programs_on_the_gpu_are_found_and_we_are_not(tmp_path: Path, monk
     monkeypatch.setattr(hip, "KFD", kfd)
     monkeypatch.setattr("rocm_doctor.workers.smoke.hip.pci_address", lambda torch, index: "0000:03:00.0")
     assert hip.other_programs(None, 0) == [{"pid": 4711, "bytes": 12884901888}]
-
-
-@pytest.mark.parametrize(
-    ("target", "kind"), [("gfx942", "fnuz"), ("gfx950", "fn"), ("gfx1201", "fn"), ("gfx1100", None), ("gfx906", None)]
-)
-def test_the_8_bit_type_is_that_of_the_chip(target: str, kind: str | None) -> None:
-    properties = SimpleNamespace(gcnArchName=f"{target}:sramecc+", major=9, minor=4)
-    fake: Any = SimpleNamespace(
-        version=SimpleNamespace(hip="6.4"),
-        cuda=SimpleNamespace(get_device_properties=lambda index: properties),
-        float8_e4m3fnuz="fnuz",
-        float8_e4m3fn="fn",
-    )
-    assert hip.fp8(fake, 0) == kind
-
-
-def test_cpus_of_a_node() -> None:
-    assert idle.cpus("0-2,8,10-11") == {0, 1, 2, 8, 10, 11}
-    assert idle.cpus("") == set()

@@ -217,7 +217,7 @@ def test_an_earlier_run_is_compared_by_its_samples() -> None:
     chance = random.Random("earlier")
 
     def run(triad: float, loader: float) -> BenchReport:
-        pair = [("memory-triad", triad, "GB/s"), ("loader", loader, "tokens/s")]
+        pair = [("memory-triad", triad, "GB/s"), ("host-to-device-pageable", loader, "GB/s")]
         made = [
             Figure(0, name, value, unit, 0.01, samples=tuple(chance.gauss(value, value / 100) for _ in range(12)))
             for name, value, unit in pair
@@ -233,9 +233,14 @@ def test_an_earlier_run_is_compared_by_its_samples() -> None:
 
 def test_figures_of_the_host_may_differ_more_from_run_to_run() -> None:
     """Within a tenth it is the host's neighbours."""
-    for name, verdict in (("loader", "cannot tell"), ("train-lora", "slow")):
+    for name, verdict in (("host-to-device-pageable", "cannot tell"), ("train-step", "slow")):
         assert judge.judge_figures(one_figure(6.19, name), MATRIX, one_figure(6.60, name)).figures[0].verdict == verdict
-    assert judge.judge_figures(one_figure(5.0, "loader"), MATRIX, one_figure(6.19, "loader")).figures[0].verdict == "slow"
+    assert (
+        judge.judge_figures(one_figure(5.0, "host-to-device-pageable"), MATRIX, one_figure(6.19, "host-to-device-pageable"))
+        .figures[0]
+        .verdict
+        == "slow"
+    )
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.2])
@@ -245,7 +250,7 @@ def test_a_figure_that_moved_within_its_run_is_not_slower_by_as_much(drift: floa
     assert judge.judge_figures(one_figure(6.0), MATRIX, one_figure(7.0, drift=drift)).figures[0].verdict == verdict
 
 
-def one_figure(value: float, name: str = "train-lora", drift: float = 0.0) -> BenchReport:
+def one_figure(value: float, name: str = "train-step", drift: float = 0.0) -> BenchReport:
     samples = (value,) * 3 + (value * 1.01,) * 9
     one = Figure(0, name, value, "tokens/s", 0.01, samples=samples, drift=drift)
     return BenchReport("1", "1", (Device(0, "cuda", "NVIDIA H200"),), (one,))
@@ -253,6 +258,6 @@ def one_figure(value: float, name: str = "train-lora", drift: float = 0.0) -> Be
 
 def test_a_report_survives_its_own_json() -> None:
     report = BenchReport(
-        "1", "1", (Device(0, "hip", "x", facts={"speed.throttle": ("power",)}),), (figure("memory-triad", 1.0, "GB/s"),)
+        "1", "1", (Device(0, "hip", "x", facts={"speed.profile": "auto"}),), (figure("memory-triad", 1.0, "GB/s"),)
     )
     assert msgspec.json.decode(msgspec.json.encode(report), type=BenchReport) == report

@@ -125,7 +125,7 @@ def _facts(records: list[Record]) -> dict[str, Any]:
     return {key: value for details in stages for key, value in (details.get("facts") or {}).items()}
 
 
-LOADED = ("matmul-bf16-sustained", "matmul-bf16-training", "train-lora", "matmul-fp32")
+LOADED = ("matmul-bf16-sustained", "matmul-bf16-training", "train-step", "matmul-fp32")
 """Figures whose sensors tell of the GPU under load, best first."""
 
 
@@ -139,7 +139,6 @@ def derive_facts(device: Device, figures: list[Figure]) -> dict[str, Any]:
         "speed.power-share": _ratio(loaded.power_watts, device.power_cap_watts),
         "speed.cap-share": _ratio(device.power_cap_watts, device.power_default_watts),
         "speed.temperature": loaded.temperature_c,
-        "speed.throttle": loaded.throttle or None,
         "speed.link-share": _ratio(used.value, possible.value) if used and possible else None,
         "speed.peer-share": _ratio(values.get("peer-copy"), values.get("host-to-device-pinned")),
         "speed.profile": device.profile or None,

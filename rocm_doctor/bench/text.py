@@ -78,7 +78,6 @@ def describe_load(loaded: Conditions) -> str:
         f"{loaded.clock_mhz:.0f} of {loaded.clock_max_mhz:.0f} MHz" if loaded.clock_mhz and loaded.clock_max_mhz else "",
         f"{loaded.power_watts:.0f} W" if loaded.power_watts else "",
         f"{loaded.temperature_c:.0f} °C" if loaded.temperature_c else "",
-        f"limited by {', '.join(loaded.throttle)}" if loaded.throttle else "",
     ]
     return ", ".join(filter(None, parts))
 

@@ -35,7 +35,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(
     quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, form: str, output: Path | None
 ) -> None:
-    """Measure matrix products, memory, copies, attention, training steps and the data loader, and judge each figure.
+    """Measure matrix products, memory, copies, attention and training steps, and judge each figure.
 
     References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs, an earlier run.
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.

@@ -31,7 +31,6 @@ BOUNDS: tuple[tuple[str, Bounds], ...] = (
     ("matmul-fp32", Bounds(0.28, 0.36)),
     ("matmul-bf16-training", Bounds(0.25, 0.40)),
     ("matmul-bf16-sustained", Bounds(0.25, 0.40)),
-    ("matmul-int8", Bounds(0.15, 0.40)),
     ("matmul-", Bounds(0.38, 0.48)),
     # Triad and copy: 0.77 on an MI300X, 0.83 on a Radeon 8060S, 0.90 on an H200.
     ("memory-", Bounds(0.60, 0.72)),
@@ -43,11 +42,6 @@ BOUNDS: tuple[tuple[str, Bounds], ...] = (
     ("attention-backward", Bounds(0.06, 0.15)),
 )
 """The first prefix that fits a figure's name decides."""
-BESIDE: tuple[tuple[str, ReferenceKind, str, str], ...] = (
-    ("loader", "step", "train-lora", "tokens that the LoRA step takes"),
-    ("peer-copy", "host", "host-to-device-pinned", "a copy from the host's pinned memory"),
-)
-"""Figures that are compared with another one of the same run."""
 STAGED = 0.8
 """A copy between GPUs that have no access to each other goes through the host if it is below this part of a copy from there."""
 FIELD = 0.85
@@ -103,12 +97,11 @@ def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit, lowest: 
 
 
 def _run_references(figure: Figure, report: BenchReport) -> Iterable[Reference]:
-    """The other GPUs of this machine; for the DataLoader the training step; for a copy between GPUs the one from the host."""
+    """The other GPUs of this machine; for a copy between GPUs the one from the host's pinned memory."""
     yield from _sibling_reference(figure, report)
-    mine = {one.name: one.value for one in report.figures if one.gpu == figure.gpu}
-    for name, kind, other, words in BESIDE:
-        if figure.name == name and other in mine:
-            yield _reference(kind, figure, peaks.Limit(mine[other], words, "this run"))
+    for one in report.figures:
+        if figure.name == "peer-copy" and (one.gpu, one.name) == (figure.gpu, "host-to-device-pinned"):
+            yield _reference("host", figure, peaks.Limit(one.value, "a copy from the host's pinned memory", "this run"))
 
 
 def _sibling_reference(figure: Figure, report: BenchReport) -> Iterable[Reference]:
@@ -137,7 +130,7 @@ def _sample_reference(kind: ReferenceKind, figure: Figure, others: Sequence[Figu
     chance = probability(figure.samples, pooled)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
     ratio = figure.value / middle if middle else 1.0
-    of_host = figure.name in ("loader", "host-to-device-pageable")
+    of_host = figure.name == "host-to-device-pageable"
     least = max(LEAST_OF_HOST if of_host else LEAST, figure.drift + max(one.drift for one in others))
     return Reference(kind, middle, round(ratio, 4), about, source, abs(ratio - 1) >= least and chance < LEVEL)
 
@@ -161,9 +154,7 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
 
 def _decide(figure: Figure, by_kind: Mapping[ReferenceKind, Reference]) -> tuple[Reference | None, Judgement, str]:
     """The reference that decides, the verdict and why; the first of each kind of reference counts."""
-    step, host, field, peak = (by_kind.get(kind) for kind in ("step", "host", "field", "peak"))
-    if step:
-        return step, "slow" if step.ratio < 1 else "as expected", f"{step.ratio:.3g} times what the training step takes"
+    host, field, peak = (by_kind.get(kind) for kind in ("host", "field", "peak"))
     if host and host.ratio < STAGED and figure.detail.get("access") is False:
         return host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
     if figure.spread > NOISY:

@@ -10,7 +10,7 @@ from rocm_doctor.model import Command
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
-ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "step", "host"]
+ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "host"]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,8 +24,6 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
     """Board power, median of the readings under load."""
     temperature_c: Union[float, None] = None
     """Hottest reading, in degrees Celsius."""
-    throttle: tuple[str, ...] = ()
-    """Reasons for which the driver lowered the clocks: power, thermal, current, reliability, or the driver's own word."""
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -33,7 +31,7 @@ class Reference(msgspec.Struct, frozen=True):
 
     kind: ReferenceKind
     """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured; earlier: an earlier run;
-    others: the other GPUs of this machine; step: what the training step takes; host: a copy from the host."""
+    others: the other GPUs of this machine; host: a copy from the host."""
     value: float
     """In the figure's unit."""
     ratio: float
@@ -52,11 +50,11 @@ class Figure(msgspec.Struct, frozen=True):
     gpu: int
     """Index of the GPU in `gpus`."""
     name: str
-    """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned, train-lora."""
+    """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned, train-step."""
     value: float
     """The median of the samples."""
     unit: str
-    """TFLOP/s, TOP/s, GB/s or tokens/s."""
+    """TFLOP/s, GB/s or tokens/s."""
     spread: float
     """Half of the range between the quartiles, as a part of the median."""
     samples: tuple[float, ...] = ()

@@ -5,14 +5,12 @@ torch.cuda is the programming interface on ROCm too. Only CUDA GPUs were at hand
 
 | Subject | CUDA | HIP | Source for HIP |
 |---|---|---|---|
-| sensors | NVML | sysfs: hwmon and pp_dpm_* of the PCI device | Linux Documentation/gpu/amdgpu/thermal.rst |
-| PCIe link | NVML | sysfs current_link_speed, current_link_width | Linux Documentation/ABI/testing/sysfs-bus-pci |
-| programs on the GPU | NVML | /sys/class/kfd/kfd/proc/<pid>/vram_<gpu> | Linux Documentation/ABI/testing/sysfs-class-kfd (kfd_process.c) |
-| fp8 type | e4m3fn | e4m3fnuz on gfx94x, e4m3fn on gfx95x and gfx12 | ROCm precision support, low precision types |
-| tf32 | allow_tf32 | xf32 on gfx94x, with HIPBLASLT_ALLOW_TF32=1 | pytorch aten/src/ATen/Context.cpp |
+| sensors | not read | sysfs: hwmon and pp_dpm_* of the PCI device | Linux Documentation/gpu/amdgpu/thermal.rst |
+| PCIe link | not read | sysfs current_link_speed, current_link_width | Linux Documentation/ABI/testing/sysfs-bus-pci |
+| programs on the GPU | not read | /sys/class/kfd/kfd/proc/<pid>/vram_<gpu> | Linux Documentation/ABI/testing/sysfs-class-kfd (kfd_process.c) |
 | BLAS libraries | cublas, cublaslt | the same names mean rocBLAS (by hipBLAS) and hipBLASLt | torch's preferred_blas_library |
 | TunableOp | one library to choose from | rocBLAS and hipBLASLt solutions | torch.cuda.tunable documentation |
-| throttle reasons | NVML's bits | none are read: throttle_status is not reliable (ROCm/rocm-systems#11781) | that ticket |
+| throttle reasons | not read | not read: throttle_status is not reliable (ROCm/rocm-systems#11781) | that ticket |
 """
 
 from __future__ import annotations
@@ -122,23 +120,6 @@ def node_of(address: str) -> str:
         if place and f"{domain:04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7}" == address:
             return smoke_hip.read(folder, "gpu_id")
     return ""
-
-
-def fp8(torch: Any, index: int) -> Any:
-    """The 8-bit float type that the GPU multiplies; None if it has none."""
-    if not smoke_hip.is_hip(torch):
-        return torch.float8_e4m3fn if torch.cuda.get_device_capability(index) >= (8, 9) else None
-    target = smoke_hip.architecture(torch, index)
-    if target.startswith("gfx94"):
-        return torch.float8_e4m3fnuz
-    return torch.float8_e4m3fn if target.startswith(("gfx95", "gfx12")) else None
-
-
-def has_tf32(torch: Any, index: int) -> bool:
-    """Whether products in fp32 may use a shorter type."""
-    if not smoke_hip.is_hip(torch):
-        return bool(torch.cuda.get_device_capability(index) >= (8, 0))
-    return smoke_hip.architecture(torch, index).startswith("gfx94") and os.environ.get("HIPBLASLT_ALLOW_TF32") == "1"
 
 
 def library_names(torch: Any) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ CPU_TRAINING = (128, 256, 512)
 LONGEST = 0.12
 """Seconds that one product may take: a slower one is measured at a smaller side."""
 
-Make = Callable[[int, int, int], "tuple[Callable[[], Any], dict[str, Any]]"]
+Make = Callable[[int, int, int], "Callable[[], Any]"]
 
 
 def matmul(context: TorchContext) -> dict[str, Any]:
@@ -32,10 +31,11 @@ def matmul(context: TorchContext) -> dict[str, Any]:
     """
     figures: list[dict[str, Any]] = []
     missing: dict[str, str] = {}
-    for name, make in kinds(context).items():
-        if make is None:
-            missing[f"matmul-{name}"] = "this chip has no such products"
+    for name, dtype in (("fp32", "float32"), ("fp16", "float16"), ("bf16", "bfloat16")):
+        if dtype == "float16" and not context.on_gpu:
+            missing["matmul-fp16"] = "not measured on a CPU"
             continue
+        make = plain_products(context, getattr(context.torch, dtype))
         figures += try_figure(missing, f"matmul-{name}", partial(best_square, context, name, make))
     side = next((one["detail"]["shape"][0] for one in figures if one["name"] == "matmul-bf16"), 0)
     if side:
@@ -43,7 +43,6 @@ def matmul(context: TorchContext) -> dict[str, Any]:
     figures += try_figure(missing, "matmul-bf16-training", partial(measure_training_shape, context, "matmul-bf16-training"))
     facts: dict[str, Any] = {
         "speed.bf16-gain": ratio(figures, "matmul-bf16", "matmul-fp32"),
-        "speed.tf32-gain": ratio(figures, "matmul-tf32", "matmul-fp32"),
         "speed.shape-gain": ratio(figures, "matmul-bf16", "matmul-bf16-training"),
     }
     facts.update(compare_libraries(context, figures, missing))
@@ -52,70 +51,15 @@ def matmul(context: TorchContext) -> dict[str, Any]:
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
 
 
-def kinds(context: TorchContext) -> dict[str, Make | None]:
-    """How to make a product of each type; None for a type that the chip does not have."""
-    torch = context.torch
-    found: dict[str, Make | None] = {
-        "fp32": plain_products(context, torch.float32),
-        "fp16": plain_products(context, torch.float16) if context.on_gpu else None,
-        "bf16": plain_products(context, torch.bfloat16),
-    }
-    if not context.on_gpu:
-        return found
-    short = hip.fp8(torch, context.device.index)
-    found["tf32"] = tf32(context) if hip.has_tf32(torch, context.device.index) else None
-    found["fp8"] = None if short is None else fp8_products(context, short)
-    return found
-
-
 def plain_products(context: TorchContext, dtype: Any) -> Make:
     """Products of one type, with the second operand transposed as a linear layer has it."""
 
-    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
+    def make(m: int, k: int, n: int) -> Callable[[], Any]:
         torch = context.torch
         a = torch.randn(m, k, device=context.device, dtype=dtype)
         b = torch.randn(n, k, device=context.device, dtype=dtype).t()
         out = torch.empty(m, n, device=context.device, dtype=dtype)
-        return (lambda: torch.mm(a, b, out=out)), {}
-
-    return make
-
-
-def tf32(context: TorchContext) -> Make:
-    """Products of fp32 that may use tf32 (xf32 on AMD)."""
-
-    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
-        action, detail = plain_products(context, context.torch.float32)(m, k, n)
-
-        def shorter() -> None:
-            with short_precision(context.torch):
-                action()
-
-        return shorter, detail
-
-    return make
-
-
-@contextlib.contextmanager
-def short_precision(torch: Any) -> Iterator[None]:
-    """allow_tf32 for the block."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
-
-
-def fp8_products(context: TorchContext, dtype: Any) -> Make:
-    """fp8 products with one scale for each operand, as training in fp8 does."""
-
-    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
-        torch = context.torch
-        a = torch.randn(m, k, device=context.device).to(dtype)
-        b = torch.randn(n, k, device=context.device).to(dtype).t()
-        one = torch.ones((), device=context.device)
-        return (lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)), {"type": str(dtype)}
+        return lambda: torch.mm(a, b, out=out)
 
     return make
 
@@ -124,23 +68,20 @@ def best_square(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     """The figure of the fastest square shape. Its `detail.tried` has the rates of all shapes."""
     found: list[tuple[float, int]] = []
     for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
-        action, detail = make(side, side, side)
+        action = make(side, side, side)
         action()
         if found and context.clock(action) > LONGEST:
             break
-        found.append(
-            (product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS[context.level])["value"], side)
-        )
+        found.append((product(context, f"matmul-{name}", action, (side,) * 3, TRIALS[context.level])["value"], side))
     side = max(found)[1]
-    action, detail = make(side, side, side)
-    chosen = product(context, f"matmul-{name}", action, (side, side, side), detail, BURSTS[context.level])
+    chosen = product(context, f"matmul-{name}", make(side, side, side), (side,) * 3, BURSTS[context.level])
     chosen["detail"]["tried"] = {str(one): value for value, one in found}
     return chosen
 
 
 def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
     """The best bf16 product without rests: what a training run gets."""
-    action, _ = plain_products(context, context.torch.bfloat16)(side, side, side)
+    action = plain_products(context, context.torch.bfloat16)(side, side, side)
     about = {"shape": [side] * 3, "library": library(context)}
     return rate(context, "matmul-bf16-sustained", "TFLOP/s", action, 2.0 * side**3 / 1e12, about)
 
@@ -148,16 +89,13 @@ def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
 def measure_training_shape(context: TorchContext, name: str) -> dict[str, Any]:
     """The bf16 product of a training step."""
     shape = TRAINING if context.on_gpu else CPU_TRAINING
-    action, detail = plain_products(context, context.torch.bfloat16)(*shape)
-    return product(context, name, action, shape, detail, BURSTS[context.level])
+    return product(context, name, plain_products(context, context.torch.bfloat16)(*shape), shape, BURSTS[context.level])
 
 
-def product(
-    context: TorchContext, name: str, action: Callable[[], Any], shape: tuple[int, int, int], detail: dict[str, Any], bursts: int
-) -> dict[str, Any]:
+def product(context: TorchContext, name: str, action: Callable[[], Any], shape: Sequence[int], bursts: int) -> dict[str, Any]:
     """A figure of one product, in bursts."""
     m, k, n = shape
-    about = dict(detail, shape=list(shape), library=library(context))
+    about = {"shape": list(shape), "library": library(context)}
     return burst(context, name, "TFLOP/s", action, 2.0 * m * k * n / 1e12, about, bursts)
 
 

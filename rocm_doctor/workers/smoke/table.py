@@ -71,8 +71,7 @@ RATES = (
     Stage("rate-copies", f"{_BENCH}.memory", "copies", 1, 60, ("idle",), "copies between host and device"),
     Stage("rate-peer", f"{_BENCH}.memory", "peer", 1, 60, ("idle",), "copies to another GPU"),
     Stage("rate-attention", f"{_BENCH}.attention", "attention", 1, 180, ("idle",), "attention by path"),
-    Stage("rate-train", f"{_BENCH}.training", "train", 1, 180, ("idle",), "LoRA steps of a small model"),
-    Stage("rate-loader", f"{_BENCH}.loader", "loader", 1, 120, ("idle",), "tokens from a DataLoader"),
+    Stage("rate-train", f"{_BENCH}.training", "train", 1, 180, ("idle",), "training steps of a small model"),
 )
 
 ARRAYS = tuple(stage for stage in STAGES if stage.everywhere)
