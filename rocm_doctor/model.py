@@ -132,6 +132,10 @@ class Gpu(msgspec.Struct, frozen=True):
         """The fact of that name; NOT_ASKED if it was not probed."""
         return self.facts.get(key, NOT_ASKED)
 
+    def value(self, key: str) -> Value:
+        """The value of the fact of that name."""
+        return self.get(key).value
+
 
 class Snapshot(msgspec.Struct, frozen=True):
     """Everything known of one machine at one time. `gpus_listed` tells "no GPU" (True, empty) from "not probed".
@@ -148,6 +152,10 @@ class Snapshot(msgspec.Struct, frozen=True):
         """The fact of that name; NOT_ASKED when it was not probed."""
         listed = self.facts.get(key[: key.find(".") + 1])
         return self.facts.get(key) or (Fact(None, listed.readings) if listed else NOT_ASKED)
+
+    def value(self, key: str) -> Value:
+        """The value of the fact of that name."""
+        return self.get(key).value
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -339,6 +347,8 @@ class Finding(Shown, msgspec.Struct, frozen=True):
     """One or two sentences: why."""
     row: str = ""
     """Key of the row that made it; empty for a rule in Python."""
+    case: str = ""
+    """Case of the diagnosis as a rule in Python names it; empty for a row."""
     subject: str = ""
     """What it is about, for people: `GPU 0 (gfx1100)`, a package, a file; empty for the machine as a whole."""
     status: Status = "broken"

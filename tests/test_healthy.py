@@ -17,6 +17,7 @@ from rocm_doctor.reports.machine import gpu_lines
 from rocm_doctor.reports.places import where
 from rocm_doctor.rules.capacity import capacity_notes
 from rocm_doctor.rules.checks import PARTS
+from rocm_doctor.rules.visible import hidden_gpus
 from rocm_doctor.sources.bundle import read
 from rocm_doctor.sources.paste import cut
 
@@ -30,7 +31,11 @@ def gpu(**facts: Value) -> Gpu:
 
 
 def titles(*gpus: Gpu) -> list[str]:
-    return [f"{f.subject}: {f.title}" for f in capacity_notes(Snapshot(gpus=gpus, gpus_listed=True), MATRIX)]
+    return [
+        f"{f.subject}: {f.title}"
+        for rule in (capacity_notes, hidden_gpus)
+        for f in rule(Snapshot(gpus=gpus, gpus_listed=True), MATRIX)
+    ]
 
 
 def words(report: Report) -> str:

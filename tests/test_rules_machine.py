@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from machines import card, env, judge, named, open_nodes, serious, torch
 
 from rocm_doctor.facts.derive import indices
+from rocm_doctor.matrix import load
+from rocm_doctor.matrix.types import Case
 from rocm_doctor.model import Artifact
+
+RULES = Path(__file__).resolve().parents[1] / "rocm_doctor"
 
 
 def container(kind: str = "docker") -> list[Artifact]:
@@ -209,3 +216,11 @@ def test_a_card_that_a_mask_hides_is_not_trained_on() -> None:
         "HIP_VISIBLE_DEVICES=1 leaves only the processor's own GPU, and torch has no code for gfx1036",
         ["export HIP_VISIBLE_DEVICES=0"],
     )
+
+
+def test_the_cases_of_the_catalog_are_those_that_rules_name() -> None:
+    texts = [path.read_text("utf-8") for path in (*RULES.glob("rules/*.py"), *RULES.glob("lint/**/*.py"))]
+    named = {found for text in texts for found in re.findall(r'f?"((?:[a-z]+\.[a-z-]+|\{one\.lacks\})/[a-z-]+)"', text)}
+    known = {case.name.replace("*", "{one.lacks}") for case in load().section("cases", Case)}
+    assert named == known
+    assert {name.partition("/")[0] for name in known} - {"{one.lacks}"} <= load().diagnoses.keys()

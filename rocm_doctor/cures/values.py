@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import accepts, fill, slot_pattern
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Application, KernelPackage
+from rocm_doctor.matrix.types import Application, Case, Cure, KernelPackage
 from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.offers import PLAN
@@ -89,24 +89,27 @@ def is_ours(text: str, matrix: Matrix) -> bool:
 
 
 def stated_commands(matrix: Matrix) -> frozenset[str]:
-    """The text of every command that rows, diagnoses, cures and questions state."""
+    """The text of every command that rows, diagnoses, cases, cures and questions state."""
     entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
     stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
     stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
+    stated += [c for case in matrix.section("cases", Case) for c in (*(case.commands or ()), *case.verify, case.settle) if c]
     stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 
 def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
-    """What each command of a cure that takes values looks like with them: a command of another shape is not ours."""
-    stated = [c for cure in matrix.cures for c in (*cure.commands, *cure.verify) if _SLOT.search(c.text)]
+    """What each command of a cure or a case that takes values looks like with them: a command of another shape is not ours."""
+    entries: list[Cure | Case] = [*matrix.cures, *matrix.section("cases", Case)]
+    stated = [c for one in entries for c in (*(one.commands or ()), *one.verify) if _SLOT.search(c.text)]
     return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
 
 
 def _shape(text: str, matrix: Matrix) -> str:
     """The pattern of a template: its words as they are, and in each slot a value of its kind or the placeholder."""
     parts = _SLOT.split(text)
-    slots = (f"(?:{re.escape(matrix.slots[name].placeholder)}|{slot_pattern(name)})" for name in parts[1::2])
+    words = {name: f"{re.escape(slot.placeholder)}|" for name, slot in matrix.slots.items()}
+    slots = (f"(?:{words.get(name, '')}{slot_pattern(name)})" for name in parts[1::2])
     return "".join(part for pair in itertools.zip_longest(map(re.escape, parts[::2]), slots, fillvalue="") for part in pair)
 
 

@@ -109,8 +109,8 @@ def findings(
         if answer.failure == "unsolvable":
             where = Reading(shown(one.file), f"line {one.place.line}", answer.words)
             yield f"{name}: {answer.tool} finds no solution", [
-                finding(matrix, "version.wheel-missing", title=f"{answer.tool} finds no solution for {name}", cause=answer.words[-300:],
-                        evidence=[where], subject=Subject(subject, "environment"))
+                finding(matrix, "version.wheel-missing/unsolvable", [where], subject=Subject(subject, "environment"),
+                        tool=answer.tool, name=name, words=answer.words[-300:])
             ]  # fmt: skip
         elif answer.failure:
             yield f"{name}: not resolved: {'an index did not answer' if answer.failure == 'unreachable' else answer.words}", []

@@ -30,6 +30,7 @@ from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import (
     Application,
+    Case,
     Complaint,
     Cure,
     DriverModule,
@@ -71,6 +72,7 @@ SECTIONS: dict[str, Any] = {
     "sonames": Soname,
     "slots": Slot,
     "applications": Application,
+    "cases": Case,
     "programs": Program,
     "questions": QuestionEntry,
     "rates": Rate,

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Union
 import msgspec
 from msgspec import Meta
 
-from rocm_doctor.model import Command, Grade, Layer, Severity
+from rocm_doctor.model import Command, Confidence, Grade, Layer, Severity, Status
 
 GfxName = Annotated[str, Meta(pattern=r"^gfx\d{1,2}[0-9a-f]{2}$")]
 DeviceId = Annotated[str, Meta(pattern=r"^[0-9a-f]{4}$")]
@@ -300,6 +300,25 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     gfx: tuple[str, ...] = ()
     version: str = ""
     rocm: str = ""
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A case of a diagnosis that a rule in Python finds. What it leaves out is the diagnosis'. `{name}` is a value that the rule gives."""
+
+    name: str
+    """`ID/CASE`: the diagnosis (`*`: any), and the case as the rule names it."""
+    title: str = ""
+    cause: str = ""
+    advice: str = ""
+    commands: Union[tuple[Command, ...], None] = None
+    """In a command the name of a value says what it accepts (`commands.fill`); one that refuses its value is left out."""
+    verify: tuple[Command, ...] = ()
+    settle: Union[Command, None] = None
+    severity: Severity = "error"
+    confidence: Confidence = "high"
+    status: Status = "broken"
+    grade: Grade = "field"
+    sources: tuple[str, ...] = ()
 
 
 class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

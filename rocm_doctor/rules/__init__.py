@@ -9,12 +9,11 @@ from rocm_doctor.rules.code import extensions_without_code, foreign_rocm, torch_
 from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.frameworks import no_framework
-from rocm_doctor.rules.override import override
-from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
+from rocm_doctor.rules.override import override, override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
 from rocm_doctor.rules.support import unlisted_targets
 from rocm_doctor.rules.versions import companions, no_wheel_for_python, package_without_wheel, torch_not_rocm
-from rocm_doctor.rules.visible import visible_devices
+from rocm_doctor.rules.visible import hidden_gpus, visible_devices
 
 RULES: tuple[Rule, ...] = (
     access,
@@ -35,4 +34,5 @@ RULES: tuple[Rule, ...] = (
     driver_range,
     unlisted_targets,
     capacity_notes,
+    hidden_gpus,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rocm_doctor.binaries.targets import covers, override_target
 from rocm_doctor.commands import fill
@@ -38,18 +39,14 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     chip = matrix.gfx.get(gfx)
     sibling = sibling_override(chip, targets, matrix)
     if sibling:
+        case, value, sources = "arch.override-needed/sibling", sibling.value, sibling.sources
         return finding(
-            matrix,
-            "arch.override-needed",
-            title=f"this torch has no {gfx} code; {NAME}={sibling.value} loads code of a compatible ISA",
-            evidence=evidence,
-            confidence=sure,
-            subject=subject,
-            commands=fill("export {variable}={value}", variable=NAME, value=sibling.value),
-            sources=sibling.sources,
-            grade=sibling.grade,
+            matrix, case, evidence, confidence=sure, subject=subject, sources=sources, grade=sibling.grade, gfx=gfx, value=value
         )
-    return _not_in_build(snapshot, matrix, gfx, subject, evidence, sure)
+    others = usable_builds(gfx, matrix, _python(snapshot))
+    dropped = bool(others) and _older(others[0], snapshot)
+    case = "arch.dropped-by-rocm/torch" if dropped else "arch.not-in-build/torch"
+    return _build_finding(matrix, case, others, evidence, subject, sure, gfx=gfx, torch=snapshot.value("torch.version"))
 
 
 def sibling_override(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
@@ -81,46 +78,38 @@ def _override_helps(snapshot: Snapshot, targets: Fact, gpu: Gpu, gfx: str) -> bo
     return isinstance(value, str) and isinstance(targets.value, tuple) and covers(targets.value, gfx, value) is True
 
 
-def _not_in_build(
-    snapshot: Snapshot,
-    matrix: Matrix,
-    gfx: str,
-    subject: Subject,
-    evidence: tuple[Reading, ...],
-    sure: Confidence,
-) -> Finding:
-    others = usable_builds(gfx, matrix, _python(snapshot))
-    dropped = bool(others) and _older(others[0], snapshot)
-    return finding(
-        matrix,
-        "arch.dropped-by-rocm" if dropped else "arch.not-in-build",
-        title=f"torch {snapshot.get('torch.version').value} has no code for {gfx}",
-        evidence=evidence,
-        severity="warning" if sure == "low" else "error",
-        confidence=sure,
-        subject=subject,
-        commands=install(others[0]) if others else (),
-        sources=others[0].sources if others else matrix.diagnoses["arch.not-in-build"].sources,
-    )
-
-
 def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
     kernels, sure = blas(snapshot, matrix)
     if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gpu, gfx):
         return None
-    sure = _no_surer(sure, gpu)
-    others = usable_builds(gfx, matrix, _python(snapshot))
-    version = snapshot.get("torch.version").value
+    evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1])
+    others, version = usable_builds(gfx, matrix, _python(snapshot)), snapshot.value("torch.version")
+    torch = f"torch {version}" if isinstance(version, str) else "torch"
+    return _build_finding(
+        matrix, "arch.blas-missing/torch", others, evidence, subject, _no_surer(sure, gpu), gfx=gfx, torch=torch
+    )
+
+
+def _build_finding(
+    matrix: Matrix,
+    case: str,
+    others: Sequence[TorchBuild],
+    evidence: Iterable[Reading],
+    subject: Subject,
+    sure: Confidence,
+    **values: Any,
+) -> Finding:
+    """The finding for a torch without code for the GPU, with the command that installs the first of the other builds."""
     return finding(
         matrix,
-        "arch.blas-missing",
+        case,
+        evidence,
         severity="warning" if sure == "low" else "error",
-        title=f"the rocBLAS of torch{f' {version}' if isinstance(version, str) else ''} has no kernels for {gfx}",
-        evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1]),
         confidence=sure,
         subject=subject,
         commands=install(others[0]) if others else (),
-        sources=others[0].sources if others else matrix.diagnoses["arch.blas-missing"].sources,
+        sources=others[0].sources if others else (),
+        **values,
     )
 
 
@@ -145,40 +134,26 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     names = visibility_variables(snapshot)
     if not cards or gpu is None or (names and all("visible" not in g.facts for _, g in seen)):
         return
-    code = holds_code(compiled_targets(snapshot, matrix)[0], str(gpu.get("gfx").value))
-    lacks = f", and torch has no code for {gpu.get('gfx').value}" if code is False else ""
+    code = holds_code(compiled_targets(snapshot, matrix)[0], str(gpu.value("gfx")))
     alone = not any(n in cards for n, _ in seen)
-    first = (
-        not alone and _precedes(gpu, [g for n, g in seen if n in cards]) and snapshot.get("smoke.integrated-first").value != "no"
-    )
-    takes = alone or first
-    if alone and not (lacks and names):
+    after = [g for n, g in seen if n in cards]
+    first = not alone and _precedes(gpu, after) and snapshot.value("smoke.integrated-first") != "no"
+    if (alone and not (code is False and names)) or (code is not False and not first and (code is True or names)):
         return
-    if not lacks and not first and (code is True or names):
-        return
-    if alone:
-        title = f"{names[-1]}={snapshot.get(f'env.{names[-1]}').value} leaves only the processor's own GPU{lacks}"
-    elif first:
-        title = f"the processor's own GPU is device 0{lacks}"
-    else:
-        title = "the processor's own GPU is visible beside the discrete one"
+    case = "arch.igpu-interferes/alone" if alone else "arch.igpu-interferes/first" if first else "arch.igpu-interferes/beside"
+    visible = "".join(f"{name}={snapshot.value(f'env.{name}')}" for name in names[-1:])
+    unset = (text for name in names[1:] for text in fill("unset {variable}", variable=name))
+    only = fill("export {variable}={value}", variable=[*names, HIP[0]][0], value=",".join(map(str, cards)))
     yield finding(
         matrix,
-        "arch.igpu-interferes",
-        severity="error" if takes and lacks else "note",
-        confidence="high" if takes else "low",
-        title=title,
-        evidence=(
-            *readings(snapshot, *(f"env.{n}" for n in names)),
-            *gpu.get("gfx").readings[:1],
-            *gpu.get("is_apu").readings[:1],
-        ),
+        case,
+        (*readings(snapshot, *(f"env.{n}" for n in names)), *gpu.get("gfx").readings[:1], *gpu.get("is_apu").readings[:1]),
+        severity="error" if (alone or first) and code is False else "note",
+        confidence="high" if alone or first else "low",
         subject=gpu_subject(gpu, number),
-        advice="Hide the processor's own GPU where the program is started, or switch it off in the firmware.",
-        commands=(
-            *(text for name in names[1:] for text in fill("unset {variable}", variable=name)),
-            *fill("export {variable}={value}", variable=[*names, HIP[0]][0], value=",".join(map(str, cards))),
-        ),
+        commands=(*unset, *only),
+        visible=visible,
+        lacks=f", and torch has no code for {gpu.value('gfx')}" if code is False else "",
     )
 
 

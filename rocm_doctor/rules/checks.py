@@ -9,7 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.capacity import ID as CAPACITY
+from rocm_doctor.rules.capacity import LINK, MEMORY
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
@@ -24,7 +24,7 @@ LIBRARIES = (
 def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> tuple[Check, ...]:
     """Each part with its result. A part with an error or a warning is left to its findings."""
     serious = {f.id for f in findings if f.severity != "note"}
-    noted = {part for f in findings if f.id == CAPACITY for part in ("link", "memory") if part in f.title}
+    noted = {part for part, case in (("link", LINK), ("memory", MEMORY)) if any(f.case == case for f in findings)}
     made = []
     for name, about, look in PARTS:
         if any(one.startswith(about) for one in serious):

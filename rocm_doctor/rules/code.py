@@ -10,15 +10,11 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Subject
 from rocm_doctor.rules.findings import finding, readings, training_gpus
 from rocm_doctor.rules.frameworks import amd_frameworks
 from rocm_doctor.rules.override import NAME
-
-_BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
-_OUTRANKS = "Read from the code objects in the installed files, which outrank any version table."
 
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -26,67 +22,48 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
     gpus = _known_gpus(snapshot)
     judged = [one for one in matrix.extensions.values() if len(gpus) > 1 or not one.several]
     for subject, gpu in gpus:
-        gfx = str(gpu.get("gfx").value)
-        for name, diagnosis, severity in ((one.name, one.lacks, one.severity) for one in judged):
-            fact = snapshot.get(f"code.{name}")
-            if lacks(snapshot, name, gfx):
-                severity = "error" if [one.library for one in amd_frameworks(snapshot)] == [name] else severity
-                yield finding(
-                    matrix,
-                    diagnosis,
-                    title=f"{name} has no code for {gfx}",
-                    cause=f"The {name} that is installed holds code objects for {_list(fact)}. {_OUTRANKS}",
-                    severity=severity,
-                    evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-                    subject=Subject(f"{name} on {subject.name}", "package") if diagnosis == "arch.not-in-build" else subject,
-                    grade="upstream",
-                    sources=(_BUNDLER, *matrix.diagnoses[diagnosis].sources),
-                )
+        gfx = str(gpu.value("gfx"))
+        for one in (one for one in judged if lacks(snapshot, one.name, gfx)):
+            fact = snapshot.get(f"code.{one.name}")
+            alone = [framework.library for framework in amd_frameworks(snapshot)] == [one.name]
+            of_package = one.lacks == "arch.not-in-build"
+            yield finding(
+                matrix,
+                f"{one.lacks}/extension",
+                (*gpu.get("gfx").readings[:1], *fact.readings[:1]),
+                severity="error" if alone else one.severity,
+                subject=Subject(f"{one.name} on {subject.name}", "package") if of_package else subject,
+                name=one.name,
+                gfx=gfx,
+                targets=", ".join(_words(fact)) or "no target that torch here would use",
+            )
 
 
 def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for a torch whose GPU code is split into packages (TheRock), none of which is installed."""
-    fact = snapshot.get("code.torch")
-    if fact.value != ():
-        return
-    for subject, gpu in _known_gpus(snapshot):
-        gfx = gpu.get("gfx").value
-        yield finding(
-            matrix,
-            "arch.not-in-build",
-            title=f"torch is installed without any GPU code; the package for {gfx} is missing",
-            cause="This torch keeps its GPU code in separate packages, one for each target, and none is installed: "
-            f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
-            advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
-            commands=fill("pip install 'torch[device-{gfx}]=={version}'", gfx=gfx, version=snapshot.get("torch.version").value),
-            evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-            subject=subject,
-            grade="upstream",
-            sources=("https://github.com/ROCm/TheRock/issues/7839", "ROCm/TheRock RELEASES.md@89553ce"),
-        )
+    fact, version = snapshot.get("code.torch"), snapshot.value("torch.version")
+    for subject, gpu in _known_gpus(snapshot) if fact.value == () else ():
+        evidence, gfx = (*gpu.get("gfx").readings[:1], *fact.readings[:1]), gpu.value("gfx")
+        yield finding(matrix, "arch.not-in-build/device-package", evidence, subject=subject, gfx=gfx, version=version)
 
 
 def foreign_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for an extension that is linked to the libraries of another ROCm major version than torch."""
-    hip = re.match(r"\d+", str(snapshot.get("torch.hip").value))
-    if not hip:
-        return
-    for name, extension in matrix.extensions.items():
+    hip = re.match(r"\d+", str(snapshot.value("torch.hip")))
+    for name, extension in matrix.extensions.items() if hip else ():
         fact = snapshot.get(f"soname.{name}")
-        other = [s for s in _words(fact) if int(hip.group()) not in matrix.sonames.get(s, (int(hip.group()),))]
+        other = [s for s in _words(fact) if hip and int(hip[0]) not in matrix.sonames.get(s, (int(hip[0]),))]
         if other:
             yield finding(
                 matrix,
-                "version.rocm-mismatch",
-                title=f"{name} is linked to another ROCm than torch: {other[0]}",
-                cause=f"torch is built with HIP {snapshot.get('torch.hip').value}, {name} asks for {', '.join(other)}. "
-                f"Two HIP runtimes in one process do not share devices or memory. {_OUTRANKS}",
-                advice=f"Install a build of {name} for torch's ROCm, or build it in this environment.",
-                commands=fill("pip uninstall -y {package}", package=name),
+                "version.rocm-mismatch/linked",
+                (*fact.readings[:1], *readings(snapshot, "torch.hip")),
                 severity=extension.severity,
-                evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
                 subject=Subject(name, "package"),
-                grade="upstream",
+                package=name,
+                first=other[0],
+                sonames=", ".join(other),
+                hip=snapshot.value("torch.hip"),
             )
 
 
@@ -104,7 +81,3 @@ def _known_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
 
 def _words(fact: Fact) -> tuple[str, ...]:
     return fact.value if isinstance(fact.value, tuple) else ()
-
-
-def _list(fact: Fact) -> str:
-    return ", ".join(_words(fact)) or "no target that torch here would use"

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from rocm_doctor.matrix import DriverRange, Matrix
-from rocm_doctor.model import Finding, Severity, Snapshot
+from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.rules.findings import finding, readings
-from rocm_doctor.rules.offers import PLAN
 from rocm_doctor.versions import parse, release, series, sort_key
 
 _YEAR = 400
@@ -28,34 +27,14 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if snapshot.get("platform").value == "windows":
         yield from _windows(snapshot, matrix, name, rocm)
         return
-    module = str(snapshot.get("driver.version").value or "")
+    module = str(snapshot.value("driver.version") or "")
     driver = driver_release(module, matrix)
     side = outside(driver, rocm, matrix) if driver else _older_than_all(module, rocm, matrix)
     if side:
-        severity: Severity = "warning" if side == "older" else "note"
-        yield finding(
-            matrix,
-            "version.driver-mismatch",
-            title=f"amdgpu driver {driver or module} is {side} than AMD supports with ROCm {rocm}",
-            cause=_WORDS[side],
-            evidence=readings(snapshot, "driver.version", name),
-            severity=severity,
-            confidence="medium",
-            sources=(matrix.driver.windows[0].sources if matrix.driver.windows else ()),
-            advice=_ADVICE[side],
-            commands=(PLAN,) if side == "older" else (),
-        )
-
-
-_WORDS = {
-    "older": "The driver is older than those AMD tests with this ROCm; user space may need features that it lacks.",
-    "newer": "The driver is newer than those AMD tests with this ROCm. Older user space often works with it.",
-}
-
-_ADVICE = {
-    "older": "Install the driver that belongs to the ROCm release, or a torch for a ROCm that this driver supports: see `plan`.",
-    "newer": "Install the ROCm release that belongs to the driver if something fails.",
-}
+        case = "version.driver-mismatch/older" if side == "older" else "version.driver-mismatch/newer"
+        evidence = readings(snapshot, "driver.version", name)
+        sources = matrix.driver.windows[0].sources if matrix.driver.windows else ()
+        yield finding(matrix, case, evidence, sources=sources, driver=driver or module, rocm=rocm)
 
 
 def user_space(snapshot: Snapshot) -> tuple[str, str]:
@@ -124,15 +103,5 @@ def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterat
         wanted = release(window.driver.split("|")[0].removeprefix("Adrenalin ")) if window.kind == "windows" else None
         if not wanted or not mine or len(mine) != 3 or len(wanted) != 3 or series(window.rocm) != series(rocm) or mine >= wanted:
             continue
-        yield finding(
-            matrix,
-            "version.driver-mismatch",
-            title=f"the display driver is older than the {window.driver.split('|')[0]} that AMD names for ROCm {window.rocm}",
-            cause="AMD tests each ROCm release for Windows with the display driver of its time.",
-            evidence=readings(snapshot, "driver.windows", name),
-            severity="warning",
-            confidence="medium",
-            sources=window.sources,
-            advice="Update the display driver.",
-            commands=(),
-        )
+        case, evidence, listed = "version.driver-mismatch/windows", readings(snapshot, "driver.windows", name), window.driver
+        yield finding(matrix, case, evidence, sources=window.sources, driver=listed.split("|")[0], rocm=window.rocm)

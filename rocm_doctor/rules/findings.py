@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
+from rocm_doctor.matrix.types import Case
 from rocm_doctor.model import (
     GRADES,
     THE_MACHINE,
@@ -18,6 +18,7 @@ from rocm_doctor.model import (
     Fact,
     Finding,
     Gpu,
+    Grade,
     Reading,
     Row,
     Severity,
@@ -42,33 +43,64 @@ _LOWERED: dict[Severity, Severity] = {"error": "warning", "warning": "warning", 
 
 def finding(
     matrix: Matrix,
-    diagnosis: str,
-    *,
+    case: str,
     evidence: Iterable[Reading],
-    severity: Severity = "error",
-    confidence: Confidence = "high",
+    *,
     subject: Subject = THE_MACHINE,
-    **fields: Any,
+    severity: Severity | None = None,
+    confidence: Confidence | None = None,
+    commands: Sequence[Command | str] | None = None,
+    sources: tuple[str, ...] = (),
+    grade: Grade | None = None,
+    excluded: tuple[str, ...] = (),
+    **values: object,
 ) -> Finding:
-    """A finding of a Python rule. Words that are not given (title, cause, advice, commands, ...) are those of the diagnosis.
+    """A finding of a Python rule: a case (`ID` or `ID/CASE` of catalog/cases.yaml) with the values that its words name.
 
-    Raises KeyError for an id that the matrix does not have.
+    What the case leaves out is its diagnosis'. Raises KeyError for a diagnosis that the matrix does not have, and for a value that is
+    not given.
     """
-    known = matrix.diagnoses[diagnosis]
-    words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
-    given = {**words, **fields}
-    given |= {name: matrix.classify(given[name]) for name in ("commands", "verify")}
-    given["settle"] = settle_command(matrix, given["settle"])
-    made = Finding(
-        id=diagnosis,
-        severity=severity,
-        confidence=confidence,
-        subject=subject.name,
-        subject_kind=subject.kind,
-        evidence=tuple(dict.fromkeys(evidence)),
-        **given,
+    known = matrix.diagnoses[case.partition("/")[0]]
+    stated = _case(matrix, case)
+    title, cause, advice = (
+        getattr(stated, name).format_map(values).strip() or getattr(known, name) for name in ("title", "cause", "advice")
     )
-    return stamp(made)
+    if commands is None:
+        commands = known.commands if stated.commands is None else case_commands(matrix, case, **values)
+    return stamp(
+        Finding(
+            id=known.id,
+            case=case,
+            title=title,
+            severity=severity or stated.severity,
+            confidence=confidence or stated.confidence,
+            cause=cause,
+            subject=subject.name,
+            subject_kind=subject.kind,
+            status=stated.status,
+            grade=grade or stated.grade,
+            evidence=tuple(dict.fromkeys(evidence)),
+            advice=advice,
+            commands=matrix.classify(commands),
+            verify=matrix.classify(stated.verify or known.verify),
+            sources=sources or stated.sources or known.sources,
+            excluded=excluded,
+            settle=settle_command(matrix, stated.settle or known.settle),
+        )
+    )
+
+
+def _case(matrix: Matrix, name: str) -> Case:
+    """The case of that name, of its own diagnosis or of any; an empty one where the matrix is older than the rule."""
+    known = matrix.named("cases", Case)
+    return known.get(name) or known.get("*/" + name.partition("/")[2]) or Case(name)
+
+
+def case_commands(matrix: Matrix, case: str, **values: object) -> tuple[Command, ...]:
+    """The commands of a case with the values that they name, without those that refuse a value."""
+    stated = _case(matrix, case).commands or ()
+    made = (msgspec.structs.replace(one, text=text) for one in stated for text in fill(one.text, **values))
+    return matrix.classify(made)
 
 
 def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:

@@ -121,12 +121,7 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if snapshot.get("python.env").value == "doctor":
         where = ": no environment is active, and the doctor's own has none"
     none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
-    yield finding(
-        matrix,
-        "version.no-framework",
-        title=built or none + where,
-        evidence=(
-            *(reading for one, _ in others for reading in fact_readings(one.version(snapshot), f"{one.key}.version")[:1]),
-            *readings(snapshot, *(["torch.version"] if not others else []), *(["declared"] if declared else [])),
-        ),
-    )
+    unbuilt = [*(["torch.version"] if not others else []), *(["declared"] if declared else [])]
+    builds = (reading for one, _ in others for reading in fact_readings(one.version(snapshot), f"{one.key}.version")[:1])
+    case = "version.no-framework/none"
+    yield finding(matrix, case, (*builds, *readings(snapshot, *unbuilt)), words=built or none + where)

@@ -14,15 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import RocmPackage
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, series
-
-_MIXED = ("https://github.com/ROCm/pytorch/issues/1340", "https://github.com/pytorch/pytorch/issues/118457")
-_PINS = ("ROCm/TheRock docs/packaging/python_packaging.md@89553ce", "https://github.com/pytorch/pytorch/pull/190276")
 
 
 def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -40,24 +36,12 @@ def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
     """The finding for another ROCm on LD_LIBRARY_PATH, which the loader may mix with the wheel's."""
-    others = [entry for entry in _entries(snapshot.get("rocm.on_path").value) if _differs(entry.rpartition("=")[2], mine)]
+    entries = snapshot.value("rocm.on_path")
+    others = [one for one in entries if _differs(one.rpartition("=")[2], mine)] if isinstance(entries, tuple) else []
     if others:
-        yield finding(
-            matrix,
-            "version.rocm-mismatch",
-            title=f"LD_LIBRARY_PATH leads to another ROCm than the {series(mine)} inside torch",
-            cause=f"This wheel brings ROCm {mine}. LD_LIBRARY_PATH offers {', '.join(others)} to the loader and to every "
-            "extension, so one process may load libraries of two releases.",
-            evidence=readings(snapshot, "torch.version", "rocm.on_path", "env.LD_LIBRARY_PATH"),
-            severity="warning",
-            confidence="medium",
-            sources=_MIXED,
-            commands=("unset LD_LIBRARY_PATH",),
-        )
-
-
-def _entries(value: object) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else ()
+        evidence = readings(snapshot, "torch.version", "rocm.on_path", "env.LD_LIBRARY_PATH")
+        case, found = "version.rocm-mismatch/loader-path", ", ".join(others)
+        yield finding(matrix, case, evidence, mine=mine, series=series(mine), others=found)
 
 
 def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
@@ -78,45 +62,28 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
     if not wrong:
         return
     extras = ["libraries", *(name.removeprefix("rocm-sdk-") for name in wrong if name.startswith("rocm-sdk-device-"))]
+    case = "version.rocm-mismatch/exact-packages" if exact else "version.rocm-mismatch/packages"
+    case = "version.rocm-mismatch/torch-packages" if "torch" in of else case
     yield finding(
         matrix,
-        "version.rocm-mismatch",
-        title=f"torch {torch} needs packages of its own release, but {' and '.join(f'{n} {v}' for n, v in wrong.items())} "
-        + ("is" if len(wrong) == 1 else "are")
-        + " installed",
-        cause="A torch of this family contains no ROCm: it loads the pip packages, and was built against "
-        + ("exactly one build of them." if exact else "one series of them."),
-        evidence=readings(snapshot, "torch.version", *(f"pkg.{name}" for name in wrong)),
+        case,
+        readings(snapshot, "torch.version", *(f"pkg.{name}" for name in wrong)),
         severity="error" if serious else "warning",
-        sources=_PINS,
-        advice="Install torch, its device packages and the rocm packages from the same index in one command, so that the pins are kept; "
-        "rocm-doctor plan has the command.",
-        commands=("rocm-doctor plan",)
-        if "torch" in of
-        else fill("pip install 'rocm[{extras}]=={version}'", extras=",".join(extras), version=mine)
-        if exact
-        else fill("pip install 'rocm[libraries,device-all]=={version}.*'", version=series(mine)),
-        verify=("pip check",),
+        torch=torch,
+        wrong=f"{' and '.join(f'{n} {v}' for n, v in wrong.items())} {'is' if len(wrong) == 1 else 'are'}",
+        pinned="exactly one build of them" if exact else "one series of them",
+        extras=",".join(extras),
+        version=mine if exact else series(mine),
     )
 
 
 def _system(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
     """The finding for a torch built from source, which uses the system's ROCm."""
-    other = snapshot.get("rocm.version").value
-    if not isinstance(other, str) or snapshot.get("rocm.source").value == "wheels" or not _differs(other, mine):
-        return
-    severity: Severity = "error" if series(other, 1) != series(mine, 1) else "warning"
-    yield finding(
-        matrix,
-        "version.rocm-mismatch",
-        title=f"torch was built with ROCm {mine}, the system has {other}",
-        cause="This torch contains no ROCm and loads the system's libraries, which are of another release than it was built with.",
-        evidence=readings(snapshot, "torch.version", "rocm.version"),
-        severity=severity,
-        sources=_MIXED,
-        advice="Build torch against the installed ROCm, or install a wheel that contains its own.",
-        commands=("rocm-doctor plan",),
-    )
+    other = snapshot.value("rocm.version")
+    if isinstance(other, str) and snapshot.value("rocm.source") != "wheels" and _differs(other, mine):
+        severity: Severity = "error" if series(other, 1) != series(mine, 1) else "warning"
+        evidence = readings(snapshot, "torch.version", "rocm.version")
+        yield finding(matrix, "version.rocm-mismatch/system", evidence, severity=severity, mine=mine, other=other)
 
 
 def _differs(one: str, other: str) -> bool:

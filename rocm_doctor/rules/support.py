@@ -27,17 +27,15 @@ def unlisted_targets(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         no = [s for s in said if s.state in NO and s.grade == "official"]
         yes = [s for s in said if s.state in _YES]
         if no and all(s.state != "supported" for s in yes):
-            others = f"; {_who(yes)}" if yes else ""
             yield finding(
                 matrix,
-                "arch.not-listed",
-                title=f"AMD does not list {gfx} for ROCm {rocm}{others}",
-                severity="note",
+                "arch.not-listed/table",
+                (*gpu.get("gfx").readings[:1], *readings(snapshot, name), *map(_reading, (*no[:2], *yes[:2]))),
                 subject=subject,
-                evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, name), *map(_reading, (*no[:2], *yes[:2]))),
                 sources=tuple(dict.fromkeys(source for s in (*no, *yes) for source in s.sources[:1])),
-                status="unsupported",
-                grade="official",
+                gfx=gfx,
+                rocm=rocm,
+                others=f"; {_who(yes)}" if yes else "",
             )
 
 

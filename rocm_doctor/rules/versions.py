@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.types import Extension
-from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
+from rocm_doctor.model import Fact, Finding, Severity, Snapshot, Subject
 from rocm_doctor.rules.build import find_build, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
@@ -21,23 +21,22 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
     Beside another framework with AMD code it is a warning, and for the CPU build, which somebody chose, a note.
     """
-    build = snapshot.get("torch.build").value
-    none = snapshot.gpus_listed and not snapshot.gpus and snapshot.get("dxg.exists").value is not True  # WSL lists none by itself
+    build, version = snapshot.value("torch.build"), snapshot.value("torch.version")
+    none = snapshot.gpus_listed and not snapshot.gpus and snapshot.value("dxg.exists") is not True  # WSL lists none by itself
     if build not in ("cuda", "cpu") or TORCH not in frameworks_in_question(snapshot) or none:
         return
-    if snapshot.gpus and all(g.get("is_apu").value is True for g in snapshot.gpus) and _has_nvidia(snapshot):
+    if snapshot.gpus and all(g.value("is_apu") is True for g in snapshot.gpus) and _has_nvidia(snapshot):
         return
-    sure: Confidence = "high" if snapshot.gpus else "medium"
     gpu = snapshot.gpus[0].get("gfx").readings[:1] if snapshot.gpus else ()
-    version = snapshot.get("torch.version").value
     yield finding(
         matrix,
-        "version.torch-not-rocm",
-        title=f"torch{f' {version}' if isinstance(version, str) else ''} is a {str(build).upper()} build",
-        evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
-        confidence=sure,
+        "version.torch-not-rocm/build",
+        (*readings(snapshot, "torch.version", "torch.build"), *gpu),
+        confidence="high" if snapshot.gpus else "medium",
         severity="error" if not amd_frameworks(snapshot) else "note" if build == "cpu" else "warning",
         excluded=("not a driver problem: such a build never searches for an AMD GPU",),
+        torch=f"torch {version}" if isinstance(version, str) else "torch",
+        build=str(build).upper(),
     )
 
 
@@ -49,28 +48,17 @@ def _has_nvidia(snapshot: Snapshot) -> bool:
 
 def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for a Python without torch and without a current ROCm wheel."""
-    python = snapshot.get("python.version")
-    numbers = release(str(python.value)) if isinstance(python.value, str) else None
-    torch = snapshot.get("torch.version")
-    if (
-        not numbers
-        or len(numbers) < 2
-        or not (torch.known and torch.value is None)
-        or TORCH not in frameworks_in_question(snapshot)
-    ):
+    numbers, torch = release(str(snapshot.value("python.version"))), snapshot.get("torch.version")
+    installed = not torch.known or torch.value is not None
+    if not numbers or len(numbers) < 2 or installed or TORCH not in frameworks_in_question(snapshot):
         return
-    served = _served_pythons(snapshot.get("platform").value == "windows", matrix)
+    served = _served_pythons(snapshot.value("platform") == "windows", matrix)
     if served and not served[0] <= numbers[:2] <= served[-1]:
-        names = f"{_join_numbers(served[0])} to {_join_numbers(served[-1])}"
-        yield finding(
-            matrix,
-            "version.python-unsupported",
-            title=f"no current ROCm wheel of torch is made for Python {_join_numbers(numbers[:2])}",
-            cause=f"The newest ROCm wheels in the catalog are for Python {names}.",
-            severity="warning" if numbers[:2] < served[0] else "error",
-            evidence=readings(snapshot, "python.version", "torch.version"),
-            commands=("python3.12 -m venv .venv",),
-        )
+        python, first, last = (".".join(map(str, one)) for one in (numbers[:2], served[0], served[-1]))
+        severity: Severity = "warning" if numbers[:2] < served[0] else "error"
+        evidence = readings(snapshot, "python.version", "torch.version")
+        case = "version.python-unsupported/torch"
+        yield finding(matrix, case, evidence, severity=severity, python=python, first=first, last=last)
 
 
 class Wheels(msgspec.Struct, frozen=True):
@@ -88,23 +76,23 @@ class Wheels(msgspec.Struct, frozen=True):
 
 def package_without_wheel(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for a package that pip did not find and of which the package index has no wheel for this Python."""
-    python, missed = snapshot.get("python.version"), snapshot.get("said.not_found").value
-    minor = ".".join(python.value.split(".")[:2]) if isinstance(python.value, str) else ""
-    known = matrix.named("wheels", Wheels) if isinstance(missed, tuple) else {}
-    for one in (known[name] for name in known if isinstance(missed, tuple) and name in missed):
-        served = [other for other, first in one.first.items() if first != "none"]
-        if one.first.get(minor) == "none":
-            others = f"wheels for Python {' and '.join(served)}" if served else "no wheel for a current Python"
+    missed, python = snapshot.value("said.not_found"), str(snapshot.value("python.version"))
+    minor = ".".join(python.split(".")[:2])
+    for one in matrix.section("wheels", Wheels):
+        if isinstance(missed, tuple) and one.name in missed and one.first.get(minor) == "none":
+            served = [other for other, first in one.first.items() if first != "none"]
+            case = "version.python-unsupported/package" if served else "version.python-unsupported/any-package"
             yield finding(
                 matrix,
-                "version.python-unsupported",
-                title=f"{one.name} has no wheel for Python {minor}",
-                cause=f"The package index has {others} of it.",
-                evidence=readings(snapshot, "said.not_found", "python.version"),
+                case,
+                readings(snapshot, "said.not_found", "python.version"),
                 subject=Subject(one.name, "package"),
-                advice=f"Make the environment with Python {served[-1]}." if served else "",
                 commands=fill("python{version} -m venv .venv", version=served[-1]) if served else (),
                 sources=one.sources,
+                name=one.name,
+                python=minor,
+                served=" and ".join(served),
+                version=served[-1] if served else "",
             )
 
 
@@ -182,19 +170,11 @@ def _wrong_triton(snapshot: Snapshot, build: TorchBuild | None) -> str:
 def _companion(snapshot: Snapshot, matrix: Matrix, name: str, why: str, build: TorchBuild | None) -> Finding:
     return finding(
         matrix,
-        "version.companion-mismatch",
-        title=why,
-        evidence=readings(snapshot, "torch.version", f"pkg.{name}"),
+        "version.companion-mismatch/package",
+        readings(snapshot, "torch.version", f"pkg.{name}"),
         subject=Subject(name, "package"),
         confidence="high" if build else "medium",
         severity="warning" if name == "triton" else "error",
-        commands=_reinstall(build) or matrix.diagnoses["version.companion-mismatch"].commands,
+        commands=(build and build.index.startswith("https") and install(build)) or None,
+        why=why,
     )
-
-
-def _reinstall(build: TorchBuild | None) -> tuple[str, ...]:
-    return install(build) if build and build.index.startswith("https") else ()
-
-
-def _join_numbers(numbers: tuple[int, ...]) -> str:
-    return ".".join(map(str, numbers))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.commands import fill
 from rocm_doctor.facts.derive import ROCR, indices, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
@@ -35,21 +34,16 @@ def _is_complete(gpu: Gpu) -> bool:
 
 
 def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], left: int | None, chosen: list[int]) -> Finding:
-    value = snapshot.get(f"env.{name}").value
     twice = len(names) == 2 and name != ROCR and bool(chosen)
-    why = (
-        f"{ROCR} leaves {left}, which HIP numbers from 0; {name}={value} then names a hidden one."
-        if twice
-        else f"{name}={value} leaves none of the {left} GPUs." if left is not None else f"{name}={value} hides every GPU."
-    )  # fmt: skip
+    case = "access.visible-devices/none" if left is None else "access.visible-devices/none-left"
     return finding(
         matrix,
-        "access.visible-devices",
-        title=f"{name}={value} hides every GPU" + (f" after {ROCR}" if twice else ""),
-        cause=why,
-        evidence=readings(snapshot, *(f"env.{n}" for n in names)),
-        advice=f"{_numbers(snapshot)}Unset {name}.",
-        commands=fill("unset {variable}", variable=name),
+        "access.visible-devices/twice" if twice else case,
+        readings(snapshot, *(f"env.{n}" for n in names)),
+        variable=name,
+        chosen=snapshot.value(f"env.{name}"),
+        left=left,
+        numbers=_numbers(snapshot),
     )
 
 
@@ -66,14 +60,18 @@ def _numbers(snapshot: Snapshot) -> str:
 
 
 def _partly(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], left: int) -> Finding:
-    value = snapshot.get(f"env.{name}").value
-    return finding(
-        matrix,
-        "access.visible-devices",
-        severity="warning",
-        title=f"{name}={value} names a GPU that does not exist",
-        cause=f"{left} GPUs are available, numbered from 0; everything after an invalid index is ignored.",
-        evidence=readings(snapshot, *(f"env.{n}" for n in names)),
-        advice=f"{_numbers(snapshot)}Take the other numbers out of {name}.",
-        commands=fill("echo ${variable}", variable=name),
-    )
+    evidence, chosen = readings(snapshot, *(f"env.{n}" for n in names)), snapshot.value(f"env.{name}")
+    case = "access.visible-devices/partly"
+    return finding(matrix, case, evidence, variable=name, chosen=chosen, left=left, numbers=_numbers(snapshot))
+
+
+def hidden_gpus(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """The note on a variable that hides some GPUs, but not all."""
+    hidden = [n for n, gpu in enumerate(snapshot.gpus) if gpu.value("visible") is False]
+    cards, left = [n for n in hidden if snapshot.gpus[n].value("is_apu") is not True], len(snapshot.gpus) - len(hidden)
+    if cards and left:
+        evidence = snapshot.gpus[cards[0]].get("visible").readings
+        names = " and ".join(dict.fromkeys(r.quote.partition("=")[0].strip() for r in evidence)) or "a visibility variable"
+        shown = f"{left} of {len(snapshot.gpus)} GPUs {'is' if left == 1 else 'are'}"
+        case, left_out = "access.visible-devices/some", ", ".join(map(str, cards))
+        yield finding(matrix, case, evidence, shown=shown, names=names, left_out=left_out)

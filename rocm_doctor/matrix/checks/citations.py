@@ -7,7 +7,7 @@ from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import UNADDRESSED, Citation, parse_citation
-from rocm_doctor.matrix.types import Support
+from rocm_doctor.matrix.types import Case, Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
 
@@ -23,7 +23,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
     """Every statement has a source, and each has an address or is a dated field report. Entries without a field for sources (phrases)
     state nothing."""
     sources = getattr(entry, "sources", ())
-    if not sources and hasattr(entry, "sources"):
+    if not sources and hasattr(entry, "sources") and not isinstance(entry, Case):  # a case has its diagnosis' sources
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources

@@ -30,7 +30,7 @@ def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[
 
 def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
     for field in ("commands", "verify"):
-        yield from ((field, one) for one in getattr(entry, field, ()) if isinstance(one, Command))
+        yield from ((field, one) for one in getattr(entry, field, None) or () if isinstance(one, Command))
     for field in ("settle", "command", "tells"):
         if isinstance(one := getattr(entry, field, None), Command):
             yield field, one
