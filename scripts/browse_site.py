@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Error, sync_playwright
 
 PAGES = (
     "", "gpu/", "gpu/rx-6700-xt/", "gpu/gfx1100/", "diagnosis/", "diagnosis/arch.not-in-build/", "variable/hsa_override_gfx_version/",
-    "library/bitsandbytes/", "torch/", "matrix/version/", "docs/plan/", "docs/accuracy/", "sources/",
+    "library/bitsandbytes/", "torch/2.14.0/", "docs/plan/", "docs/accuracy/",
 )  # fmt: skip
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
@@ -114,7 +114,7 @@ def unusable(browser: Browser, root: str) -> Iterator[str]:
     page.close()
     plain = browser.new_context(java_script_enabled=False)
     page = plain.new_page()
-    page.goto(f"{root}matrix/lib/")
+    page.goto(f"{root}gpu/")
     if page.locator("tbody tr:visible").count() < 2 or page.locator("form.filter").count():
         yield "the table is not whole without JavaScript"
     plain.close()

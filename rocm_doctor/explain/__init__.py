@@ -15,7 +15,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
 
-__all__ = ["Entry", "Found", "explain", "index", "nearest_names", "search"]
+__all__ = ["Entry", "Found", "explain", "explain_entry", "index", "nearest_names", "search"]
 
 _PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
     "gpu": gpus.gpu, "library": libraries.library, "torch": releases.torch, "rocm": releases.rocm, "python": releases.python,
@@ -42,7 +42,12 @@ def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
         return _candidates(text, f"may be one of {len(found)}", found)
     if found[0].entry.kind == "row" and not found[0].sure:
         return _candidates(text, "may be a case of", found)
-    page = _PAGES[found[0].entry.kind](found[0], matrix)
+    return explain_entry(found[0], matrix, whole=whole)
+
+
+def explain_entry(found: Found, matrix: Matrix, *, whole: bool = False) -> Page:
+    """The page about one entry of the index."""
+    page = _PAGES[found.entry.kind](found, matrix)
     return _drop_the_whole(page) if whole else page
 
 

@@ -47,8 +47,16 @@ class Plans(NamedTuple):
 
 def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> Plans:
     """The plans of a target on every system for a version of Python."""
-    catalog = load_catalog(matrix)
-    return Plans({name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in SYSTEMS})
+    known, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
+    if asked not in known:
+        catalog = load_catalog(matrix)
+        known[asked] = Plans({name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in SYSTEMS})
+    return known[asked]
+
+
+def _no_answers(matrix: Matrix) -> dict[tuple[str, tuple[str, ...], str], Plans]:
+    """The answers that were made with a matrix, none at first."""
+    return {}
 
 
 def stack_words(plan: Plan) -> str:

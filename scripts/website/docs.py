@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from rocm_doctor._version import PROJECT
 from rocm_doctor.coords import COORDS
-from website.text import REPOSITORY
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "docs"
 FIRST = ("check", "plan", "fit", "lint", "bench", "frameworks", "ci", "triage", "agents", "notebooks", "privacy", "report")
 """What people look for first; the other pages follow by name."""
 _LINK = re.compile(r"(\]\(|\]: )([^)\s#]+)((?:#[^)\s]*)?)")
-_ABSOLUTE = re.compile(re.escape(REPOSITORY) + r"/blob/main/(docs/[\w./-]+)")
+_ABSOLUTE = re.compile(re.escape(PROJECT) + r"/blob/main/(docs/[\w./-]+)")
 
 
 FOR_DEVELOPERS = {"dependencies", "style"}
@@ -78,4 +78,4 @@ def _moved(found: re.Match[str]) -> str:
         and inside.stem not in FOR_DEVELOPERS
     ):
         return f"{before}{inside.name}{anchor}"
-    return f"{before}{REPOSITORY}/blob/main/{inside}{anchor}"
+    return f"{before}{PROJECT}/blob/main/{inside}{anchor}"
