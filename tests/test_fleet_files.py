@@ -133,7 +133,7 @@ def test_the_slurm_hook_resumes_only_what_it_drained(reason: str, hook: Hook) ->
 @pytest.mark.slow
 def test_the_slurm_hook_compares_gpus_with_the_gres(hook: Hook) -> None:
     """A node that lost a GPU is drained, and is not put back for being well otherwise."""
-    found = "NodeName=n1 State=DRAIN Reason=rocm-doctor/health: gpus: 9: found 8"
+    found = "NodeName=n1 State=DRAIN Reason=rocm-doctor/health: gpus must be 9, is 8"
     assert hook(gres="craynetwork:4,gpu:a:5,gpu:b:4") == (1, found, "")
     assert hook(gres="gpu:9", state="IDLE+DRAIN") == (1, "", "")
 
@@ -154,7 +154,7 @@ def test_the_slurm_hook_lets_a_job_have_memory(root: Path, hook: Hook) -> None:
 def test_the_slurm_hook_asks_the_policy_of_the_site(hook: Hook, tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text('require: {driver.version: ">=7"}\n')
     code, did, _ = hook(ROCM_DOCTOR_POLICY=str(tmp_path / "policy.yaml"))
-    assert (code, "driver.version: >=7: found 6.12.12" in did) == (1, True)
+    assert (code, "driver.version must be >=7, is 6.12.12" in did) == (1, True)
 
 
 @linux

@@ -54,6 +54,11 @@ def plain(result: Result) -> dict[str, Any]:
     return found
 
 
+def silent(summary: dict[str, Any]) -> dict[str, str]:
+    """Nodes without a report that can be judged, by why."""
+    return {one["why"]: one["nodes"] for one in summary["groups"] if one["state"] == "silent"}
+
+
 def found_is_planted(summary: dict[str, Any], count: int) -> None:
     """The 12 planted deviations, each with its nodes, the stragglers and the finding; nothing else."""
     deviations = {one["fact"]: expand(one["nodes"]) for one in summary["deviations"]}
@@ -66,12 +71,13 @@ def found_is_planted(summary: dict[str, Any], count: int) -> None:
         # Of two halves either may be the majority.
         assert deviations[name] == nodes or (name == "pkg.transformers" and len(deviations[name]) == count // 2), name
     assert len(summary["deviations"]) == 12
-    assert [(one["id"], one["nodes"]) for one in summary["verdicts"] if one["verdict"] == "problems"] == [
+    assert [(one["id"], one["nodes"]) for one in summary["groups"] if one["state"] == "problems"] == [
         ("driver.firmware", "mi300x-[00101-00125]")
     ]
     assert {(one["node"], one["gpu"]) for one in summary["stragglers"]} == {("mi300x-00401", 5), ("mi300x-00411", None)}
     assert [(one["fact"], one["sick_with"]) for one in summary["associations"]] == [("firmware.mes", 25)]
-    assert summary["silent"] == summary["refused"] == []
+    assert silent(summary) == {}
+    assert summary["refused"] == []
 
 
 def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
@@ -83,8 +89,8 @@ def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
 def test_sound_nodes_have_no_deviation(tmp_path: Path) -> None:
     summary = plain(judge(tmp_path, map(report, range(40)), "--format", "json"))
     assert summary["deviations"] == summary["associations"] == summary["stragglers"] == []
-    assert summary["verdicts"] == [
-        {"verdict": "ready", "count": 40, "nodes": "n[0-39]", "id": "", "row": "", "severity": "", "title": ""}
+    assert summary["groups"] == [
+        {"state": "ready", "why": "", "count": 40, "nodes": "n[0-39]", "id": "", "row": "", "severity": ""}
     ]
 
 
@@ -140,7 +146,7 @@ def test_faults_are_named_and_judged_without(tmp_path: Path) -> None:
     ]
     summary = plain(judge(tmp_path, lines, "--nodes", "n[0-209]", "--format", "json", "--strict"))
     assert summary["nodes"] == 3
-    whys = {one["why"]: one["nodes"] for one in summary["silent"]}
+    whys = silent(summary)
     assert whys["timed out after 60 s"] == "n2"
     assert whys["printed more than 8 MiB"] == "n6"
     assert whys["schema_version 7; this version of rocm-doctor reads up to 2"] == "n5"
@@ -165,12 +171,12 @@ def test_the_newer_report_of_a_node_counts(tmp_path: Path) -> None:
     lines = [sick, slow, *map(report, range(1, 9)), *others, report(0), fast]
     summary = plain(judge(tmp_path, lines, "--format", "json"))
     assert (summary["nodes"], summary["deviations"], summary["stragglers"]) == (9, [], [])
-    assert [one["verdict"] for one in summary["verdicts"]] == ["ready"]
+    assert [one["state"] for one in summary["groups"]] == ["ready"]
     # By the collector's clock, in whichever order the files are given.
     lines = [{**report(0), "received": 2.0}, *map(report, range(1, 9)), {**sick, "received": 1.0}]
     assert plain(judge(tmp_path, lines, "--format", "json"))["deviations"] == []
     # A node that answered and is silent today was judged by its report.
-    assert plain(judge(tmp_path, [report(0), {"host": "n0", "error": "no answer"}], "--format", "json"))["silent"] == []
+    assert silent(plain(judge(tmp_path, [report(0), {"host": "n0", "error": "no answer"}], "--format", "json"))) == {}
 
 
 def test_clocks_that_differ(tmp_path: Path) -> None:
@@ -253,10 +259,10 @@ def test_policy(tmp_path: Path) -> None:
     result = judge(tmp_path, lines, "--policy", str(policy), "--format", "json")
     assert result.exit_code == 1
     summary = plain(result)
-    assert {(one["demand"], one["found"], one["nodes"]) for one in summary["unmet"]} == {
-        ("driver.version: >=6.14", "6.12.12", "n1"),
-        ("gpus: 8", "7", "n2"),
-        ("iommu: pt", "not probed", "n4"),
+    assert {(one["why"], one["nodes"]) for one in summary["groups"] if one["state"] == "problems"} == {
+        ("driver.version must be >=6.14, is 6.12.12", "n1"),
+        ("gpus must be 8, is 7", "n2"),
+        ("iommu must be pt, is not probed", "n4"),
     }
     assert "kernel" not in {one["fact"] for one in summary["deviations"]}
     for text in ("require: {no.such: x}", "require: {gpu.link_width: wide}", "expected: 8xgfx942", "expect: [8]"):
@@ -330,8 +336,8 @@ def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
 def test_a_table_is_bounded(tmp_path: Path) -> None:
     many = report(0)
     many["snapshot"]["facts"] = {f"pkg.p{n}": {"value": str(n)} for n in range(6000)}
-    (group,) = plain(judge(tmp_path, [many], "--format", "json"))["silent"]
-    assert "more than the 5000" in group["why"]
+    (why,) = silent(plain(judge(tmp_path, [many], "--format", "json")))
+    assert "more than the 5000" in why
     result = judge(tmp_path, [b'{"host": "n1", "x": "' + b"y" * (7 << 20) + b'"}', report(1)], "--format", "json")
     assert plain(result)["refused"] == [["reports.jsonl:1", "more than 6 MiB"]]
     assert plain(result)["nodes"] == 1

@@ -93,9 +93,11 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
 @click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="What starts it on the nodes.")
 @click.option(
-    "--nodes", metavar="NODESET", help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm, Ray and Kubernetes the default is all."
+    "--nodes",
+    default="",
+    metavar="NODESET",
+    help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm, Ray and Kubernetes the default is all.",
 )
-@click.option("--hostfile", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with a host on each line.")
 @click.option("--partition", default="", help="Slurm partition.")
 @click.option(
     "--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit of a node."
@@ -119,9 +121,15 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
     help="silent: exit with 1 if a node did not report; never: with 0. [default: 3]",
 )
 def run(
-    asked: tuple[str, ...], engine: str, nodes: str | None, hostfile: Path | None, output: Path | None, resume: bool, fail_on: str | None,
-    doctor: str, **options: Any,
-) -> None:  # fmt: skip
+    asked: tuple[str, ...],
+    engine: str,
+    nodes: str,
+    output: Path | None,
+    resume: bool,
+    fail_on: str | None,
+    doctor: str,
+    **options: Any,
+) -> None:
     """Run a command of the doctor on every node; one JSON line for each: its report, or why there is none.
 
     Ctrl-C ends what was started, keeps the lines that came, and exits with 130. Exit code 3 if a node did not report.
@@ -130,6 +138,7 @@ def run(
 
     from rocm_doctor.fleet.engines import EngineError, Request, plan
     from rocm_doctor.fleet.node import COMMANDS
+    from rocm_doctor.fleet.nodeset import expand
     from rocm_doctor.fleet.run import run as answers
 
     if asked[0] not in COMMANDS:
@@ -138,7 +147,7 @@ def run(
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
         skip = {node.host for node in _table((output,)).nodes} if resume and output and output.exists() else set()
-        request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), skip=skip, **options)
+        request = Request(expand(nodes), asked, doctor=shlex.split(doctor), skip=skip, **options)
         planned = plan(engine, request)
     except EngineError as exc:
         raise InputError(f"--engine {engine}: {exc}") from exc
@@ -146,62 +155,44 @@ def run(
         raise InputError(str(exc)) from exc
     try:
         with output.open("ab") if output else contextlib.nullcontext(sys.stdout.buffer) as file:
-            kept = Lines(file, bool(output) and not resume and file.tell() > 0)
             coming = answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost)))
-            silent = _collect(planned.nodes(), coming, kept)
-            if kept.waits:
-                click.echo(f"{output} is left as it was: no node reported", err=True)
+            silent = _collect(planned.nodes(), coming, file, bool(output) and not resume and file.tell() > 0)
     except OSError as exc:
         raise InputError(f"{exc.filename or output or 'standard output'}: {exc.strerror}") from exc
     sys.exit(0 if not silent or fail_on == "never" else 1 if fail_on else 3)
 
 
-class Lines:
-    """Lines to a file. `waits`: what the file holds is replaced by the first report, not by the failure of all nodes."""
+def _collect(nodes: list[str], answers: Any, file: Any, replace: bool) -> int:
+    """Write the lines as they come; the number of nodes without a report.
 
-    def __init__(self, file: Any, waits: bool) -> None:
-        self.file, self.waits = file, waits
-        self.waiting: list[bytes] = []
-
-    def add(self, line: bytes, report: bool) -> None:
-        """Write a line, or keep it until there is a report."""
-        self.waiting.append(line + b"\n")
-        if self.waits and report:
-            self.file.truncate(0)
-            self.waits = False
-        if not self.waits:
-            self.file.writelines(self.waiting)
-            self.file.flush()
-            self.waiting.clear()
-
-
-def _collect(nodes: list[str], answers: Any, lines: Lines) -> int:
-    """Write the lines as they come; the number of nodes without a report."""
+    `replace`: the first report replaces what the file holds; it stays as it was if no node reports.
+    """
     from rocm_doctor.fleet.node import silent_line
 
     owed = dict.fromkeys(nodes)
     silent = 0
+    waiting: list[bytes] = []
     try:
         for answer in answers:
             owed.pop(answer.host, None)
             silent += bool(answer.why)
-            lines.add(answer.line, not answer.why)
+            waiting.append(answer.line + b"\n")
+            if replace and not answer.why:
+                file.truncate(0)
+                replace = False
+            if not replace:
+                file.writelines(waiting)
+                file.flush()
+                waiting.clear()
             click.echo(f"{len(nodes) - len(owed)}/{len(nodes)} {answer.host}: {answer.why or 'reported'}", err=True)
     except BaseException:
         answers.close()
-        for host in owed:
-            lines.add(silent_line(host, "interrupted"), False)
+        if not replace:
+            file.writelines(silent_line(host, "interrupted") + b"\n" for host in owed)
         raise
+    if replace:
+        click.echo(f"{file.name} is left as it was: no node reported", err=True)
     return silent
-
-
-def _hosts(nodes: str | None, hostfile: Path | None) -> list[str]:
-    """Names of --nodes and of the lines of --hostfile."""
-    from rocm_doctor.bounded import files
-    from rocm_doctor.fleet.nodeset import expand
-
-    lines = [line.partition("#")[0].split() for line in files.text(hostfile).splitlines()] if hostfile else []
-    return expand(",".join([*([nodes] if nodes else []), *(line[0] for line in lines if line)]))
 
 
 @command.command()

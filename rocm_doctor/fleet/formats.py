@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from rocm_doctor.fleet.types import Judgement, Straggler
 
 FORMATS = ("text", "json", "prometheus", "pass", "fail")
-STATES = {
-    "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "measured": "measured only",
-    "ready": "ready",
-}  # fmt: skip
-"""States of a node, in words of the last line."""
 PASS = ("ready", "measured")
 """States of nodes to train on."""
 MOST_LINES = 40
@@ -53,17 +48,13 @@ def _fail(judged: FleetResult) -> Iterator[str]:
 def _text(judged: FleetResult) -> Iterator[str]:
     """The worst first; long node sets are cut."""
     summary = judged.summary
-    causes = [cause for cause in summary.verdicts if cause.verdict == "problems"]
-    yield from (
-        line
-        for title, count, nodes in (
-            *((f"✗ {c.title or 'problems'}" + (f" [{c.row or c.id}]" if c.id else ""), c.count, c.nodes) for c in causes),
-            *((f"✗ policy asks for {unmet.demand}; found {unmet.found}", unmet.count, unmet.nodes) for unmet in summary.unmet),
-            *(("? undetermined", c.count, c.nodes) for c in summary.verdicts if c.verdict == "undetermined"),
-            *((f"? no report: {group.why}", group.count, group.nodes) for group in summary.silent),
+    for group in summary.groups:
+        words = {"problems": f"✗ {group.why}", "undetermined": "? undetermined", "silent": f"? no report: {group.why}"}.get(
+            group.state
         )
-        for line in (title, f"    {_count(count, nodes)}")
-    )
+        if words:
+            yield words + (f" [{group.row or group.id}]" if group.id else "")
+            yield f"    {_count(group.count, group.nodes)}"
     yield from _part("Stragglers", [_straggler(one) for one in summary.stragglers])
     yield from _part("Values that go with sick nodes", [
         f"{one.fact} {_short(one.value)}: {one.sick_with} of the {one.with_} nodes with it are sick, of all {one.nodes} nodes {one.sick}; "
@@ -71,6 +62,8 @@ def _text(judged: FleetResult) -> Iterator[str]:
     yield from _part("Deviations, the rarest first", list(_deviations(summary)))
     yield from _part("Not judged", [f"{place}: {_short(why)}" for place, why in summary.refused])
     yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
+    from rocm_doctor.fleet.judge import STATES
+
     counts = Counter(row.state for row in judged.rows)
     words = ", ".join(f"{counts[state]} {word}" for state, word in STATES.items() if counts[state])
     yield f"\n{len(judged.rows)} nodes: {words}" if judged.rows else "no nodes"
@@ -123,7 +116,7 @@ def _prometheus(judged: FleetResult) -> Iterator[str]:
     for row in judged.rows:
         yield f"rocm_doctor_ready{_labels(node=row.host, state=row.state)} {int(row.state == 'ready')}"
     yield from _head("rocm_doctor_finding", "A root cause on a node.")
-    for one in summary.verdicts:
+    for one in summary.groups:
         for host in expand(one.nodes) if one.id or one.row else ():
             yield f"rocm_doctor_finding{_labels(node=host, id=one.id, row=one.row, severity=one.severity)} 1"
     yield from _head("rocm_doctor_deviations", "Facts in which a node differs from most nodes.")

@@ -1,8 +1,7 @@
-"""Many reports judged together: verdicts by cause, deviations, stragglers, associations."""
+"""Many reports judged together: the state of each node with its reasons, deviations, stragglers, associations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
@@ -15,15 +14,30 @@ from rocm_doctor.fleet.deviations import (
 )
 from rocm_doctor.fleet.policy import Policy, unmet_demands
 from rocm_doctor.fleet.table import Node, Table
-from rocm_doctor.fleet.types import Deviant, Group, Judgement, Straggler, VerdictGroup
+from rocm_doctor.fleet.types import Deviant, Group, Judgement, Straggler
 
 SEVERITIES = ("error", "warning", "note")
+STATES = {
+    "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "measured": "measured only",
+    "ready": "ready",
+}  # fmt: skip
+"""States of a node, the first that fits is its; with words for people."""
 DRIFT = 5.0
 """Seconds of difference between two clocks that are taken for the time a report was on its way."""
 
 
+class Reason(NamedTuple):
+    """A state of a node, and why; a finding has its diagnosis, row and severity."""
+
+    state: str
+    why: str = ""
+    id: str = ""
+    row: str = ""
+    severity: str = ""
+
+
 class Row(NamedTuple):
-    """One node for lists: state is problems, slow, undetermined, silent, measured (figures only) or ready."""
+    """One node for lists."""
 
     host: str
     state: str
@@ -40,33 +54,38 @@ class FleetResult(NamedTuple):
 
 def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> FleetResult:
     """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
-    silent = _silent_nodes(table, policy)
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
     deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
     deviations += _clocks(table)
-    missed: dict[str, list[str]] = {}
-    for demand in unmet:
-        for host in nodeset.expand(demand.nodes):
-            missed.setdefault(host, []).append(f"{demand.demand}: found {demand.found}")
-    bad = {*missed, *(one.node for one in slow)}
-    sick = frozenset(n for n, node in enumerate(table.nodes) if "problems" in node.verdicts or node.host in bad)
+    reasons = {node.host: _reasons(node, table.titles) for node in table.nodes}
+    for why, numbers in unmet.items():
+        for number in numbers:
+            reasons[table.nodes[number].host].append(Reason("problems", why, severity="error"))
+    for one in slow:
+        reasons[one.node].append(Reason("slow", _explain(one)))
+    silent = dict.fromkeys(nodeset.expand(policy.nodes), "not in what was judged") | table.silent
+    reasons |= {host: [Reason("silent", why)] for host, why in silent.items() if host not in reasons}
+    rows = [_row(host, own) for host, own in sorted(reasons.items())]
+    sick = {row.host for row in rows if row.state in ("problems", "slow")}
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
     severities |= {name for name, found in (("error", unmet), ("warning", slow), ("note", deviations)) if found}
     summary = Judgement(
         nodes=len(table.nodes),
-        silent=_groups(silent),
-        verdicts=_verdicts(table),
-        unmet=tuple(unmet),
+        groups=_groups(reasons),
         stragglers=tuple(slow),
         deviations=tuple(
             Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in deviations
         ),
-        associations=tuple(find_associations(deviations, sick, len(table.nodes))),
+        associations=tuple(
+            find_associations(
+                deviations, frozenset(n for n, node in enumerate(table.nodes) if node.host in sick), len(table.nodes)
+            )
+        ),
         refused=tuple(table.refused),
         own=tuple(individual),
     )
-    return FleetResult(summary, _rows(table, silent, slow, missed), frozenset(severities))
+    return FleetResult(summary, rows, frozenset(severities))
 
 
 def exit_code(judged: FleetResult, fail_on: str, strict: bool) -> int:
@@ -88,38 +107,34 @@ def _clocks(table: Table) -> list[Deviation]:
     return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
-def _silent_nodes(table: Table, policy: Policy) -> dict[str, str]:
-    """Why, by node, for those without anything that could be judged."""
-    answered = {node.host for node in table.nodes}
-    found = {host: "not in what was judged" for host in nodeset.expand(policy.nodes) if host not in answered}
-    return found | table.silent
+def _reasons(node: Node, titles: dict[tuple[str, str, str], str]) -> list[Reason]:
+    """The state of a node by its own verdict."""
+    if "problems" in node.verdicts:
+        loud = [Reason("problems", titles[cause], *cause) for cause in sorted(node.causes) if cause[2] != "note"]
+        return loud or [Reason("problems", "problems")]
+    return [Reason(next((state for state in ("undetermined", "ready") if state in node.verdicts), "measured"))]
 
 
-def _groups(whys: dict[str, str]) -> tuple[Group, ...]:
-    groups: dict[str, list[str]] = {}
-    for host, why in whys.items():
-        groups.setdefault(why, []).append(host)
-    return tuple(Group(why, len(hosts), nodeset.fold(hosts)) for why, hosts in sorted(groups.items()))
+def _explain(one: Straggler) -> str:
+    where = "" if one.gpu is None else f" of GPU {one.gpu}"
+    return f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}"
 
 
-def _verdicts(table: Table) -> tuple[VerdictGroup, ...]:
-    """Problems first, by severity and number of nodes."""
-    causes: dict[tuple[str, str, str, str], list[str]] = {}
-    for node in table.nodes:
-        if verdict := _verdict(node):
-            loud = [cause for cause in node.causes if cause[2] != "note"] if verdict == "problems" else []
-            for cause in loud or [("", "", "")]:
-                causes.setdefault((verdict, *cause), []).append(node.host)
-    folded = [
-        VerdictGroup(verdict, len(hosts), nodeset.fold(hosts), id_, row, severity, table.titles.get((id_, row, severity), ""))
-        for (verdict, id_, row, severity), hosts in causes.items()
-    ]
-    order = ("problems", "undetermined", "ready")
-    return tuple(sorted(folded, key=lambda one: (order.index(one.verdict), one.severity, -one.count, one.id, one.row)))
+def _row(host: str, reasons: list[Reason]) -> Row:
+    held = {reason.state for reason in reasons}
+    return Row(host, next(state for state in STATES if state in held), tuple(reason.why for reason in reasons if reason.why))
 
 
-def _verdict(node: Node) -> str:
-    return next((one for one in ("problems", "undetermined", "ready") if one in node.verdicts), "")
+def _groups(reasons: dict[str, list[Reason]]) -> tuple[Group, ...]:
+    """Reasons with their nodes, the worst state first, then by severity and number of nodes. Each straggler has its own."""
+    hosts: dict[Reason, list[str]] = {}
+    for host, own in reasons.items():
+        for reason in own:
+            if reason.state != "slow":
+                hosts.setdefault(reason, []).append(host)
+    found = [Group(*reason, len(held), nodeset.fold(held)) for reason, held in hosts.items()]
+    order = list(STATES)
+    return tuple(sorted(found, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
 
 
 def _gpus(one: Deviation, table: Table) -> dict[str, str]:
@@ -132,18 +147,3 @@ def _gpus(one: Deviation, table: Table) -> dict[str, str]:
     for node, indexes in by_node.items():
         groups.setdefault(nodeset.fold(indexes).strip("[]"), []).append(table.nodes[node].host)
     return {index: nodeset.fold(hosts) for index, hosts in sorted(groups.items())}
-
-
-def _rows(table: Table, silent: dict[str, str], slow: Iterable[Straggler], missed: dict[str, list[str]]) -> list[Row]:
-    late: dict[str, list[str]] = {}
-    for one in slow:
-        where = "" if one.gpu is None else f" of GPU {one.gpu}"
-        late.setdefault(one.node, []).append(f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}")
-    rows = [Row(host, "silent", (why,)) for host, why in silent.items()]
-    for node in table.nodes:
-        titles = [table.titles[cause] for cause in sorted(node.causes) if cause[2] != "note"]
-        demands = missed.get(node.host, [])
-        state = "problems" if demands else _verdict(node) or "measured"
-        state = "slow" if node.host in late and state != "problems" else state
-        rows.append(Row(node.host, state, (*titles, *demands, *late.get(node.host, ()))))
-    return sorted(rows)

@@ -12,7 +12,6 @@ from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import show
 from rocm_doctor.fleet.table import Table
-from rocm_doctor.fleet.types import UnmetDemand
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
@@ -56,14 +55,14 @@ def validate(policy: Policy) -> Policy:
     return policy
 
 
-def unmet_demands(policy: Policy, table: Table) -> list[UnmetDemand]:
-    """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
-    groups: dict[tuple[str, str], set[int]] = {}
+def unmet_demands(policy: Policy, table: Table) -> dict[str, set[int]]:
+    """Demands that are not met, in words with what was found, and the numbers of the nodes. A fact that is not known does not meet one."""
+    groups: dict[str, set[int]] = {}
     expected = _EXPECTED.fullmatch(policy.expect)
     gpus = {"gpus": expected[1], **({"gpu.gfx": expected[2]} if expected[2] else {})} if expected else {}
     for name, condition in {**gpus, **policy.require}.items():
         kind = coord(name)
         for value, places in table.values(name):
             if places and holds(kind.kind if kind else "number", condition, Fact(value)) is not True:
-                groups.setdefault((f"{name}: {condition}", show(value)), set()).update(number for number, _ in places)
-    return [UnmetDemand(*words, len(numbers), table.names(numbers)) for words, numbers in groups.items()]
+                groups.setdefault(f"{name} must be {condition}, is {show(value)}", set()).update(number for number, _ in places)
+    return groups

@@ -12,24 +12,18 @@ SCHEMA_VERSION = 1
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Nodes and why they are together."""
+    """A state and one reason for it, with all nodes that have it."""
 
+    state: str
+    """problems, undetermined, silent, measured (figures only) or ready."""
     why: str
+    """Title of a root cause, an unmet demand, or why there is no report that can be judged."""
+    id: str
+    row: str
+    severity: str
     count: int
     nodes: str
     """Node set: mi300x-[001-117,120]."""
-
-
-class VerdictGroup(msgspec.Struct, frozen=True):
-    """One verdict, and one root cause of it, with all nodes that have it; a sound verdict has no cause."""
-
-    verdict: str
-    count: int
-    nodes: str
-    id: str = ""
-    row: str = ""
-    severity: str = ""
-    title: str = ""
 
 
 class Deviant(msgspec.Struct, frozen=True):
@@ -57,15 +51,6 @@ class Straggler(msgspec.Struct, frozen=True):
     """Robust standard deviations towards slow."""
 
 
-class UnmetDemand(msgspec.Struct, frozen=True):
-    """A demand of the policy that nodes do not meet."""
-
-    demand: str
-    found: str
-    count: int
-    nodes: str
-
-
 class Association(msgspec.Struct, frozen=True):
     """A value that sick nodes (with problems, or stragglers) have more often than others."""
 
@@ -88,10 +73,8 @@ class Judgement(msgspec.Struct, frozen=True):
 
     nodes: int
     """Nodes that sent a report or figures."""
-    silent: tuple[Group, ...]
-    """Nodes that did not answer, or whose answer cannot be judged, with why."""
-    verdicts: tuple[VerdictGroup, ...]
-    unmet: tuple[UnmetDemand, ...]
+    groups: tuple[Group, ...]
+    """The worst state first."""
     stragglers: tuple[Straggler, ...]
     deviations: tuple[Deviant, ...]
     """The rarest first."""

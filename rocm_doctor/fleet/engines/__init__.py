@@ -77,5 +77,5 @@ def node_command(request: Request, host: str = "") -> list[str]:
 def list_hosts(request: Request, engine: str) -> Sequence[str]:
     """The nodes of the request. Raises EngineError if it names none."""
     if not request.nodes:
-        raise EngineError(f"--engine {engine} needs --nodes or --hostfile")
+        raise EngineError(f"--engine {engine} needs --nodes")
     return request.nodes_to_ask(())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.fleet import nodeset
+from rocm_doctor.bounded import jsons, yamls
+from rocm_doctor.fleet import files, nodeset
 from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
 from rocm_doctor.fleet.node import first_lines
 from rocm_doctor.workers import process
@@ -55,40 +56,27 @@ def plan(request: Request) -> Plan:
 
 
 def manifest(request: Request, nodes: Sequence[str], run: str = "run") -> dict[str, Any]:
-    """The Jobs. Their pods read /dev/kfd, /dev/dri and sysfs of the host and take no GPU away from a running job.
-
-    As those of a DaemonSet, they tolerate every taint and name their node, so that each has a state and a reason of its own.
-    Raises EngineError without an image.
-    """
+    """The Jobs, by files/job.yaml. Raises EngineError without an image."""
     if not request.image:
         raise EngineError("--image is needed: a container image that has rocm-doctor")
-    return {"apiVersion": "v1", "kind": "List", "items": [_job(request, name, run, n) for n, name in enumerate(nodes)]}
+    job = yamls.values(files.text("job.yaml"))
+    job["spec"]["activeDeadlineSeconds"] = int(request.limit) + PULLING
+    for one in (job, job["spec"]["template"]):
+        one["metadata"]["labels"]["app.kubernetes.io/instance"] = f"rocm-doctor-{run}"
+    items = [_job(deepcopy(job), request, name, f"rocm-doctor-{run}-{n}") for n, name in enumerate(nodes)]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def _job(request: Request, node: str, run: str, number: int) -> dict[str, Any]:
-    labels = {"app.kubernetes.io/name": "rocm-doctor", "app.kubernetes.io/instance": f"rocm-doctor-{run}"}
-    devices = {"kfd": "/dev/kfd", "dri": "/dev/dri"}
-    container = {
-        "name": "rocm-doctor", "image": request.image, "command": node_command(request, node),
-        "terminationMessagePolicy": "FallbackToLogsOnError", "securityContext": {"privileged": True},
-        "volumeMounts": [{"name": key, "mountPath": path} for key, path in devices.items()],
-    }  # fmt: skip
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
-    pod = {
-        "restartPolicy": "Never", "tolerations": [{"operator": "Exists"}], "containers": [container],
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
-        "volumes": [{"name": key, "hostPath": {"path": path}} for key, path in devices.items()],
-    }  # fmt: skip
-    spec = {
-        "backoffLimit": 0, "activeDeadlineSeconds": int(request.limit) + PULLING, "ttlSecondsAfterFinished": 600,
-        "template": {"metadata": {"labels": labels, "annotations": {NODE: node}}, "spec": pod},
-    }  # fmt: skip
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": f"rocm-doctor-{run}-{number}", "labels": labels},
-        "spec": spec,
-    }
+def _job(job: dict[str, Any], request: Request, node: str, name: str) -> dict[str, Any]:
+    """The Job, filled in for a node."""
+    job["metadata"]["name"] = name
+    template = job["spec"]["template"]
+    template["metadata"]["annotations"] = {NODE: node}
+    pod = template["spec"]
+    (term,) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    term["matchFields"][0]["values"] = [node]
+    pod["containers"][0] |= {"image": request.image, "command": node_command(request, node)}
+    return job
 
 
 def _items(*words: str) -> list[dict[str, Any]]:
@@ -96,10 +84,7 @@ def _items(*words: str) -> list[dict[str, Any]]:
     done = process.run(["kubectl", "get", *words, "-o", "json"], limit=30, cap=64 * process.MIB)
     if done.state != "finished" or done.returncode:
         raise EngineError(f"kubectl get {words[0]}: {first_lines(done.stderr) or done.state}")
-    try:
-        found: list[dict[str, Any]] = jsons.decode(done.stdout, dict[str, Any])["items"]
-    except (Unreadable, KeyError) as exc:
-        raise EngineError(f"kubectl get {words[0]}: {exc}") from exc
+    found: list[dict[str, Any]] = jsons.decode(done.stdout, dict[str, Any]).get("items", [])
     return found
 
 
@@ -110,26 +95,16 @@ def _states(request: Request) -> dict[str, str]:
         nodes = {name: one for name, one in nodes.items() if _has_gpus(one)}
         if not nodes:
             raise EngineError("no node has amd.com/gpu among its resources or labels: name nodes with --nodes")
-    conditions = {name: _condition(one["status"], "Ready") for name, one in nodes.items()}
-    return {
-        name: "" if ready.get("status") == "True" else f"not ready: {ready.get('message', 'no kubelet')}"[:200]
-        for name, ready in conditions.items()
-    }
+    states = {}
+    for name, one in nodes.items():
+        ready: dict[str, Any] = next((each for each in one["status"].get("conditions", ()) if each["type"] == "Ready"), {})
+        states[name] = "" if ready.get("status") == "True" else f"not ready: {ready.get('message', 'no kubelet')}"[:200]
+    return states
 
 
 def _has_gpus(node: Mapping[str, Any]) -> bool:
     names = (*node["status"].get("capacity", ()), *node["metadata"].get("labels", ()))
     return any(name.startswith(GPU) for name in names)
-
-
-def _condition(status: Mapping[str, Any], type_: str = "") -> dict[str, Any]:
-    """The condition of that type; without a type the first that is not met and says why. Empty if there is none."""
-    found = (
-        one
-        for one in status.get("conditions", ())
-        if (one["type"] == type_ if type_ else one["status"] == "False" and one.get("message"))
-    )
-    return next(found, {})
 
 
 def _reasons(label: str) -> dict[str, str]:
@@ -144,6 +119,7 @@ def _reason(status: Mapping[str, Any]) -> str:
     state: dict[str, Any] = next((one["state"] for one in status.get("containerStatuses", ()) if one.get("state")), {})
     found = state.get("waiting") or state.get("terminated") or {}
     if not found or found.get("reason") == "Completed":
-        found = _condition(status) or status
+        unmet = (one for one in status.get("conditions", ()) if one["status"] == "False" and one.get("message"))
+        found = next(unmet, status)
     code = f"exit code {found['exitCode']}" if "exitCode" in found else ""
     return ": ".join(filter(None, (found.get("reason", ""), " ".join(found.get("message", "").split()) or code)))
