@@ -37,6 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: one worker more than there are processors, since many tests wait for a child."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
     """Keep what was collected out of every later collection of garbage."""
     gc.freeze()

@@ -61,6 +61,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_client_lists_tools_and_calls_one(root: Path) -> None:
     sdk()
     from rocm_doctor.integrations.agents.command import Roots

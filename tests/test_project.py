@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import re
 import shlex
@@ -178,34 +177,3 @@ def test_development_tools_that_the_guide_runs_are_installed_with_dev() -> None:
     assert extra
     names = set(re.findall(r'"([\w-]+)', extra[1]))
     assert {"build", "import-linter", "mypy", "pre-commit", "pytest", "pytest-xdist", "ruff"} <= names
-
-
-# Methods of protocols that are not ours: files, autograd functions, click.
-_PROTOCOL = {"at", "backward", "flush", "forward", "format_commands", "get_command", "list_commands", "read", "readable", "resolve_command",
-             "seek", "seekable", "step", "tell", "write"}  # fmt: skip
-
-
-def _inherited(top: ast.stmt, classes: dict[str, ast.ClassDef]) -> set[str]:
-    """Names of methods that a base class of ours documents: an override means the same."""
-    bases = [classes[base.id] for base in getattr(top, "bases", ()) if isinstance(base, ast.Name) and base.id in classes]
-    own = {n.name for base in bases for n in base.body if isinstance(n, ast.FunctionDef) and ast.get_docstring(n)}
-    return own.union(*(_inherited(base, classes) for base in bases))
-
-
-def test_everything_public_has_a_docstring() -> None:
-    missing = []
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "rocm_doctor").rglob("*.py"))}
-    classes = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)}
-    for path, tree in trees.items():
-        tops = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
-        inside = [
-            n
-            for top in tops
-            if isinstance(top, ast.ClassDef) and not top.name.startswith("_")
-            for n in top.body
-            if getattr(n, "name", "") not in _inherited(top, classes)
-        ]
-        named = [n for n in (*tops, *inside) if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
-        public = [n for n in named if not n.name.startswith("_") and n.name not in _PROTOCOL]
-        missing += [f"{path.relative_to(ROOT)}:{n.lineno} {n.name}" for n in public if not ast.get_docstring(n)]
-    assert missing == []

@@ -225,6 +225,7 @@ def built(matrix: Matrix, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "html"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_small_site_is_built_and_whole(built: Path) -> None:
     assert list(broken(built)) == []
@@ -233,6 +234,7 @@ def test_a_small_site_is_built_and_whole(built: Path) -> None:
     assert max(weights.values()) < build_site.PAGE_LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_texts_of_rows_stay_texts_in_the_built_site(built: Path) -> None:
     for path in built.rglob("*.html"):
