@@ -155,8 +155,9 @@ def _table(report: Report) -> Iterator[str]:
 
 
 def _first(snapshot: Snapshot, label: str) -> Gpu:
-    """The first GPU of a line of `gpu_lines`."""
-    return snapshot.gpus[int(label.removeprefix("GPU ").partition("-")[0])]
+    """The first GPU of a line of `gpu_lines`, which numbers those of a machine."""
+    number = label.removeprefix("GPU ").partition("-")[0]
+    return snapshot.gpus[int(number) if number.isdigit() else 0]
 
 
 def _findings_by_reading(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
