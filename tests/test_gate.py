@@ -18,7 +18,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.pipeline import judge_environment, judge_packages
-from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.sources.declared import Target, collect_environment
 from rocm_doctor.sources.live.python import Interpreter, locate
 
@@ -40,6 +40,11 @@ def test_a_resolved_rocm_torch_has_code_for_the_target_and_what_only_a_machine_t
     assert (report.verdict, report.kind, report.questions) == ("ready", "environment", ())
     assert report.summary.startswith("this environment has code for gfx1100: torch 2.9.1+rocm6.4; not judged")
     assert [c.name for c in report.checks if c.state == "not-judged"] == ["driver", "access", "link", "memory"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_shows_a_declared_gpu(form: str) -> None:
+    assert "gfx1100" in render(form, resolved(ROCM), RenderOptions())
 
 
 @pytest.mark.parametrize(

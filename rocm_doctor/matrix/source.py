@@ -24,35 +24,11 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import Program
 from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import all_conditions
-from rocm_doctor.matrix.types import (
-    Application,
-    Case,
-    Complaint,
-    Cure,
-    DriverModule,
-    DriverRange,
-    EnvVar,
-    Extension,
-    Fact,
-    FieldFigure,
-    KernelPackage,
-    Peak,
-    Processor,
-    QuestionEntry,
-    Rate,
-    RocmPackage,
-    RocmRelease,
-    Slot,
-    Soname,
-    Support,
-    Synonym,
-    Target,
-    TorchBuild,
-)
+from rocm_doctor.matrix.store import SECTIONS
+from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = SCHEMAS[-1]
@@ -60,31 +36,6 @@ MAX_BYTES = 8 * files.MIB
 """Bytes of one YAML file: twenty times the longest of ours."""
 MAX_NODES = 500_000
 """Values of one YAML file: twenty times as many as the longest of ours has."""
-SECTIONS: dict[str, Any] = {
-    "gfx": Target,
-    "rocm": RocmRelease,
-    "torch": TorchBuild,
-    "modules": DriverModule,
-    "windows": DriverRange,
-    "support": Support,
-    "env": EnvVar,
-    "facts": Fact,
-    "sonames": Soname,
-    "slots": Slot,
-    "applications": Application,
-    "cases": Case,
-    "programs": Program,
-    "questions": QuestionEntry,
-    "rates": Rate,
-    "peaks": Peak,
-    "field": FieldFigure,
-    "complaints": Complaint,
-    "synonyms": Synonym,
-    "processors": Processor,
-    "extensions": Extension,
-    "kernels": KernelPackage,
-    "rocm_packages": RocmPackage,
-}
 _TARGETS = {"gfx", "blas"}
 """Fields that list targets."""
 _MAPPINGS = {"models", "sets"}

@@ -25,14 +25,18 @@ from rocm_doctor.matrix.types import (
     Complaint,
     Cure,
     Driver,
+    DriverModule,
+    DriverRange,
     EnvVar,
     Extension,
     Fact,
     FieldFigure,
+    KernelPackage,
     Peak,
     Processor,
     QuestionEntry,
     Rate,
+    RocmPackage,
     RocmRelease,
     Slot,
     Soname,
@@ -57,13 +61,22 @@ class _HasName(Protocol):
 _Named = TypeVar("_Named", bound=_HasName)
 
 
+SECTIONS: dict[str, Any] = {
+    "modules": DriverModule, "windows": DriverRange, "rates": Rate, "sonames": Soname, "complaints": Complaint, "kernels": KernelPackage,
+    "rocm_packages": RocmPackage,
+}  # fmt: skip
+"""The types of the catalog's entries, by their section; those of the properties below are added. A section without a type is plain."""
+
+
 def _list(section: str, of: type[_T]) -> cached_property[tuple[_T, ...]]:
     """A property with the entries of a section of the catalog."""
+    SECTIONS[section] = of
     return cached_property(lambda matrix: matrix.section(section, of))
 
 
 def _table(section: str, of: type[_T], name: str) -> cached_property[dict[str, _T]]:
     """A property with the entries of a section of the catalog, by the value of a field."""
+    SECTIONS[section] = of
     return cached_property(lambda matrix: {getattr(one, name): one for one in matrix.section(section, of)})
 
 
@@ -102,7 +115,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         """The entries of a section of the catalog, decoded at the first call; none where the matrix has no such section."""
         kept: dict[str, tuple[_T, ...]] = self.__dict__.setdefault("sections", {})
         if name not in kept:
-            kept[name] = _decode(self.raw, name, tuple[of, ...])  # type: ignore[valid-type]
+            kept[name] = lenient.decode(self.raw.get(name, b"[]"), tuple[of, ...])  # type: ignore[valid-type]
         return kept[name]
 
     def named(self, name: str, of: type[_Named]) -> dict[str, _Named]:
@@ -151,7 +164,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def rates(self) -> dict[tuple[str, str], Rate]:
         """Operations per clock and compute unit by family and type."""
-        return {(one.family, one.dtype): one for one in _decode(self.raw, "rates", tuple[Rate, ...])}
+        return {(one.family, one.dtype): one for one in self.section("rates", Rate)}
 
     peaks = _list("peaks", Peak)
     """Products with their clocks, compute units and bandwidths."""
@@ -169,7 +182,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:
         """The phrases of each complaint, by its name."""
-        return {one.name: one.any for one in _decode(self.raw, "complaints", tuple[Complaint, ...])}
+        return {one.name: one.any for one in self.section("complaints", Complaint)}
 
     def classify(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalog knows of their programs."""
@@ -189,15 +202,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def sonames(self) -> dict[str, tuple[int, ...]]:
         """The HIP majors that have a library name."""
-        return {one.name: one.hip for one in _decode(self.raw, "sonames", tuple[Soname, ...])}
+        return {one.name: one.hip for one in self.section("sonames", Soname)}
 
     def plain(self, section: str) -> Any:
         """A section of the catalog that has no type here (`models`), as plain values; None when there is none."""
         return msgspec.json.decode(self.raw[section]) if section in self.raw else None
-
-
-def _decode(raw: dict[str, bytes], section: str, kind: type[_T]) -> _T:
-    return lenient.decode(raw.get(section, b"[]"), kind)  # type: ignore[no-any-return]
 
 
 class _Head(msgspec.Struct):
