@@ -228,7 +228,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     cause: str
     """One or two sentences: why."""
     sources: tuple[str, ...]
-    """Citations, at least one: URLs, `owner/repo file@commit`, or short names from sources.yaml."""
+    """Citations, at least one: URLs, or short names from sources.yaml."""
     checked: datetime.date
     """Day on which the author read the sources."""
     advice: str = ""

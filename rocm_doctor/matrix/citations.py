@@ -2,8 +2,8 @@
 
     https://github.com/ROCm/TheRock/issues/7699 § comment of 2026-10-02 "fixed in 10.1", seen 2026-11-22
 
-Only the first part must be there; it may be a short name of sources.yaml. The locator is a heading, a line or a comment.
-The compiled matrix holds every reference as an address (`add_address`), so that a reader opens it in one step.
+Only the first part must be there: an address, which a reader opens in one step, a short name of sources.yaml, or `field report: ...`. The
+locator is a heading, a line or a comment.
 """
 
 from __future__ import annotations
@@ -19,12 +19,8 @@ UNADDRESSED = "field report"
 _THREAD = regex(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
 
 
-_FILE = regex(r"(?P<repo>[\w.-]+/[\w.-]+) (?P<path>[^\s@]+)@(?P<commit>\S+)$")
-_PACKAGE = regex(r"PyPI (?:wheels?|metadata of|listing of|wheels of)? ?(?P<name>[A-Za-z][\w.-]*)(?: (?P<version>\d[\w.]*\w))?\b")
-
-
 class Citation(NamedTuple):
-    """A source as text, and its address if it has one."""
+    """A source in its parts."""
 
     ref: str
     at: str = ""
@@ -50,21 +46,3 @@ def _date(text: str | None) -> datetime.date | None:
         return datetime.date.fromisoformat(text) if text else None
     except ValueError:
         return None
-
-
-def add_address(text: str) -> str:
-    """The source with its reference as an address: a file of a repository and a package of the index get theirs, and what the reference
-    said of it becomes part of the locator. A source of another form is left as it is.
-
-    >>> add_address("ROCm/TheRock RELEASES.md@89553ce § WSL, seen 2026-11-22")
-    'https://github.com/ROCm/TheRock/blob/89553ce/RELEASES.md § WSL, seen 2026-11-22'
-    >>> add_address("PyPI wheels peft 0.7.1 to 0.21.2: METADATA")
-    'https://pypi.org/project/peft/0.7.1/ § wheels peft 0.7.1 to 0.21.2: METADATA'
-    """
-    ref = parse_citation(text).ref
-    if file := _FILE.match(ref):
-        return f"https://github.com/{file['repo']}/blob/{file['commit']}/{file['path']}{text.removeprefix(ref)}"
-    if package := _PACKAGE.match(ref):
-        page = "/".join(("https://pypi.org/project", package["name"], *filter(None, (package["version"],)), ""))
-        return f"{page} § {ref.removeprefix('PyPI ')}{text.removeprefix(ref).replace(' § ', ', ', 1)}"
-    return text

@@ -24,7 +24,6 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.citations import add_address
 from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.store import SECTIONS
@@ -291,14 +290,13 @@ def _expand_source(one: Any, shorts: Shorts) -> Any:
 
 
 def _expand_citation(source: Any, shorts: Shorts) -> Any:
-    """A source with the short name that it may begin with written out, and its address. Raises KeyError for a name
-    that does not exist."""
+    """A source with the short name that it may begin with written out. Raises KeyError for a name that does not exist."""
     if not isinstance(source, str):
         return source
     found = _SHORT.match(source)
     if found and found[1] not in shorts.sources:
         raise KeyError("sources", found[1])
-    return add_address(shorts.sources[found[1]] + source[found.end() :] if found else source)
+    return shorts.sources[found[1]] + source[found.end() :] if found else source
 
 
 def _list(value: Any) -> list[Any]:

@@ -34,10 +34,7 @@ def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
     """What is wrong with each source that a reader cannot open: it has no address and is not a field report."""
     for ref in (parse_citation(source).ref for source in sources):
         if not any(form.match(ref) for form in _FORMS):
-            yield (
-                f"`{ref}` is not a citation: give a URL, `owner/repo path@commit`, `PyPI wheels NAME VERSION: what` or "
-                "`field report: what (date)`"
-            )
+            yield (f"`{ref}` is not a citation: give a URL, a name of sources.yaml, or `field report: what (date)`")
 
 
 def _range_sources(entry: Any) -> Iterator[str]:
