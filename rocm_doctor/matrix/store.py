@@ -22,6 +22,7 @@ from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.types import (
     Application,
+    Case,
     Complaint,
     Cure,
     Driver,
@@ -63,7 +64,7 @@ _Named = TypeVar("_Named", bound=_HasName)
 
 SECTIONS: dict[str, Any] = {
     "modules": DriverModule, "windows": DriverRange, "rates": Rate, "sonames": Soname, "complaints": Complaint, "kernels": KernelPackage,
-    "rocm_packages": RocmPackage,
+    "rocm_packages": RocmPackage, "cases": Case,
 }  # fmt: skip
 """The types of the catalog's entries, by their section; those of the properties below are added. A section without a type is plain."""
 
