@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from rocm_doctor.lint.catalog import CudaOnly, ImageEntry, Library, OtherSystem, RequiresTorch
-from rocm_doctor.matrix.source import SECTIONS
+from rocm_doctor.matrix.store import SECTIONS
 from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Diagnosis, Grade, Row
 from rocm_doctor.plan.catalog import Index, Package, Step

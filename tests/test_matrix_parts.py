@@ -13,8 +13,8 @@ from rocm_doctor.matrix.checks.citations import range_sources, source_form
 from rocm_doctor.matrix.checks.rows import conditions, grade_problems, grades, harmless_and_wrong, open_ends
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.matrix.source import SECTIONS, catalog_parts
-from rocm_doctor.matrix.store import _is_newer, load
+from rocm_doctor.matrix.source import catalog_parts
+from rocm_doctor.matrix.store import SECTIONS, _is_newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
 

@@ -15,7 +15,6 @@ from rocm_doctor.matrix.checks import cures as lint_cures
 from rocm_doctor.matrix.checks import rows as lint_rows
 from rocm_doctor.matrix.checks import text as lint_text
 from rocm_doctor.matrix.source import (
-    SECTIONS,
     MatrixError,
     Problem,
     catalog_files,
@@ -30,6 +29,7 @@ from rocm_doctor.matrix.source import (
     row_files,
 )
 from rocm_doctor.matrix.source import entries as read_entries
+from rocm_doctor.matrix.store import SECTIONS
 from rocm_doctor.matrix.types import Cure, Slot
 from rocm_doctor.model import Diagnosis, Row
 
