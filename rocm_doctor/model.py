@@ -40,15 +40,15 @@ _SHOWN = "rocm_doctor.reports.shown"
 
 
 class Shown:
-    """What `print` and a notebook show of a report and a finding: text and HTML, redacted, since notebooks are shared."""
+    """What `print` and a notebook show of a report and a finding: text and Markdown, redacted, since notebooks are shared."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
         return str(import_module(_SHOWN).shown(self, "text"))
 
-    def _repr_html_(self) -> str:
-        return str(import_module(_SHOWN).shown(self, "html"))
+    def _repr_markdown_(self) -> str:
+        return str(import_module(_SHOWN).shown(self, "markdown"))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))

@@ -1,7 +1,6 @@
 """Open the built site in a browser: axe's rules in light and dark, requests to other hosts, what the keyboard reaches, screenshots.
 
     python scripts/browse_site.py build/site [-o FOLDER] [--browser /usr/bin/chromium]
-    rocm-doctor check --example --format html >report.html; python scripts/browse_site.py report.html
 
 Prints one line for each page and look. Exits with 1 for a finding of axe that is serious or critical, or a request to another host.
 """

@@ -174,9 +174,9 @@ def test_a_report_renders_itself_redacted() -> None:
     for shown in (
         str(report),
         report.to_json(),
-        report.render("html"),
+        report.render("markdown"),
         str(report.findings[0]),
-        report.findings[0]._repr_html_(),
+        report.findings[0]._repr_markdown_(),
     ):
         assert "quokka" not in shown
     assert "quokka" in report.to_json(redact=False)

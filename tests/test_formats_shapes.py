@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -158,34 +157,6 @@ def test_json_reads_back(report: Report) -> None:
     assert msgspec.json.decode(shown(report, "json"), type=Report) == clean(report)
 
 
-class Document(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-
-ALLOWED = frozenset((
-    "html", "head", "meta", "title", "style", "body", "header", "main", "section", "article", "p", "h1", "h2", "h3", "table",
-    "thead", "tbody", "tr", "th", "td", "div", "details", "summary", "ul", "li", "code", "pre", "q", "a",
-))  # fmt: skip
-
-
-@given(REPORTS)
-def test_html_lets_nothing_through(report: Report) -> None:
-    text = shown(report, "html")
-    page = Document()
-    page.feed(text)
-    assert {tag for tag, _ in page.tags} <= ALLOWED
-    for tag, attrs in page.tags:
-        assert not [name for name in attrs if name.startswith("on") or name in ("src", "srcset", "style")]
-        if tag == "a":
-            assert re.match(r"(?:#f-|https://)", attrs["href"] or "")
-    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f]", text)
-
-
 @given(REPORTS)
 def test_markdown_lets_nothing_through(report: Report) -> None:
     text = shown(report, "markdown")
@@ -248,15 +219,6 @@ def of(subject: str, place: str = "line 2", artifact: str = "Dockerfile") -> Rep
 def test_words_in_backticks_are_code_and_not_escaped_ones() -> None:
     assert "run `fit` `@here` in Dockerfile\n" in shown(of("Dockerfile"), "markdown")
     assert "it is `x|y`, not \\<b\\>" in shown(of("Dockerfile"), "markdown")
-    page = shown(of("Dockerfile"), "html")
-    assert "<h1>see <code>fit</code></h1>" in page
-    assert "it is <code>x|y</code>, not &lt;b&gt;" in page
-
-
-def test_a_list_is_joined_and_the_mark_of_a_family_is_no_row() -> None:
-    page = shown(of("Dockerfile"), "html")
-    assert "<td>memory_fault, hang</td>" in page
-    assert "env." not in page
 
 
 @pytest.mark.parametrize(("subject", "kind", "place", "expected"), [

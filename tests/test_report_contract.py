@@ -30,7 +30,7 @@ def test_a_report_of_every_version_loads(path: Path) -> None:
     assert [f.fingerprint for f in report.findings] == [f["fingerprint"] for f in plain["findings"]]
     assert report.findings[0].commands[0].text == "unset HSA_OVERRIDE_GFX_VERSION"
     assert report.snapshot.gpus[0].get("gfx").value == "gfx906"
-    for name in ("text", "markdown", "html", "sarif", "junit"):
+    for name in ("text", "markdown", "sarif", "junit"):
         assert render(name, report, RenderOptions())
 
 

@@ -214,7 +214,7 @@ def test_a_binary_file_in_a_folder_is_named_and_passed_over(tmp_path: Path) -> N
 def test_a_captured_environment_gives_no_secret_away() -> None:
     secret = "0123456789abcdef0123456789abcdef01234567"
     report = pipeline.judge([Artifact("env", "bundle", f"WANDB_API_KEY={secret}\n")], load())
-    for style in ("json", "text", "html"):
+    for style in ("json", "text", "markdown"):
         assert secret not in render(style, redact_report(report, Redactor()), RenderOptions(verbose=True))
 
 

@@ -282,16 +282,12 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _render(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
-    """The cleaned reports in that format; InputError for a format of one machine where there are several."""
+    """The cleaned reports in that format."""
     if len(reports) == 1:
         return render_cleaned(name, reports[0], look)
-    from rocm_doctor.reports import several
+    from rocm_doctor.reports.several import render_several
 
-    try:
-        return several.render_several(name, reports, look)
-    except KeyError as exc:
-        some = ", ".join(several.FORMATS)
-        raise InputError(f"--format {name} shows one machine, but there are {len(reports)}: use {some}") from exc
+    return render_several(name, reports, look)
 
 
 def _redact(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:

@@ -20,7 +20,7 @@ from rocm_doctor.reports.json import read as read_report
 @click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
-@page_options("text", "json", "html", "markdown")
+@page_options("text", "json", "markdown")
 @no_redact_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
 def command(before: Path, after: Path, form: str, output: Path | None, no_redact: bool, verbose: bool) -> None:

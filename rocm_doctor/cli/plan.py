@@ -78,7 +78,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
         raise InputError(f"--format {form}: {exc}") from exc
     found = all(plan.has_answer for plan in plans)
     page = "[" + ",".join(pages) + "]" if form == "json" and len(pages) > 1 else "\n".join(pages)
-    print_page(page, output if found or form in ("json", "html") else None)
+    print_page(page, output if found or form == "json" else None)
     sys.exit(0 if found else 1)
 
 

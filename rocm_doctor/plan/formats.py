@@ -1,4 +1,4 @@
-"""A plan in every format: text, JSON, HTML, and the files of an environment."""
+"""A plan in every format: text, JSON, and the files of an environment."""
 
 from __future__ import annotations
 
@@ -14,32 +14,25 @@ from rocm_doctor.plan.commands import Tool, install, package_requirements, repla
 from rocm_doctor.plan.files import FILES, Contents, write
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.stacks import Stack
-from rocm_doctor.plan.text import headline, text
+from rocm_doctor.plan.text import text
 from rocm_doctor.plan.variables import lines
-from rocm_doctor.reports.html import block, document, header
 
 SCHEMA_VERSION = 1
-FORMATS = ("text", "json", "html", *FILES)
+FORMATS = ("text", "json", *FILES)
 
 
 def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose: bool = False) -> str:
     """The plan in that format; as text where nothing is known to work and a file is asked for. Raises UnknownFormat."""
     if isinstance(plan, FrameworkPlan):
-        title, words, found = plan.headline, frameworks.text(plan, tool), plan.release is not None
+        words, found = frameworks.text(plan, tool), plan.release is not None
     else:
-        title, words, found = headline(plan), text(plan, verbose=verbose, tool=tool), plan.best is not None
+        words, found = text(plan, verbose=verbose, tool=tool), plan.best is not None
     if form == "json":
         made = frameworks.as_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
         return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **made}), indent=2).decode() + "\n"
-    if form == "html":
-        return document(f"rocm-doctor plan: {title}", _body(title, words, found))
     if form in FILES and found:
         return write(form, frameworks.contents(plan) if isinstance(plan, FrameworkPlan) else contents(plan))
     return words
-
-
-def _body(title: str, words: str, found: bool) -> str:
-    return header("ready" if found else "problems", "Plan", title) + block(words.splitlines())
 
 
 def _document(plan: Plan) -> dict[str, Any]:

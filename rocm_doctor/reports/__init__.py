@@ -17,7 +17,6 @@ _RENDERERS = {
     "sarif": "sarif",
     "junit": "junit",
     "github": "github",
-    "html": "html",
     "agent": "agent",
 }
 FORMATS = tuple(_RENDERERS)

@@ -151,14 +151,13 @@ def _rank(differences: Sequence[Difference], findings: Sequence[Finding]) -> tup
 
 def as_page(diff: Diff) -> Page:
     """The comparison as a page: new and gone findings, then the differences, likely causes first."""
-    broken = any(one.severity == "error" and not one.follows_from for one in diff.new)
     sections = [Section(label, [_words(one) for one in found]) for label, found in (("new", diff.new), ("gone", diff.gone))]
     for rank, label in enumerate(("causes", "stack", "other")):
         sections.append(Section(label, [_line(one) for one in diff.differences if one.rank == rank], _MOST))
     if not diff.differences:
         sections.append(Section("", ["No difference in the facts that both know."]))
     title = f"{diff.before} -> {diff.after}"
-    return Page(title, tuple(one for one in sections if one.lines), "Comparison", "problems" if broken else "ready")
+    return Page(title, tuple(one for one in sections if one.lines))
 
 
 def _words(one: Finding) -> str:

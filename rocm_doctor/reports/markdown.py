@@ -23,6 +23,11 @@ def render(report: Report, look: RenderOptions) -> str:
     return "\n".join(_lines(report)) + "\n"
 
 
+def render_finding(finding: Finding) -> str:
+    """One finding, for a notebook."""
+    return "\n".join(_finding(finding, [])) + "\n"
+
+
 def _lines(report: Report) -> Iterator[str]:
     yield f"## {_MARK[report.verdict]} {prose(report.summary)}"
     yield ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Union
+from typing import NamedTuple, Union
 
 import click
 import msgspec
 
-from rocm_doctor.model import Command, Verdict
+from rocm_doctor.model import Command
 from rocm_doctor.reports import RenderOptions
 
 MOST = 40
@@ -37,16 +37,14 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`mark`, `state`: the word above the title in HTML, and its colour."""
+    """A title and its sections."""
 
     title: str
     sections: tuple[Section, ...] = ()
-    mark: str = "rocm-doctor"
-    state: Verdict | Literal[""] = ""
 
 
 def render(form: str, page: Page, look: RenderOptions) -> str:
-    """The page in a format: text, json, markdown or html."""
+    """The page in a format: text, json or markdown."""
     return _FORMS[form](page, look)
 
 
@@ -118,17 +116,5 @@ def _plain(line: Line) -> dict[str, str]:
     return {"words": line} if isinstance(line, str) else line._asdict()
 
 
-def _html(page: Page, look: RenderOptions) -> str:
-    from rocm_doctor.reports import html
-
-    body = [html.header(page.state, page.mark, page.title)]
-    for one in page.sections:
-        items = "".join(
-            html.command(line) if isinstance(line, Command) else f"<p>{html.prose(cite(line))}</p>" for line in one.lines
-        )
-        body.append(f"<section>{f'<h2>{html.escape(one.label)}</h2>' if one.label else ''}{items}</section>" if items else "")
-    return html.document(f"rocm-doctor: {page.title}", "\n".join(body))
-
-
-_FORMS: dict[str, Callable[[Page, RenderOptions], str]] = {"text": _text, "json": _json, "markdown": _markdown, "html": _html}
+_FORMS: dict[str, Callable[[Page, RenderOptions], str]] = {"text": _text, "json": _json, "markdown": _markdown}
 FORMS = tuple(_FORMS)

@@ -11,10 +11,6 @@ from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.neutral import clean, defuse
 
-JOINED = ("text", "markdown", "github", "agent")
-"""Formats that allow several documents in a row."""
-FORMATS = (*JOINED, "json", "sarif", "junit")
-
 
 class Summary(msgspec.Struct, frozen=True):
     """Verdicts in words, for the counts."""
@@ -49,11 +45,8 @@ def _unlike(reports: Sequence[Report]) -> str:
 
 
 def render_several(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
-    """The reports in that format. Raises KeyError for one that shows a single machine (html)."""
-    if format_ not in FORMATS:
-        raise KeyError(format_)
-    reports = [clean(report) for report in reports]
-    return defuse(_join(format_, reports, look), commands=format_ == "github")
+    """The reports in that format, without control sequences and CI commands, also in their names."""
+    return defuse(_join(format_, [clean(report) for report in reports], look), commands=format_ == "github")
 
 
 def _join(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.redaction.shared import redact_finding, redact_report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
-from rocm_doctor.reports.html import part, part_of_finding
+from rocm_doctor.reports.markdown import render_finding
 from rocm_doctor.reports.neutral import clean
 from rocm_doctor.reports.places import message
 
@@ -18,8 +18,8 @@ def render_report(report: Report, format_: str, redact: bool) -> str:
 
 
 def shown(value: Report | Finding, form: str) -> str:
-    """The redacted text, or HTML for a notebook."""
+    """The redacted text, or Markdown for a notebook."""
     if isinstance(value, Report):
-        return part(redact_report(value)) if form == "html" else render_report(value, "text", redact=True)
+        return render_report(value, form, redact=True)
     finding = clean(redact_finding(value))
-    return part_of_finding(finding) if form == "html" else message(finding)
+    return render_finding(finding) if form == "markdown" else message(finding)

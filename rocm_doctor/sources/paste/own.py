@@ -1,4 +1,4 @@
-"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML and Markdown, audits, and benchmarks in JSON.
+"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF and Markdown, audits, and benchmarks in JSON.
 
 They are data and no complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact. Of a
 report as a terminal shows it, the lines on the machine and what the doctor had read stay in the text; its judgements do not.
@@ -30,7 +30,6 @@ _ATTEMPTS = 200
 _TELLTALES = ("rocm-doctor", '"tool_version"', '"holdings"')
 _OPENING = regex(r"^[ \t>]*\{", re.MULTILINE)
 _PACKED = regex(r"<!-- rocm-doctor report: ([A-Za-z0-9+/=\s]{8,}?) -->")
-_HTML = regex(r"<!doctype html>\s*<html[^>]*>\s*<head>.{0,2000}?<title>rocm-doctor: .*?(?:</html>|\Z)", re.DOTALL | re.I)
 _MARKDOWN = regex(
     r"^## [✅❌❔] [^\n]*\n\nrocm-doctor [^\n]{1,60}, matrix [^\n]*\n(?:.*?^<!-- rocm-doctor report: [^\n]* -->|.*^</details>|.*?\Z)",
     re.DOTALL | re.MULTILINE,
@@ -42,12 +41,11 @@ def extract(text: str) -> tuple[str, list[tuple[str, str]]]:
     if not any(word in text for word in _TELLTALES):
         return text, []
     found: list[tuple[str, str]] = []
-    for pattern in (_HTML, _MARKDOWN):
-        for page in list(pattern.finditer(text))[:MOST]:
-            packed = _PACKED.search(page[0])
-            data = _unpack(packed[1]) if packed else ""
-            found.append(("report", data) if data else ("unreadable", ""))
-            text = _blank(text, *page.span())
+    for page in list(_MARKDOWN.finditer(text))[:MOST]:
+        packed = _PACKED.search(page[0])
+        data = _unpack(packed[1]) if packed else ""
+        found.append(("report", data) if data else ("unreadable", ""))
+        text = _blank(text, *page.span())
     text, printed = _drop_judgements(text)
     found += [("unreadable", "")] * printed
     text, line_reports = _read_lines(text)
