@@ -9,7 +9,7 @@ from rocm_doctor.explain.index import Found
 from rocm_doctor.explain.parts import further_commands, list_faults, section
 from rocm_doctor.explain.statements import builds_with_code, find_rows, state_build, state_fact, state_support, support_by_system
 from rocm_doctor.matrix import Matrix, Override, Target
-from rocm_doctor.plan.summary import HERE, answers, installing, verdict
+from rocm_doctor.plan.summary import HERE, STATES, answers, installing, verdict
 from rocm_doctor.reports.page import Page, Stated
 
 
@@ -42,6 +42,8 @@ def gpu(found: Found, matrix: Matrix) -> Page:
                 f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if known else ' --vram 16GiB'} --model qwen2.5-7b",
             ),
         ),
+        mark=verdict(plans),
+        state=STATES[verdict(plans)],
     )
 
 

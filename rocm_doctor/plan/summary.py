@@ -22,7 +22,7 @@ TITLES = {"linux": "Linux", "windows": "Windows", "wsl": "WSL"}
 
 Answer = Literal["Yes", "Partly", "No"]
 STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No": "problems"}
-"""The colour of an answer in HTML."""
+"""The colour of an answer on the site."""
 
 
 class Plans(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Union
+from typing import Literal, NamedTuple, Union
 
 import click
 import msgspec
 
-from rocm_doctor.model import Command
+from rocm_doctor.model import Command, Verdict
 from rocm_doctor.reports import RenderOptions
 
 MOST = 40
@@ -37,10 +37,12 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A title and its sections."""
+    """`mark`, `state`: what the site shows above the title, and its colour."""
 
     title: str
     sections: tuple[Section, ...] = ()
+    mark: str = ""
+    state: Verdict | Literal[""] = ""
 
 
 def render(form: str, page: Page, look: RenderOptions) -> str:
