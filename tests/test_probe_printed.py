@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 from tool_texts import run
 
-from rocm_doctor.probes.read.printed import bdf, hex_id, name, size, stated_value, target, whole_number
+from rocm_doctor.probes.read.printed import bdf, gfx_target, hex_id, product_name, size, stated_value, whole_number
 from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
 
 TOOLS = [
@@ -31,7 +31,7 @@ def test_garbage_of_a_command_is_noted_and_silence_is_not(module: ModuleType, to
      ("gfx9-4-generic", None), ("gfx1", None), ("gfx11000", None), ("gfx9010", None), ("xgfx906", None), ("gfx1201 ", "gfx1201")],
 )  # fmt: skip
 def test_target(text: str, want: str | None) -> None:
-    assert target(text) == want
+    assert gfx_target(text) == want
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_target(text: str, want: str | None) -> None:
 )
 def test_not_stated(text: str) -> None:
     assert stated_value(text) is None
-    assert name(text) is None
+    assert product_name(text) is None
 
 
 def test_values() -> None:
@@ -84,4 +84,8 @@ def test_values() -> None:
         "10000:01:00.0",
         None,
     )
-    assert (name("...Radeon AI PRO R9700"), name("0x744c"), name(" AMD Radeon VII ")) == (None, None, "AMD Radeon VII")
+    assert (product_name("...Radeon AI PRO R9700"), product_name("0x744c"), product_name(" AMD Radeon VII ")) == (
+        None,
+        None,
+        "AMD Radeon VII",
+    )

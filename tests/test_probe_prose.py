@@ -182,13 +182,13 @@ def test_gpus_of_the_reports_are_those_that_a_reader_names() -> None:
 
 
 def test_names_of_tools() -> None:
-    assert NAMES.of_name("AMD Radeon RX 7900 XTX") == ("gfx1100",)
-    assert NAMES.of_name("AMD Radeon(TM) 8060S Graphics") == ("gfx1151",)
-    assert NAMES.of_name("AMD Instinct MI250X/MI250") == ("gfx90a",)
-    assert NAMES.of_name("Device 66a1") == ("gfx906",)
-    assert NAMES.of_name("AMD Radeon Graphics") == ()
-    assert NAMES.of_name("Radeon RX Vega") == ("gfx900",)
-    assert NAMES.of_name("AMD Ryzen 5 2500U with Radeon Vega Mobile Gfx") == ()
+    assert NAMES.targets_by_name("AMD Radeon RX 7900 XTX") == ("gfx1100",)
+    assert NAMES.targets_by_name("AMD Radeon(TM) 8060S Graphics") == ("gfx1151",)
+    assert NAMES.targets_by_name("AMD Instinct MI250X/MI250") == ("gfx90a",)
+    assert NAMES.targets_by_name("Device 66a1") == ("gfx906",)
+    assert NAMES.targets_by_name("AMD Radeon Graphics") == ()
+    assert NAMES.targets_by_name("Radeon RX Vega") == ("gfx900",)
+    assert NAMES.targets_by_name("AMD Ryzen 5 2500U with Radeon Vega Mobile Gfx") == ()
 
 
 @given(st.text())

@@ -7,7 +7,7 @@ from text_probes import facts, notes
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.python import torch_build
-from rocm_doctor.probes.python.torch_build import Build, family_of, kind_of, rocm_of
+from rocm_doctor.probes.python.torch_build import Build, build_kind, build_rocm, wheel_family
 from rocm_doctor.probes.read.result import Artifacts
 
 VERSION_PY = """\
@@ -72,7 +72,7 @@ def test_old_file_without_annotations() -> None:
     ],
 )
 def test_rocm_release_of_a_build(build: Build, rocm: str | None) -> None:
-    assert rocm_of(build) == rocm
+    assert build_rocm(build) == rocm
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_rocm_release_of_a_build(build: Build, rocm: str | None) -> None:
     ],
 )
 def test_wheel_family(build: Build, family: str | None) -> None:
-    assert family_of(build) == family
+    assert wheel_family(build) == family
 
 
 def test_version_alone_does_not_tell_the_kind() -> None:
-    assert kind_of(Build("2.6.0")) is None
-    assert kind_of(Build("2.6.0+cu124")) == "cuda"
+    assert build_kind(Build("2.6.0")) is None
+    assert build_kind(Build("2.6.0+cu124")) == "cuda"
 
 
 def test_metadata_and_start_up_file_decide() -> None:
@@ -136,6 +136,6 @@ def test_any_text_gives_facts_or_nothing(text: str) -> None:
 @given(st.text(max_size=30), st.none() | st.text(max_size=12), st.none() | st.text(max_size=12))
 def test_any_build_is_judged_without_an_exception(version: str, hip: str | None, rocm: str | None) -> None:
     build = Build(version, hip, None, rocm)
-    assert kind_of(build) in (None, "rocm", "cuda", "cpu")
-    assert isinstance(rocm_of(build), (str, type(None)))
-    assert isinstance(family_of(build), (str, type(None)))
+    assert build_kind(build) in (None, "rocm", "cuda", "cpu")
+    assert isinstance(build_rocm(build), (str, type(None)))
+    assert isinstance(wheel_family(build), (str, type(None)))

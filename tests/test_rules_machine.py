@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from machines import card, env, judge, named, open_nodes, serious, torch
 
-from rocm_doctor.facts.derive import indices
+from rocm_doctor.facts.derive import visible_indices
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.types import Case
 from rocm_doctor.model import Artifact
@@ -155,7 +155,7 @@ def test_the_same_list_twice_hides_what_the_first_renumbered() -> None:
 
 @pytest.mark.parametrize(("mask", "left"), [("0,2", [0, 2]), ("0,-1,1", [0]), ("", []), ("GPU-1,0", None), (" 1 , 0 ", [1, 0])])
 def test_a_mask_ends_at_the_first_that_is_no_index(mask: str, left: list[int] | None) -> None:
-    assert indices(mask) == left
+    assert visible_indices(mask) == left
 
 
 # an integrated GPU

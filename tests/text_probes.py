@@ -15,7 +15,7 @@ from rocm_doctor.probes.text.gpu_names import GpuNames
 
 CORPUS = Path(__file__).resolve().parents[1].parent / "shared" / "corpus"
 
-NAMES = GpuNames.of(
+NAMES = GpuNames.from_catalog(
     [
         ("gfx900", ["Radeon RX Vega 56", "Radeon RX Vega 64", "Radeon RX Vega"], ["687f"]),
         ("gfx902", ["Radeon Vega 8 Graphics"], ["15dd"]),

@@ -9,7 +9,9 @@ from rocm_doctor.model import Artifact, Fact, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.text.gpu_names import GpuNames
 
-NAMES = GpuNames.of([], apus=["gfx902", "gfx90c", "gfx1036", "gfx1103", "gfx1151"], accelerators=[0x740F, 0x74A0, 0x74A1])
+NAMES = GpuNames.from_catalog(
+    [], apus=["gfx902", "gfx90c", "gfx1036", "gfx1103", "gfx1151"], accelerators=[0x740F, 0x74A0, 0x74A1]
+)
 
 HEAD = """\
 =====================

@@ -34,17 +34,17 @@ def _device_access(snapshot: Snapshot) -> dict[str, Fact]:
     name = "dxg.exists" if snapshot.get("wsl").value is True else "kfd.openable"
     if name in snapshot.facts or snapshot.get("platform").value in ("windows", "macos"):
         return {}
-    proof = next(filter(None, (_listed_by_runtime(snapshot), _seen_by_framework(snapshot), _by_group(snapshot, name))), ())
+    proof = next(filter(None, (_runtime_proof(snapshot), _framework_proof(snapshot), _group_proof(snapshot, name))), ())
     return {name: Fact(True, proof)} if proof else {}
 
 
-def _listed_by_runtime(snapshot: Snapshot) -> tuple[Reading, ...]:
+def _runtime_proof(snapshot: Snapshot) -> tuple[Reading, ...]:
     """The reading of a GPU agent in rocminfo's output, which opens the device before it lists one."""
     read = (r for gpu in snapshot.gpus for r in gpu.get("gfx").readings + gpu.get("gfx_reported").readings)
     return tuple(r for r in read if "rocminfo" in r.artifact)[:1]
 
 
-def _seen_by_framework(snapshot: Snapshot) -> tuple[Reading, ...]:
+def _framework_proof(snapshot: Snapshot) -> tuple[Reading, ...]:
     seen = snapshot.get("torch.available")
     if seen.value is True and snapshot.get("torch.build").value == "rocm":
         return seen.readings[:1]
@@ -52,7 +52,7 @@ def _seen_by_framework(snapshot: Snapshot) -> tuple[Reading, ...]:
     return next((fact.readings[:1] for fact in builds.values() if fact.value in ("rocm", "gpu")), ())
 
 
-def _by_group(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:
+def _group_proof(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:
     """The reading that the owner group of /dev/kfd is one of the user's."""
     owners = [snapshot.get(f"kfd.{key}") for key in ("group", "gid")]
     mine = [snapshot.get(f"user.{key}") for key in ("groups", "gids")]
@@ -131,7 +131,7 @@ def mark_visible(snapshot: Snapshot) -> tuple[Gpu, ...]:
     readings: list[Reading] = []
     for name in visibility_variables(snapshot):
         fact = snapshot.get(f"env.{name}")
-        chosen = indices(str(fact.value))
+        chosen = visible_indices(str(fact.value))
         if chosen is None:
             return snapshot.gpus
         left = [left[i] for i in chosen if i < len(left)]
@@ -141,7 +141,7 @@ def mark_visible(snapshot: Snapshot) -> tuple[Gpu, ...]:
     return tuple(Gpu({**g.facts, "visible": Fact(n in left, tuple(readings))}) for n, g in enumerate(snapshot.gpus))
 
 
-def indices(value: str) -> list[int] | None:
+def visible_indices(value: str) -> list[int] | None:
     """The indices of a list up to the first invalid one (where HIP stops too); None for UUIDs, which cannot be judged."""
     out: list[int] = []
     for part in value.split(","):

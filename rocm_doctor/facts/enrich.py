@@ -112,7 +112,7 @@ def _target_of_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Mat
     if by_id:
         return _choose_target(by_id, facts["device_id"])
     name = facts.get("marketing_name")
-    found = gpu_names(matrix).of_name(name.value) if name and isinstance(name.value, str) else ()
+    found = gpu_names(matrix).targets_by_name(name.value) if name and isinstance(name.value, str) else ()
     return _choose_target(found, name) if found and name else None
 
 
@@ -130,7 +130,7 @@ def find_target(text: str, matrix: Matrix) -> str | tuple[str, ...]:
     gfx = text.strip().lower().partition(":")[0]
     if gfx in matrix.gfx:
         return gfx
-    found = gpu_names(matrix).of_name(text)
+    found = gpu_names(matrix).targets_by_name(text)
     return found[0] if len(found) == 1 else found
 
 
@@ -143,7 +143,7 @@ def _gpu_names(matrix: Matrix) -> GpuNames:
     from rocm_doctor.probes.text.gpu_names import GpuNames
 
     targets = matrix.gfx.values()
-    return GpuNames.of(
+    return GpuNames.from_catalog(
         [(t.gfx, t.names, t.pci) for t in targets],
         codenames=[(t.gfx, t.codename) for t in targets],
         families=[(t.gfx, t.family) for t in targets],

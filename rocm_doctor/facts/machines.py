@@ -25,7 +25,7 @@ def group_captures(captures: Sequence[Capture]) -> list[list[int]]:
     """Indices of the captures of each machine, in the order of the first."""
     groups: list[list[int]] = []
     for n in sorted(range(len(captures)), key=lambda n: not captures[n].whole):
-        answers = [_one_machine(captures, group, n) for group in groups]
+        answers = [_belongs_to_group(captures, group, n) for group in groups]
         open_ones = [group for group, answer in zip(groups, answers) if answer is None]
         known = next((group for group, answer in zip(groups, answers) if answer), None)
         if known is None and not captures[n].whole and len(open_ones) == 1:
@@ -37,7 +37,7 @@ def group_captures(captures: Sequence[Capture]) -> list[list[int]]:
     return sorted((sorted(group) for group in groups), key=lambda group: group[0])
 
 
-def _one_machine(captures: Sequence[Capture], group: Sequence[int], n: int) -> bool | None:
+def _belongs_to_group(captures: Sequence[Capture], group: Sequence[int], n: int) -> bool | None:
     """True or False if a fact shows whether a capture is of the group's machine, else None."""
     answers = [_are_one_machine(captures[m].snapshot, captures[n].snapshot) for m in group]
     return False if False in answers else True if True in answers else None

@@ -21,14 +21,14 @@ def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> li
     """
     pairs = _pairs_at_one_address(ours, theirs)
     for alike in (
-        _same_value_of("uuid"),
-        _same_value_of("device_id"),
-        _same_value_of("marketing_name"),
+        _compare_by("uuid"),
+        _compare_by("device_id"),
+        _compare_by("marketing_name"),
         _have_same_model,
-        _same_value_of("gfx"),
+        _compare_by("gfx"),
     ):
         pairs += _unique_pairs(ours, theirs, pairs, alike)
-    mine, rest = _unpaired(ours, theirs, pairs)
+    mine, rest = _unpaired_gpus(ours, theirs, pairs)
     if (complete or len(ours) == len(theirs)) and len(mine) == len(rest):
         in_order = list(zip(mine, rest))
         if all(
@@ -67,11 +67,11 @@ def have_same(one: _Facts, other: _Facts, key: str) -> bool:
     return a is not None and str(a).casefold() == str(b).casefold()
 
 
-def _same_value_of(key: str) -> _Alike:
+def _compare_by(key: str) -> _Alike:
     return lambda one, other: have_same(one, other, key)
 
 
-def _unpaired(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _unpaired_gpus(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     taken = [{p[side] for p in pairs} for side in (0, 1)]
     return [i for i in range(len(ours)) if i not in taken[0]], [j for j in range(len(theirs)) if j not in taken[1]]
 
@@ -91,7 +91,7 @@ def _unique_pairs(
     ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]], alike: _Alike
 ) -> list[tuple[int, int]]:
     """Of the remaining GPUs, pairs that match each other and no third. Values that both have must not contradict."""
-    mine, rest = _unpaired(ours, theirs, pairs)
+    mine, rest = _unpaired_gpus(ours, theirs, pairs)
     found = [(i, j) for i in mine for j in rest if alike(ours[i], theirs[j])]
     often = Counter(i for i, _ in found), Counter(j for _, j in found)
     return [(i, j) for i, j in found if often[0][i] == often[1][j] == 1 and _may_be_one(ours[i], theirs[j])]

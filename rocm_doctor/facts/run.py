@@ -72,7 +72,7 @@ def _settings(result: ProbeResult, document: Document, matrix: Matrix) -> None:
     """The settings that the text spells out, by the reader of configurations."""
     table = matrix.once(_table)
     named = [key for key in table.keys if "_" in key]
-    lines = document.lines_with(*named, *(key.replace("_", "-") for key in named), "fp16", "bf16")
+    lines = document.find_lines(*named, *(key.replace("_", "-") for key in named), "fp16", "bf16")
     found = {key: (leaf, document.reading(line)) for line in lines for key, leaf in _leaves(line, table.keys)}
     reading = Settings(Tables(matrix).words)
     reading.apply(table, {key: leaf for key, (leaf, _) in found.items()})
@@ -98,23 +98,23 @@ def _leaves(line: Line, keys: Mapping[str, object]) -> Iterator[tuple[str, Leaf]
 
 def _progress(result: ProbeResult, document: Document) -> None:
     """run.shown: the text has the progress bar of a training, or a trainer's log."""
-    for line in document.lines_with("%|"):
+    for line in document.find_lines("%|"):
         found = _BAR.match(line.text.split("\r")[-1])
         if found and (not _LOADS.search(found[1]) or _TRAINS.search(found[1])):
             result.record("run.shown", True, document.reading(line))
-    for line in document.lines_with("loss", "train_runtime", most=4):
+    for line in document.find_lines("loss", "train_runtime", most=4):
         if _LOGGED.search(line.text):
             result.record("run.shown", True, document.reading(line))
 
 
 def _memory(result: ProbeResult, document: Document) -> None:
     """oom.kind: pieces where PyTorch held unused at least what was asked for and a part worth naming, else full; run.killed."""
-    for line in document.lines_with("tried to allocate", most=20):
+    for line in document.find_lines("tried to allocate", most=20):
         sizes = [_bytes(pattern.search(line.text)) for pattern in (_ASKED, _LOOSE, _TOTAL)]
         if sizes[0] and sizes[1] is not None:
             pieces = sizes[1] >= max(sizes[0], LOOSE * (sizes[2] or 0))
             result.facts.setdefault("oom.kind", Fact("pieces" if pieces else "full", (document.reading(line),)))
-    for line in document.lines_with("killed", most=20):
+    for line in document.find_lines("killed", most=20):
         if _KILLED.match(line.text):
             result.record("run.killed", True, document.reading(line))
 
@@ -125,18 +125,18 @@ def _bytes(found: re.Match[str] | None) -> float | None:
 
 def _host(result: ProbeResult, document: Document) -> None:
     """run.busy_percent in words."""
-    for line in document.lines_with("gpu", most=40):
+    for line in document.find_lines("gpu", most=40):
         if (found := _BUSY.search(line.text)) and "vram" not in line.text.lower():
             result.facts.setdefault("run.busy_percent", Fact(int(found[1] or found[2]), (document.reading(line),)))
 
 
 def add_run_facts(snapshot: Snapshot) -> Snapshot:
     """The snapshot with run.tokens, and with what the tools read of the busiest GPU, where the text shows anything of a run."""
-    facts = dict(_derived_facts(snapshot)) if any(name.startswith("run.") for name in snapshot.facts) else {}
+    facts = dict(_derive_facts(snapshot)) if any(name.startswith("run.") for name in snapshot.facts) else {}
     return msgspec.structs.replace(snapshot, facts={**snapshot.facts, **facts}) if facts else snapshot
 
 
-def _derived_facts(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
+def _derive_facts(snapshot: Snapshot) -> Iterator[tuple[str, Fact]]:
     batch, seq = snapshot.get("run.batch"), snapshot.get("run.seq")
     if isinstance(batch.value, int) and isinstance(seq.value, int):
         yield "run.tokens", Fact(batch.value * seq.value, batch.readings[:1] + seq.readings[:1])

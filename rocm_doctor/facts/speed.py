@@ -27,7 +27,7 @@ def add_speed(snapshot: Snapshot) -> Snapshot:
     return msgspec.structs.replace(snapshot, facts={**_groups(facts), **facts})
 
 
-def _number(fact: Fact) -> bool:
+def _is_number(fact: Fact) -> bool:
     return isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
 
 
@@ -39,7 +39,7 @@ def _shares(snapshot: Snapshot) -> dict[str, Fact]:
         cap, usual = gpu.get("power_cap_watts"), gpu.get("power_default_watts")
         if link is not None and "speed.link-share" not in found:
             found["speed.link-share"] = Fact(link, gpu.get("link_width").readings[:1] + gpu.get("link_max_width").readings[:1])
-        if _number(cap) and _number(usual) and usual.value and "speed.cap-share" not in found:
+        if _is_number(cap) and _is_number(usual) and usual.value and "speed.cap-share" not in found:
             found["speed.cap-share"] = Fact(round(cap.value / usual.value, 4), cap.readings[:1] + usual.readings[:1])  # type: ignore[operator]
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.facts.derive import ROCR, indices, visibility_variables
+from rocm_doctor.facts.derive import ROCR, visible_indices, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, readings
@@ -15,7 +15,7 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     names = visibility_variables(snapshot)
     left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_is_complete, snapshot.gpus)) else None
     for name in names:
-        chosen = indices(str(snapshot.get(f"env.{name}").value))
+        chosen = visible_indices(str(snapshot.get(f"env.{name}").value))
         if chosen is None:
             return
         if not chosen or (left is not None and chosen[0] >= left):

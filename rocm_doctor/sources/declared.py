@@ -48,13 +48,13 @@ def collect_environment(examined: Interpreter, root: Path, env: Mapping[str, str
     from rocm_doctor.sources.live.code import code_objects
     from rocm_doctor.sources.live.env import environment
     from rocm_doctor.sources.live.files import read, resolve
-    from rocm_doctor.sources.live.python import examined_files
+    from rocm_doctor.sources.live.python import interpreter_files
     from rocm_doctor.sources.live.rocm import rocm_files
 
     named = resolve(root, root / "etc/os-release")
     release = read(root, str(named.relative_to(root) if named.is_file() else "usr/lib/os-release"))
     variables = [] if env is None else [environment(env)]
-    found = examined_files(examined)
+    found = interpreter_files(examined)
     return [*release, *variables, *rocm_files(root, env or {}), *found, *code_objects(found, root, env or {})]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.facts.derive import HIP, ROCR, indices
+from rocm_doctor.facts.derive import HIP, ROCR, visible_indices
 from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.case import Case
 
@@ -52,7 +52,7 @@ def hidden_gpus(case: Case) -> Iterator[Problem]:
         value = variable.value.strip()
         if variable.name not in (ROCR, *HIP) or not (case.is_amd or variable.name == ROCR) or value == "-1":
             continue
-        if indices(value) != [] or not (value.strip("\"'") or (variable.name == ROCR and not value)):
+        if visible_indices(value) != [] or not (value.strip("\"'") or (variable.name == ROCR and not value)):
             continue  # HIP takes an empty value for none; what quotes in a value do is not known
         known = case.matrix.env.get(variable.name)
         who = "The HSA runtime" if variable.name == ROCR else "The HIP runtime"

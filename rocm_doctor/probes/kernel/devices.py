@@ -88,7 +88,7 @@ def _record_render(result: ProbeResult, artifacts: Artifacts) -> None:
         return
     first = next(iter(nodes))
     result.record("render.nodes", tuple(nodes), Reading(f"dev/dri/{first}", "", " ".join(nodes)))
-    amd = {name: node for name, node in nodes.items() if _driver_of(artifacts, name) in ("amdgpu", None)}
+    amd = {name: node for name, node in nodes.items() if _render_driver(artifacts, name) in ("amdgpu", None)}
     for key in ("gid", "group"):
         values = dict.fromkeys(node[key].value for node in amd.values() if key in node)
         if values:
@@ -96,7 +96,7 @@ def _record_render(result: ProbeResult, artifacts: Artifacts) -> None:
     _record_render_access(result, amd)
 
 
-def _driver_of(artifacts: Artifacts, render: str) -> str | None:
+def _render_driver(artifacts: Artifacts, render: str) -> str | None:
     """The driver behind a render node; None if sysfs does not name it."""
     driver = read_keys(artifacts.get(f"sys/class/drm/{render}/device/uevent"), "=").get("DRIVER")
     return driver.value if driver else None
@@ -113,7 +113,7 @@ def _record_render_access(result: ProbeResult, nodes: dict[str, dict[str, Entry]
 
 def _read_listing(result: ProbeResult, document: Document) -> None:
     """Device nodes in the `ls -l` lines of a pasted text, and the error that `ls` prints for missing ones."""
-    for line in document.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
+    for line in document.find_lines("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
         found = _LISTED.match(line.text)
         if found:
             _record_owner(result, document, line, found)

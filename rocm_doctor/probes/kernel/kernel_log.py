@@ -96,7 +96,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs by PCI address, driver.{version,events,error}, kernel and its command line, from each log."""
     result = ProbeResult()
     for document in documents(artifacts, "dmesg", "kernel/log"):
-        lines = [line for line in document.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
+        lines = [line for line in document.find_lines(*_NEEDLES, most=MOST) if _is_kernels(line)]
         _record_events(result, document, lines)
         _record_system(result, document, lines)
         _record_gpus(result, document, lines)

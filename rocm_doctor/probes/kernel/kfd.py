@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.keyed import Entries, absence, add, read_keys
+from rocm_doctor.probes.read.keyed import Entries, absence, add_entry, read_keys
 from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
@@ -56,7 +56,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     if denied:
         result.record("kfd.denied", tuple(denied), next(iter(denied.values())))
     for artifact in artifacts.like("paste/*-kfd"):
-        if printed := _printed_nodes(artifact):
+        if printed := _parse_printed_nodes(artifact):
             _record_list(result, printed, result.listing(complete=False))
     return result
 
@@ -153,7 +153,7 @@ def _record_links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> No
         result.record("links", tuple(found), next(iter(found.values())), into)
 
 
-def _printed_nodes(artifact: Artifact) -> dict[int, _Node]:
+def _parse_printed_nodes(artifact: Artifact) -> dict[int, _Node]:
     """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another.
 
     `rocprofv3-avail info` prints the properties of each GPU as `simd_count : 240`, with the product's name.
@@ -169,5 +169,5 @@ def _printed_nodes(artifact: Artifact) -> dict[int, _Node]:
             number, name = number + 1, "properties"
         if line:
             entries = nodes.setdefault(number, {}).setdefault(name, {})
-            add(entries, line, Reading(artifact.name, f"line {place}", line[:200]))
+            add_entry(entries, line, Reading(artifact.name, f"line {place}", line[:200]))
     return nodes

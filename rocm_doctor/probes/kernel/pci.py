@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.keyed import absence, first_value, number, read_keys
+from rocm_doctor.probes.read.keyed import absence, first_value, parse_number, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
@@ -62,8 +62,8 @@ def _ids(device: _Device) -> tuple[int, int, int] | None:
     """Vendor, device and class, from their own files or from uevent; None if one is missing."""
     event = read_keys(device.get("uevent"), "=")
     pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
-    spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
-    spare.append(number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
+    spare: list[int | None] = [parse_number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
+    spare.append(parse_number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
     stated = [entry.number if (entry := first_value(device.get(name))) else None for name in ("vendor", "device", "class")]
     vendor, chip, kind = (one if one is not None else other for one, other in zip(stated, spare))
     return None if vendor is None or chip is None or kind is None else (vendor, chip, kind)

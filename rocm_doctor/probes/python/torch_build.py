@@ -99,19 +99,19 @@ def _read_list(result: ProbeResult, source: Artifact | None) -> None:
 
 def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:
     """The facts that follow from a build's version, hip and cuda; none where these do not decide."""
-    kind = kind_of(build)
+    kind = build_kind(build)
     if kind is None:
         return
     result.record("torch.build", kind, reading)
-    release = rocm_of(build)
+    release = build_rocm(build)
     if release or kind != "rocm":
         result.record("torch.rocm", release, reading)
-    family = family_of(build) if kind == "rocm" else None
+    family = wheel_family(build) if kind == "rocm" else None
     if family:
         result.record("torch.family", family, reading)
 
 
-def kind_of(build: Build) -> str | None:
+def build_kind(build: Build) -> str | None:
     """rocm, cuda or cpu; None if the version alone (2.6.0) does not decide."""
     if build.hip or build.rocm or "rocm" in build.local:
         return "rocm"
@@ -120,7 +120,7 @@ def kind_of(build: Build) -> str | None:
     return "cpu" if build.asked_hip or re.match(r"cpu|xpu", build.local) else None
 
 
-def rocm_of(build: Build) -> str | None:
+def build_rocm(build: Build) -> str | None:
     """The ROCm release of the build, from its local version, else from version.rocm. HIP's number is not ROCm's: the catalog maps
     it (facts/enrich.py)."""
     local = _LOCAL_ROCM.search(build.local)
@@ -129,7 +129,7 @@ def rocm_of(build: Build) -> str | None:
     return build.rocm.partition("-")[0] if build.rocm else None
 
 
-def family_of(build: Build) -> str | None:
+def wheel_family(build: Build) -> str | None:
     """The wheel family; None if the version alone does not decide."""
     local = build.local
     if not build.version:

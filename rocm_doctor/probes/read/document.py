@@ -51,7 +51,7 @@ class Document:
         """The offset behind each line, line break included."""
         return list(accumulate(len(line) + 1 for line in self.text.split("\n")))
 
-    def number_at(self, place: int) -> int:
+    def line_number(self, place: int) -> int:
         """The number of the line at that offset, from 1, as editors count."""
         return bisect_right(self._ends, place) + 1 + (self.hidden if place > KEPT else 0)
 
@@ -66,11 +66,11 @@ class Document:
         end = min(len(self.text), place + WINDOW) if end < 0 else end
         return Line(0, self.text[start:end].rstrip("\r"), start)
 
-    def lines_with(self, *needles: str, most: int = MOST) -> Iterator[Line]:
+    def find_lines(self, *needles: str, most: int = MOST) -> Iterator[Line]:
         """The lines that hold one of the words (in lower case), in the order of the text, each once."""
         places = sorted({line.start for needle in needles for line in self._hits(needle, most)})
         for place in places[:most]:
-            yield self.line(place)._replace(number=self.number_at(place))
+            yield self.line(place)._replace(number=self.line_number(place))
 
     def _hits(self, needle: str, most: int) -> Iterator[Line]:
         place = self.low.find(needle) if self.words.may_hold(needle) else -1

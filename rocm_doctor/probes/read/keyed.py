@@ -14,9 +14,9 @@ class Entry(NamedTuple):
     reading: Reading
 
     @property
-    def number(self) -> int | None:
+    def parse_number(self) -> int | None:
         """The value as a number, decimal or 0x; None if it is not a number."""
-        return number(self.value)
+        return parse_number(self.value)
 
 
 Entries = dict[str, Entry]
@@ -27,11 +27,11 @@ def read_keys(artifact: Artifact | None, separator: str | None = None) -> Entrie
     found: Entries = {}
     if artifact is not None and not artifact.missing:
         for place, line in enumerate(artifact.text.splitlines(), 1):
-            add(found, line, Reading(artifact.name, f"line {place}", line.strip()[:200]), separator)
+            add_entry(found, line, Reading(artifact.name, f"line {place}", line.strip()[:200]), separator)
     return found
 
 
-def add(found: Entries, line: str, reading: Reading, separator: str | None = None) -> None:
+def add_entry(found: Entries, line: str, reading: Reading, separator: str | None = None) -> None:
     """Add the entry of a line that has a value and a new key."""
     key, *rest = line.strip().split(separator, 1) or [""]
     if rest and key.strip() and rest[0].strip():
@@ -46,7 +46,7 @@ def first_value(artifact: Artifact | None) -> Entry | None:
     return Entry(value, Reading(artifact.name, "", value[:200]))
 
 
-def number(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     """A whole number of at most 20 digits, decimal or with 0x; None for anything else."""
     text = text.strip().lower()
     if text[:1] == "-" and text[1:].isascii() and text[1:].isdigit():

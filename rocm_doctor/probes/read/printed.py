@@ -87,7 +87,7 @@ def is_elided(artifact: Artifact) -> bool:
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
 
 
-def quote(artifact: Artifact, line: Line) -> Reading:
+def line_reading(artifact: Artifact, line: Line) -> Reading:
     """The reading of a line."""
     return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
 
@@ -98,13 +98,13 @@ def stated_value(value: str) -> str | None:
     return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
 
 
-def target(value: str) -> str | None:
+def gfx_target(value: str) -> str | None:
     """The plain target at the start of a name (`gfx902+xnack`, `gfx90a:sramecc+`); None for generic targets and the CPU's gfx000."""
     found = _TARGET.match(value.strip())
     return "gfx" + found.group(1) if found else None
 
 
-def name(value: str) -> str | None:
+def product_name(value: str) -> str | None:
     """A marketing name; None for a bare id, a name cut at its left end, or no name."""
     said = stated_value(value)
     if (
@@ -132,7 +132,7 @@ def whole_number(value: str) -> int | None:
     return int(found.group(1))
 
 
-def number_in(pattern: str) -> Callable[[str], int | None]:
+def number_reader(pattern: str) -> Callable[[str], int | None]:
     """A reader of texts of this form (`191.0 W`): the number in the pattern's group, rounded; None for any other text."""
     form = regex(pattern)
     return lambda value: round(float(found[1])) if (found := form.fullmatch(value)) else None
@@ -154,7 +154,7 @@ def bdf(value: str) -> str | None:
     return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
 
 
-def fields(text: str) -> list[str]:
+def split_csv(text: str) -> list[str]:
     """The cells of a line of CSV; none if the line is too long to be one."""
     text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
     if len(text) > 20_000:
@@ -162,13 +162,13 @@ def fields(text: str) -> list[str]:
     return next(csv.reader([text]), []) if '"' in text else text.split(",")
 
 
-def put(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
+def record_known(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
     """Record a fact of a GPU if there is a value."""
     if value is not None:
         result.record(key, value, reading, into=gpu)
 
 
-def put_release(result: ProbeResult, printed: str, reading: Reading) -> None:
+def record_driver_version(result: ProbeResult, printed: str, reading: Reading) -> None:
     """The driver's version as a tool prints it. The in-tree amdgpu has none: rocm-smi and amd-smi 6.x print the kernel's release in
     its place, kept as printed (`enrich` takes it out), others `/proc/version` without blanks (`Linuxversion6.17.0(...`, `Linuxver`)."""
     if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):

@@ -45,7 +45,7 @@ def line_pattern(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePa
 def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePattern], tidy: Callable[[str], str]) -> None:
     """Record each fact that these rows find in the document; a kernel release also decides `wsl`."""
     for row in rows:
-        for line in document.lines_with(row.needle, most=40):
+        for line in document.find_lines(row.needle, most=40):
             found = row.pattern.search(line.text)
             if found:
                 result.record(row.fact, tidy(found.group(1)), document.reading(line))

@@ -106,7 +106,7 @@ def _read(result: ProbeResult, document: Document, start: int, end: int) -> None
             default=end,
         )
         value = document.text[hit.end() : stop].strip()
-        place = document.line(hit.start())._replace(number=document.number_at(hit.start()))
+        place = document.line(hit.start())._replace(number=document.line_number(hit.start()))
         if stop == end == len(document.text) and value.endswith(("...", "…")):
             continue
         values.setdefault(hit.group(1), (value, document.reading(place, f"{hit.group(1)}: {value}")))
@@ -119,15 +119,15 @@ def _read(result: ProbeResult, document: Document, start: int, end: int) -> None
 Values = dict[str, tuple[str, Reading]]
 
 
-def _value_of(values: Values, key: str) -> tuple[str | None, Reading]:
+def _stated(values: Values, key: str) -> tuple[str | None, Reading]:
     value, reading = values.get(key, ("", Reading("")))
     return stated_value(value), reading
 
 
 def _record_torch(result: ProbeResult, values: Values) -> None:
-    version, reading = _value_of(values, "PyTorch version")
-    hip, hip_reading = _value_of(values, "ROCM used to build PyTorch")
-    cuda, cuda_reading = _value_of(values, "CUDA used to build PyTorch")
+    version, reading = _stated(values, "PyTorch version")
+    hip, hip_reading = _stated(values, "ROCM used to build PyTorch")
+    cuda, cuda_reading = _stated(values, "CUDA used to build PyTorch")
     if version:
         result.record("torch.version", version.split()[0], reading)
     if "ROCM used to build PyTorch" in values:
@@ -137,44 +137,44 @@ def _record_torch(result: ProbeResult, values: Values) -> None:
     if version or hip:
         both = "ROCM used to build PyTorch" in values and "CUDA used to build PyTorch" in values
         record_build(result, Build((version or "").split(" ")[0], hip, cuda, asked_hip=both), reading if version else hip_reading)
-    runtime, reading = _value_of(values, "HIP runtime version")
-    older, older_reading = _value_of(values, "ROCM Version")
+    runtime, reading = _stated(values, "HIP runtime version")
+    older, older_reading = _stated(values, "ROCM Version")
     if runtime or older:
         result.record("hip.version", (runtime or older or "").split()[0], reading if runtime else older_reading)
     available, reading = values.get("Is CUDA available", ("", Reading("")))
     if available.split(" ")[0] in ("True", "False"):
         result.record("torch.available", available.startswith("True"), reading)
-    vllm, reading = _value_of(values, "vLLM Version")
+    vllm, reading = _stated(values, "vLLM Version")
     if vllm:
         result.record("pkg.vllm", vllm.split()[0], reading)
 
 
 def _record_machine(result: ProbeResult, values: Values) -> None:
-    python, reading = _value_of(values, "Python version")
+    python, reading = _stated(values, "Python version")
     if python and leading_version(python):
         result.record("python.version", leading_version(python), reading)
-    os_name, reading = _value_of(values, "OS")
+    os_name, reading = _stated(values, "OS")
     if os_name:
         result.record("os", re.sub(r"\s*\((?:x86_64|aarch64|ppc64le|amd64)\)$", "", os_name), reading)
         result.record(
             "platform", "windows" if "windows" in os_name.lower() else "macos" if "macos" in os_name.lower() else "linux", reading
         )
-    platform, reading = _value_of(values, "Python platform")
+    platform, reading = _stated(values, "Python platform")
     kernel = _KERNEL.search(platform or "")
     if kernel:
         result.record("kernel", kernel.group(1), reading)
         result.record("wsl", "microsoft" in kernel.group(1).lower(), reading)
-    libc, reading = _value_of(values, "Libc version")
+    libc, reading = _stated(values, "Libc version")
     if libc and libc.startswith("glibc-"):
         result.record("glibc", libc.removeprefix("glibc-"), reading)
-    cpu, reading = _value_of(values, "Model name" if "Model name" in values else "Name")
+    cpu, reading = _stated(values, "Model name" if "Model name" in values else "Name")
     if cpu and not cpu.endswith("..."):
         result.record("cpu", cpu, reading)
 
 
 def _record_gpu(result: ProbeResult, values: Values) -> None:
     """The only GPU that it names, the first. Since torch 2.2 the name ends in the gfx target."""
-    value, reading = _value_of(values, "GPU models and configuration")
+    value, reading = _stated(values, "GPU models and configuration")
     found = _GPU.fullmatch(value[:200]) if value else None
     if found is None or not found.group(1) or "NVIDIA" in found.group(1).upper():
         return
@@ -192,5 +192,5 @@ def _record_gpu(result: ProbeResult, values: Values) -> None:
 def _record_packages(result: ProbeResult, document: Document, start: int, end: int) -> None:
     for pattern in (_PIP, _CONDA):
         for found in pattern.finditer(document.text, start, end):
-            line = document.line(found.start())._replace(number=document.number_at(found.start()))
+            line = document.line(found.start())._replace(number=document.line_number(found.start()))
             result.record(f"pkg.{canonical(found.group(1))}", found.group(2), document.reading(line, found.group(0)))

@@ -58,7 +58,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _record_text(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with(*_NEEDLES):
+    for line in document.find_lines(*_NEEDLES):
         for name, value, place in _settings(line):
             if _SENTENCE.match(line.text) and _CURE.search(line.text):
                 continue

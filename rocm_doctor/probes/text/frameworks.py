@@ -37,7 +37,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         lines = {
             name: line
             for name in _NAMES
-            for line in document.lines_with(name, most=200)
+            for line in document.find_lines(name, most=200)
             if _NAMED[name].search(line.text.lower())
         }
         if lines:
@@ -47,10 +47,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _record_devices(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with("device(id=", "rocm:", "cpu:", "cuda:", most=20):
+    for line in document.find_lines("device(id=", "rocm:", "cpu:", "cuda:", most=20):
         if found := _JAX.search(line.text):
             result.record("jax.device", (found[1] or found[2]).lower(), document.reading(line))
-    for line in document.lines_with(_LISTED, "num gpus available", most=20):
+    for line in document.find_lines(_LISTED, "num gpus available", most=20):
         for answer in (line, *document.after(line, _NEAR)):
             said = answer.text.strip()
             if said == "[]" or said.lower().replace(" ", "").endswith("available:0"):

@@ -58,7 +58,7 @@ class _Word(NamedTuple):
 
 
 class GpuNames(NamedTuple):
-    """The lookup, built once from the catalog by `GpuNames.of`. `apus`: targets whose memory is the system's; `accelerators`: device
+    """The lookup, built once from the catalog by `GpuNames.from_catalog`. `apus`: targets whose memory is the system's; `accelerators`: device
     ids of Instinct boards, whose subsystem id is the device id."""
 
     entries: dict[Key, _Entry]
@@ -69,7 +69,7 @@ class GpuNames(NamedTuple):
     accelerators: frozenset[int] = frozenset()
 
     @classmethod
-    def of(
+    def from_catalog(
         cls,
         cards: Iterable[tuple[str, Sequence[str], Sequence[str]]],
         codenames: Iterable[tuple[str, str]] = (),
@@ -102,23 +102,23 @@ class GpuNames(NamedTuple):
         found: list[Mention] = []
         start = 0
         for line in text.split("\n"):
-            found += [m._replace(start=m.start + start, end=m.end + start) for m in self._in_line(line)]
+            found += [m._replace(start=m.start + start, end=m.end + start) for m in self._find_in_line(line)]
             start += len(line) + 1
         return found
 
-    def _in_line(self, text: str) -> list[Mention]:
+    def _find_in_line(self, text: str) -> list[Mention]:
         low = _TIMES.sub(" ", _MARKS.sub(lambda m: " " * len(m.group()), text.replace("\u0130", "I").lower()))
         named: list[Mention] = []
         if not self.firsts.isdisjoint(_TOKEN.findall(low)):
             tokens = [_Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(low) if m.group() not in _NOISE]
-            named = list(self._named(text, low, tokens))
+            named = list(self._find_names(text, low, tokens))
         kept: list[Mention] = []
         for mention in sorted([*named, *self._processors(text, low)]):
             if not kept or mention.start >= kept[-1].end:
                 kept.append(mention)
         return kept
 
-    def of_name(self, name: str) -> tuple[str, ...]:
+    def targets_by_name(self, name: str) -> tuple[str, ...]:
         """The targets that a name printed by a tool may mean; empty for a generic name (`AMD Radeon Graphics`)."""
         device = re.fullmatch(r"Device ([0-9a-fA-F]{4})", name.strip())
         if device:
@@ -127,11 +127,11 @@ class GpuNames(NamedTuple):
         best = [m for m in found if m.kind == "name"] or found
         return tuple(dict.fromkeys(gfx for mention in best for gfx in mention.gfx))
 
-    def of_pci(self, device_id: int) -> tuple[str, ...]:
+    def targets_by_pci(self, device_id: int) -> tuple[str, ...]:
         """The targets of a PCI device id."""
         return self.pci.get(device_id, ())
 
-    def _named(self, text: str, low: str, tokens: list[_Token]) -> Iterator[Mention]:
+    def _find_names(self, text: str, low: str, tokens: list[_Token]) -> Iterator[Mention]:
         place = 0
         while place < len(tokens):
             hit = self._longest(tokens[place : place + _LONGEST])

@@ -66,9 +66,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _record_page(result: ProbeResult, document: Document, cut_out: bool) -> None:
-    for line in document.lines_with("name:", most=_CUT) if document.has("version:") else ():
+    for line in document.find_lines("name:", most=_CUT) if document.has("version:") else ():
         _record_show_block(result, document, line)
-    for line in document.lines_with("pip show", "pip3 show", most=_CUT):
+    for line in document.find_lines("pip show", "pip3 show", most=_CUT):
         _record_show_after_prompt(result, document, line)
     _record_tables(result, document, cut_out)
 
@@ -152,17 +152,17 @@ def _record_show_after_prompt(result: ProbeResult, document: Document, line: Lin
 
 
 def _record_install_lines(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with("successfully installed ", most=20):
+    for line in document.find_lines("successfully installed ", most=20):
         for found in _INSTALLED.finditer(line.text):
             result.record(
                 f"pkg.{canonical(found.group(1))}",
                 found.group(2),
                 document.reading(line, f"Successfully installed … {found.group(0).strip()}"),
             )
-    for line in document.lines_with("no matching distribution found for ", most=20):
+    for line in document.find_lines("no matching distribution found for ", most=20):
         if missed := _NOT_FOUND.search(line.text):
             result.record("said.not_found", (canonical(missed.group(1)),), document.reading(line))
-    for line in document.lines_with("requirement already satisfied: ", most=200):
+    for line in document.find_lines("requirement already satisfied: ", most=200):
         name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
         if name and version:
             result.record(f"pkg.{canonical(name.group(1))}", version.group(1), document.reading(line))
@@ -178,7 +178,7 @@ def _record_torch(result: ProbeResult) -> None:
     record_wheels(result, found)
 
 
-def pinned_packages(text: str) -> Iterator[tuple[str, str]]:
+def find_pins(text: str) -> Iterator[tuple[str, str]]:
     """(name, version) of each `name==version` in a line, as install commands pin them."""
     for found in re.finditer(_NAME + r"(?:\[[^\]]{0,80}\])?==" + _VER, text):
         yield canonical(found.group(1)), found.group(2)

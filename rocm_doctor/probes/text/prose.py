@@ -37,7 +37,7 @@ from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical
-from rocm_doctor.probes.text.pip_list import pinned_packages
+from rocm_doctor.probes.text.pip_list import find_pins
 from rocm_doctor.probes.text.prose_gpus import Sentence, record_gpus
 
 HEAD, TAIL = 96_000, 32_000
@@ -109,7 +109,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for artifact in artifacts.like("paste/text*"):
         document = artifacts.document(artifact)
         text = sentences(document)
-        record_versions(result, text, artifacts.programs.of_text(text) if artifacts.programs else None)
+        record_versions(result, text, artifacts.programs.find_program(text) if artifacts.programs else None)
         record_system(result, text)
         record_questions(result, text)
         for sentence in text:
@@ -118,7 +118,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             if (nvidia := _NVIDIA.search(sentence.text)) is not None:
                 result.record("said.nvidia", nvidia[1], sentence.reading)
         record_gpus(result, text, artifacts.gpu_names)
-        for line in document.lines_with("rocm version: (", most=1):  # ComfyUI prints torch's ROCm as `(6, 4)`
+        for line in document.find_lines("rocm version: (", most=1):  # ComfyUI prints torch's ROCm as `(6, 4)`
             if (found := _COMFYUI.search(line.text)) and "rocm.version" not in result.facts:
                 result.record("rocm.version", f"{found[1]}.{found[2]}", document.reading(line))
     return result
@@ -241,9 +241,9 @@ class Programs:
     def __init__(self, known: Sequence[Application]) -> None:
         self.known = known
         self._by_name = {name: one for one in known for name in one.names}
-        self._names = re.compile(rf"(?<![\w.])({_any_of(self._by_name)})(?![\w])") if known else None
+        self._names = re.compile(rf"(?<![\w.])({_alternatives(self._by_name)})(?![\w])") if known else None
 
-    def of_text(self, text: Iterable[Sentence]) -> Program | None:
+    def find_program(self, text: Iterable[Sentence]) -> Program | None:
         """The program that is named most, the first sentence above all; an engine only where no program that may bring it is."""
         seen: Counter[str] = Counter()
         first: dict[str, Sentence] = {}
@@ -258,14 +258,14 @@ class Programs:
         best = max(named, key=lambda one: seen[one.key] / (3 if one.engine else 1))
         builds = "".join(f"|{best.versions}" if best.versions else "")
         version = re.compile(
-            rf"(?<![\w.])(?:{_any_of(best.names)})(?:[\s\"'(\[:@=/_-]|\b(?:version|release|is|v)\b){{0,6}}"
+            rf"(?<![\w.])(?:{_alternatives(best.names)})(?:[\s\"'(\[:@=/_-]|\b(?:version|release|is|v)\b){{0,6}}"
             rf"v?(\d+\.\d+(?:\.\d+){{0,2}}(?:[-.]?(?:rc|beta|alpha|a|b)\.?\d{{1,3}})?{builds})(?![\w])",
             re.I,
         )
         return Program(best, first[best.key], version)
 
 
-def _any_of(names: Iterable[str]) -> str:
+def _alternatives(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 
@@ -401,7 +401,7 @@ _FROM_PYPI = regex(
 def record_index(result: ProbeResult, sentence: Sentence) -> None:
     """said.torch_index and what it decides of torch's build; versions that an install command pins."""
     text = sentence.text
-    pins = dict(pinned_packages(text)) if "==" in text and _INSTALL.search(text) else {}
+    pins = dict(find_pins(text)) if "==" in text and _INSTALL.search(text) else {}
     for name, version in pins.items():
         result.record("torch.version" if name == "torch" else f"pkg.{name}", version, sentence.reading)
     record_wheels(result, {name: (version, sentence.reading) for name, version in pins.items()})

@@ -89,19 +89,19 @@ def _mentions(sentence: Sentence, names: GpuNames) -> Iterator[Mention]:
     text, low = sentence.text, sentence.text.lower()
     for one in names.find(text)[:MOST]:
         if not _AND_LATER.match(text, one.end):
-            yield Mention(one.gfx, one.kind, one.text, count_at(text, one.start, one.end), sentence, one.start)
+            yield Mention(one.gfx, one.kind, one.text, read_count(text, one.start, one.end), sentence, one.start)
     targets = {hit[0].lower(): hit for hit in reversed(list(_GFX.finditer(text)))} if "gfx" in low else {}
     for hit in reversed(targets.values()) if len(targets) <= (1 if _LISTED.search(text) else 3) else ():
         known = _family(hit[1], names) if hit[1] else (hit[0].lower(),)
         if known and not _AS_IF.search(text[max(0, hit.start() - 40) : hit.start()]):
             device = not _INSIDE.search(text[: hit.start()][-1:]) and _CONTINUED.match(text, hit.end()) is None
-            yield Mention(known, "gfx", hit[0], count_at(text, *hit.span()), sentence, hit.start(), device)
+            yield Mention(known, "gfx", hit[0], read_count(text, *hit.span()), sentence, hit.start(), device)
     for pci in _PCI.finditer(text) if "1002:" in low else ():
-        if known := names.of_pci(int(pci[1], 16)):
+        if known := names.targets_by_pci(int(pci[1], 16)):
             yield Mention(known, "pci", pci[0], 1, sentence, pci.start())
 
 
-def count_at(text: str, start: int, end: int) -> int:
+def read_count(text: str, start: int, end: int) -> int:
     """The number of GPUs named in text[start:end], from the words around it (MOST at most): `8x`, `two`, `x4`."""
     if behind := _BEHIND.match(text, end):
         return min(MOST, int(behind[1] or behind[2]))
@@ -127,7 +127,7 @@ def _groups(mentions: list[Mention]) -> list[Group]:
             group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
             group.mentions.append(one)
             group.count = max(group.count, one.times)
-        elif last and (last.kind, one.kind) == ("name", "gfx") and _is_beside(last, one):
+        elif last and (last.kind, one.kind) == ("name", "gfx") and _gives_target(last, one):
             groups[-1].disputed.append(one)
         else:
             groups.append(Group(one.gfx, [one], max(1, one.times), []))
@@ -141,7 +141,7 @@ def _are_two(group: Group, one: Mention) -> bool:
     return (last.kind, one.kind) == ("name", "name") and last.sentence is one.sentence and _JOINED.fullmatch(between) is not None
 
 
-def _is_beside(name: Mention, target: Mention) -> bool:
+def _gives_target(name: Mention, target: Mention) -> bool:
     """True if a sentence gives the target for the product."""
     between = name.sentence.text[name.start + len(name.words) : target.start]
     return name.sentence is target.sentence and _BESIDE.fullmatch(between) is not None

@@ -85,7 +85,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in documents(artifacts, "report"):
         record_rows(result, document, SAYS, _trim_version)
-        for line in document.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
+        for line in document.find_lines(*_TORCH, *(p.lower() for p in _PACKAGES)):
             _record_pairs(result, document, line)
         _record_available(result, document)
         record_gpus(result, document)
@@ -105,7 +105,7 @@ def _trim_version(version: str) -> str:
 
 
 def _record_available(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with("available", "(gpu?)", most=40):
+    for line in document.find_lines("available", "(gpu?)", most=40):
         found = _AVAILABLE.search(line.text)
         if found:
             result.record("torch.available", found.group(1).lower() == "true", document.reading(line))

@@ -59,7 +59,7 @@ def record_gpus(result: ProbeResult, document: Document) -> None:
     """One listing for each kind of line that names GPUs, with the names and the facts beside them."""
     for row in NAMES:
         seen: dict[str, tuple[Line, re.Match[str]]] = {}
-        for line in document.lines_with(row.needle, most=80):
+        for line in document.find_lines(row.needle, most=80):
             found = row.pattern.search(line.text)
             if found and not _CPU.match(found["name"].strip()):
                 seen.setdefault(_group(found, "index") or found["name"].strip(), (line, found))
@@ -98,10 +98,10 @@ def _describe(result: ProbeResult, document: Document, line: Line, found: re.Mat
 
 def _record_comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
     """Memory and architecture that ComfyUI prints on separate lines above the name of the device in use."""
-    for line in document.lines_with("amd arch: ", most=1):
+    for line in document.find_lines("amd arch: ", most=1):
         if found := _ARCH.search(line.text):
             result.record("gfx", found.group(1), document.reading(line), gpu)
             result.record("gfx_reported", found.group(1), document.reading(line), gpu)
-    for line in document.lines_with("total vram ", most=1):
+    for line in document.find_lines("total vram ", most=1):
         if found := _VRAM.search(line.text):
             result.record("vram_bytes", int(found.group(1)[:9]) * MIB, document.reading(line), gpu)

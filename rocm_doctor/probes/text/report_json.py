@@ -38,7 +38,7 @@ _OF_AMDGPU_TOP = (
 def record_json(result: ProbeResult, document: Document) -> None:
     """Facts from the JSON values in the text (amd-smi and rocm-smi have their own probes)."""
     for place, value in _values(document.text):
-        reading = Reading(document.name, f"line {document.number_at(place)}")
+        reading = Reading(document.name, f"line {document.line_number(place)}")
         if isinstance(value, list) and any(isinstance(v, dict) and "gfx_target_version" in v for v in value):
             _record_amdgpu_top(result, [v for v in value if isinstance(v, dict)], reading)
         elif isinstance(value, dict) and "gfx_target_version" in value:
@@ -75,7 +75,7 @@ def _mentions_torch(value: dict[str, Any]) -> bool:
     return any(key in value for key in ("torch", "torch_version", "pytorch", "pytorch_version", "rocm", "rocm_version"))
 
 
-def _value_at(value: Any, path: str) -> Any:
+def _look_up(value: Any, path: str) -> Any:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
@@ -84,17 +84,17 @@ def _value_at(value: Any, path: str) -> Any:
 def _record_header(result: ProbeResult, value: dict[str, Any], reading: Reading) -> None:
     for fact, paths in _FACTS.items():
         for path in paths:
-            found = _value_at(value, path)
+            found = _look_up(value, path)
             if isinstance(found, str) and found[:1].isdigit():
                 result.record(fact, found.split()[0], Reading(reading.artifact, reading.place, f"{path}: {found}"))
                 break
     for path in _AVAILABLE:
-        if isinstance(_value_at(value, path), bool):
-            words = f"{path}: {str(_value_at(value, path)).lower()}"
-            result.record("torch.available", _value_at(value, path), Reading(reading.artifact, reading.place, words))
+        if isinstance(_look_up(value, path), bool):
+            words = f"{path}: {str(_look_up(value, path)).lower()}"
+            result.record("torch.available", _look_up(value, path), Reading(reading.artifact, reading.place, words))
             break
     for path in _DEVICES:
-        found = _value_at(value, path)
+        found = _look_up(value, path)
         names = [found] if isinstance(found, str) else found if isinstance(found, list) else []
         if names and all(isinstance(n, str) and ("AMD" in n or "Radeon" in n) for n in names):
             listing = result.listing(complete=path.endswith("s"))
@@ -122,11 +122,11 @@ def _fields(device: dict[str, Any]) -> Iterator[tuple[str, bool | int | str]]:
         value = device.get(name)
         if isinstance(value, kind) and not isinstance(value, bool):
             yield key, value
-    mib = _value_at(device, "VRAM.Total VRAM.value")
+    mib = _look_up(device, "VRAM.Total VRAM.value")
     if "VRAM Size" not in device and isinstance(mib, int):
         yield "vram_bytes", mib * 1024**2
     if device.get("GPU Type") in ("APU", "dGPU"):
         yield "is_apu", device["GPU Type"] == "APU"
-    render = _value_at(device, "DevicePath.render")
+    render = _look_up(device, "DevicePath.render")
     if isinstance(render, str):
         yield "render_node", render

@@ -45,7 +45,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """ROCm, kernel, distribution and the GPU's target, compute units and wavefront size."""
     result = ProbeResult()
     for document in documents(artifacts, "sysinfo", "*sysinfo.csv"):
-        for head in document.lines_with(*_LANDMARKS, most=3):
+        for head in document.find_lines(*_LANDMARKS, most=3):
             body = next(document.after(head, 1), None)
             if body is not None:
                 _record_row(result, document, head.text, body.text, document.reading(body))

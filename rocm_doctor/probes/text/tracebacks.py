@@ -36,7 +36,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in texts(artifacts):
         _record_python(result, document)
-        for line in document.lines_with("/opt/rocm-", most=20):
+        for line in document.find_lines("/opt/rocm-", most=20):
             found = _ROCM.search(line.text)
             if found:
                 result.record("rocm.version", found.group(1), document.reading(line))
@@ -45,7 +45,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 def _record_python(result: ProbeResult, document: Document) -> None:
     """python.* from the first path: a text that shows two interpreters is about the first."""
-    for line in document.lines_with("-packages", most=50):
+    for line in document.find_lines("-packages", most=50):
         folders = islice(_FOLDER.finditer(line.text), _FOLDERS)
         found = next(filter(None, (_SITE.search(line.text, max(0, f.start() - _PATH), f.end()) for f in folders)), None)
         if found is None:
@@ -56,7 +56,7 @@ def _record_python(result: ProbeResult, document: Document) -> None:
             result.record("python.prefix", prefix, document.reading(line))
             result.record("python.env", environment(prefix, own=False), document.reading(line))
         return
-    for line in document.lines_with("\\python3", most=20):
+    for line in document.find_lines("\\python3", most=20):
         windows = _WINDOWS.search(line.text)
         if windows:
             result.record("python.version", f"{windows.group(1)}.{windows.group(2)}", document.reading(line))

@@ -73,7 +73,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 def _record_dkms(result: ProbeResult, document: Document) -> None:
     """driver.version and kernel from `dkms status`; a build that is not installed gives no driver version."""
     built: list[tuple[str, Line]] = []
-    for line in document.lines_with("amdgpu/", "amdgpu, ", most=20):
+    for line in document.find_lines("amdgpu/", "amdgpu, ", most=20):
         found = _DKMS.search(line.text)
         if found and found.group(3) == "installed":
             result.record("driver.version", found.group(1), document.reading(line))
@@ -84,7 +84,7 @@ def _record_dkms(result: ProbeResult, document: Document) -> None:
 
 def _record_packages(result: ProbeResult, document: Document) -> None:
     """Versions from records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
-    for line in document.lines_with("package: ", "name        : ", most=40):
+    for line in document.find_lines("package: ", "name        : ", most=40):
         name = re.match(r"\s*(?:Package: |Name\s+: )([\w.-]+)\s*$", line.text)
         fact = _PACKAGE_OF.get(name.group(1)) if name else None
         for following in document.after(line, 8) if fact else ():
@@ -97,13 +97,13 @@ def _record_packages(result: ProbeResult, document: Document) -> None:
 
 
 def _record_firmware(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with("mes feature version", most=5):
+    for line in document.find_lines("mes feature version", most=5):
         found = _FIRMWARE.search(line.text)
         if found:
             result.record("firmware.mes", found.group(1), document.reading(line))
 
 
 def _record_lsmod(result: ProbeResult, document: Document) -> None:
-    for line in document.lines_with("amdgpu ", most=40):
+    for line in document.find_lines("amdgpu ", most=40):
         if re.match(r"\s*amdgpu\s+\d{5,}\s+-?\d+", line.text):
             result.record("driver.loaded", True, document.reading(line))

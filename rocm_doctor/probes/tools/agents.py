@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.printed import lines, outputs, put, quote, target
+from rocm_doctor.probes.read.printed import gfx_target, line_reading, lines, outputs, record_known
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _LINE = regex(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
@@ -26,12 +26,12 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         for line in lines(artifact):
             found = _LINE.match(line.text)
             if found and line.whole:
-                seen.append((found.group(1), found.group(2), quote(artifact, line)))
+                seen.append((found.group(1), found.group(2), line_reading(artifact, line)))
         if seen:
             listing = result.listing()
             for gfx, flags, reading in seen:
-                if target(gfx) is not None:
+                if gfx_target(gfx) is not None:
                     gpu = listing.gpu()
-                    put(result, gpu, "gfx", gfx, reading)
-                    put(result, gpu, "isa", f"amdgcn-amd-amdhsa--{gfx}{flags}" if flags else None, reading)
+                    record_known(result, gpu, "gfx", gfx, reading)
+                    record_known(result, gpu, "isa", f"amdgcn-amd-amdhsa--{gfx}{flags}" if flags else None, reading)
     return result

@@ -30,20 +30,20 @@ from rocm_doctor.probes.read.loose_json import Json, roots
 from rocm_doctor.probes.read.printed import (
     Line,
     bdf,
-    fields,
+    gfx_target,
     hex_id,
     is_elided,
+    line_reading,
     lines,
-    name,
-    number_in,
+    number_reader,
     outputs,
-    put,
-    put_release,
-    quote,
+    product_name,
+    record_driver_version,
+    record_known,
     size,
+    split_csv,
     split_lines,
     stated_value,
-    target,
     whole_number,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -77,13 +77,13 @@ def _count(value: str) -> int | None:
     return whole_number(value) or None
 
 
-_watts = number_in(r"([1-9]\d{0,3})(?:\.\d+)?(?: W)?")
-_percent = number_in(r"(\d{1,3}) ?%?")
-_degrees = number_in(r"(\d{1,3}) ?°?C?")
+_watts = number_reader(r"([1-9]\d{0,3})(?:\.\d+)?(?: W)?")
+_percent = number_reader(r"(\d{1,3}) ?%?")
+_degrees = number_reader(r"(\d{1,3}) ?°?C?")
 
 KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
-    "asic.market_name": ("marketing_name", name), "asic.device_id": ("device_id", hex_id), "asic.num_compute_units": ("compute_units", _count),
-    "asic.target_graphics_version": ("gfx", target), "bus.bdf": ("pci_bdf", bdf), ".bdf": ("pci_bdf", bdf), ".gpu_bdf": ("pci_bdf", bdf),
+    "asic.market_name": ("marketing_name", product_name), "asic.device_id": ("device_id", hex_id), "asic.num_compute_units": ("compute_units", _count),
+    "asic.target_graphics_version": ("gfx", gfx_target), "bus.bdf": ("pci_bdf", bdf), ".bdf": ("pci_bdf", bdf), ".gpu_bdf": ("pci_bdf", bdf),
     ".uuid": ("uuid", _uuid), ".gpu_uuid": ("uuid", _uuid), ".node_id": ("node", whole_number), ".render": ("render_node", _render),
     "vram.size": ("vram_bytes", size), "vram.vram_size_mb": ("vram_bytes", _bytes), "mem_usage.total_vram": ("vram_bytes", size),
     ".vram_total": ("vram_bytes", size), "mem_usage.used_vram": ("vram_used_bytes", _bytes), "mem_usage.used_gtt": ("gtt_used_bytes", _bytes),
@@ -108,7 +108,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         for read in (_read_json, _read_csv, _read_tree, _read_tables):
             read(result, artifact, gpus)
         for line in lines(artifact):
-            _read_machine(result, line, quote(artifact, line), bool(gpus))
+            _read_machine(result, line, line_reading(artifact, line), bool(gpus))
         if gpus:
             complete = sorted(gpus) == list(range(len(gpus))) and not is_elided(artifact)
             result.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
@@ -127,7 +127,7 @@ def _read_machine(result: ProbeResult, line: Line, reading: Reading, lists_gpus:
     if rocm and (line.whole or rocm.end() < len(line.text)):
         result.record("rocm.version", rocm[1], reading)
     if driver and (line.whole or driver.end() < len(line.text)) and stated_value(driver[1]):
-        put_release(result, driver[1], reading)
+        record_driver_version(result, driver[1], reading)
     if "amdgpu not found in modules" in line.text and not lists_gpus:
         result.record("driver.loaded", False, reading)
     if found := re.search(r"Platform: Linux (Baremetal|Guest)", line.text):
@@ -140,11 +140,11 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], section: str, key: str,
     """Record the fact behind a key of a section, of the GPU or (driver) of the machine."""
     section, key = section.lower(), key.lower()
     if section == "driver" and key in ("version", "driver_version") and stated_value(value):
-        put_release(result, value, reading)
+        record_driver_version(result, value, reading)
     if key in ("uuid", "gpu_uuid") and (found := _UUID.fullmatch(value)):
-        put(result, gpu, "device_id", hex_id(found[1]), reading)
+        record_known(result, gpu, "device_id", hex_id(found[1]), reading)
     if fact := KEYS.get(f"{section}.{key}") or (_ALONE.get(key) if not section else None):
-        put(result, gpu, fact[0], fact[1](value), reading)
+        record_known(result, gpu, fact[0], fact[1](value), reading)
 
 
 def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
@@ -169,9 +169,9 @@ def _read_other(result: ProbeResult, artifact: Artifact, gpus: Gpus, entry: dict
         if key == "rocm_version" and value[:1].isdigit():
             result.record("rocm.version", value, reading)
         elif key == "amdgpu_version":
-            put_release(result, value, reading)
+            record_driver_version(result, value, reading)
         elif key == "size" and "vendor" in entry and entry.get("type", "").upper().startswith(("HBM", "GDDR", "DDR", "LPDDR")):
-            put(result, gpus.setdefault(0, {}), "vram_bytes", size(value) or None, reading)
+            record_known(result, gpus.setdefault(0, {}), "vram_bytes", size(value) or None, reading)
 
 
 def _leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str, str]]:
@@ -194,12 +194,12 @@ def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """The rows of a table under `gpu,...`, without sizes: they have no unit, and bytes look like megabytes."""
     head: list[str] = []
     for line in lines(artifact):
-        row = fields(line.text)
+        row = split_csv(line.text)
         if row[:1] == ["gpu"] and len(row) > 1:
             head = row
         elif head and len(row) == len(head) and row[0].isdigit() and len(row[0]) < 5 and line.whole:
             for key, value in zip(head[1:], row[1:]):
-                _describe(result, gpus.setdefault(int(row[0]), {}), "", key, value, quote(artifact, line))
+                _describe(result, gpus.setdefault(int(row[0]), {}), "", key, value, line_reading(artifact, line))
 
 
 _NEXT = regex(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
@@ -233,13 +233,13 @@ def _read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
                     section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "",
                     key,
                     value,
-                    quote(artifact, line),
+                    line_reading(artifact, line),
                 )
 
 
 _CELL = regex(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
 _HEADS = ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL")
-_whole = number_in(r"(\d+).*")
+_whole = number_reader(r"(\d+).*")
 _COLUMNS: dict[str, tuple[str, Callable[[str], int | None]]] = {
     "VRAM_TOTAL": ("vram_bytes", size), "VRAM_USED": ("vram_used_bytes", size), "GFX%": ("busy_percent", _whole),
     "GFX_UTIL": ("busy_percent", _whole), "POWER": ("power_watts", _whole), "GFX_CLK": ("clock_mhz", _whole), "GPU_T": ("temperature", _whole),
@@ -255,7 +255,7 @@ def _read_tables(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     boxed: dict[str, Fact] | None = None
     count = 0
     for line in lines(artifact):
-        reading = quote(artifact, line)
+        reading = line_reading(artifact, line)
         words = line.text.lstrip(" #>").rstrip(" #").split()
         if words[:1] == ["GPU"] and len(words) > 1 and words[1] in _HEADS:
             heads = words
@@ -265,17 +265,19 @@ def _read_tables(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
                 gpu = gpus.setdefault(int(cells[0].split()[0]), {})
                 for head, cell in zip(heads, cells):
                     fact, read = _COLUMNS.get(head, ("", _whole))
-                    put(result, gpu, fact, (read(cell) or None if read is size else read(cell)) if fact else None, reading)
+                    record_known(
+                        result, gpu, fact, (read(cell) or None if read is size else read(cell)) if fact else None, reading
+                    )
         elif "GPU-Name" in line.text:
             count = 0
         elif found := _BOX.match(line.text):
             boxed = gpus.setdefault(count, {})
             count += 1
-            put(result, boxed, "pci_bdf", bdf(found[1]), reading)
-            put(result, boxed, "marketing_name", name(found[2]) if found[3] else None, reading)
+            record_known(result, boxed, "pci_bdf", bdf(found[1]), reading)
+            record_known(result, boxed, "marketing_name", product_name(found[2]) if found[3] else None, reading)
             if cap := _BOX_POWER.search(line.text):
-                put(result, boxed, "power_cap_watts", int(cap[1]), reading)
+                record_known(result, boxed, "power_cap_watts", int(cap[1]), reading)
         elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
-            put(result, boxed, "vram_bytes", size(second[3]) or None, reading)
-            put(result, boxed, "vram_used_bytes", size(f"{second[2]} {second[4]}") or None, reading)
+            record_known(result, boxed, "vram_bytes", size(second[3]) or None, reading)
+            record_known(result, boxed, "vram_used_bytes", size(f"{second[2]} {second[4]}") or None, reading)
             boxed = None

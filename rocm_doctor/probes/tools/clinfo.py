@@ -21,7 +21,17 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import bdf, hex_id, is_elided, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.printed import (
+    bdf,
+    gfx_target,
+    hex_id,
+    is_elided,
+    line_reading,
+    lines,
+    outputs,
+    product_name,
+    record_known,
+)
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _PAIR = regex(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
@@ -83,7 +93,7 @@ def _devices(artifact: Artifact) -> tuple[list[Entries], bool]:
         if _begins(key, value, blocks[-1]):
             blocks.append({})
         if amd and key in _ALIASES:
-            blocks[-1].setdefault(_ALIASES[key], (value, quote(artifact, line)))
+            blocks[-1].setdefault(_ALIASES[key], (value, line_reading(artifact, line)))
     typed = [b for b in blocks if "type" in b]
     gpus = [b for b in typed if "GPU" in b["type"][0]] if typed else [b for b in blocks if "board" in b or "listed" in b]
     return [b for b in gpus if "vendor" not in b or _is_amd(b["vendor"][0])], none
@@ -106,11 +116,11 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Entries) -> None:
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 
-    gfx = target(value("name"))
+    gfx = gfx_target(value("name"))
     for key, source, read in (
         ("gfx", "name", gfx),
-        ("gfx", "listed", target(value("listed"))),
-        ("marketing_name", "board", name(value("board"))),
+        ("gfx", "listed", gfx_target(value("listed"))),
+        ("marketing_name", "board", product_name(value("board"))),
         ("device_id", "board", hex_id(value("board")[7:]) if value("board").startswith("Device ") else None),
         ("device_id", "id", hex_id(value("id"))),
         ("pci_bdf", "topology", _address(value("topology"))),
@@ -119,7 +129,7 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Entries) -> None:
         ("opencl_bytes", "memory", _number(value("memory").split(" ")[0])),
     ):
         if source in said:
-            put(result, gpu, key, read, said[source][1])
+            record_known(result, gpu, key, read, said[source][1])
 
 
 def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:

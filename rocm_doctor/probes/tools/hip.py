@@ -22,7 +22,17 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import whole
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.printed import Line, hex_id, is_elided, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.printed import (
+    Line,
+    gfx_target,
+    hex_id,
+    is_elided,
+    line_reading,
+    lines,
+    outputs,
+    product_name,
+    record_known,
+)
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = regex(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
@@ -49,7 +59,7 @@ def _record_config(result: ProbeResult, artifact: Artifact) -> None:
             section = line.text.strip("= ")
         if not line.whole:
             continue
-        reading = quote(artifact, line)
+        reading = line_reading(artifact, line)
         if found := _VERSION.match(line.text):
             result.record("hip.version", found.group(1), reading)
         elif section == "Environment Variables" and (found := _ENVIRONMENT.match(line.text)):
@@ -74,7 +84,7 @@ def _record_info(result: ProbeResult, artifact: Artifact) -> None:
         if _begins(devices, found.group(1), found.group(2)):
             devices.append({})
         if devices:
-            devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), quote(artifact, line)))
+            devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), line_reading(artifact, line)))
     if devices:
         listing = result.listing(not is_elided(artifact))
         for device in devices:
@@ -91,9 +101,9 @@ def _record_device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tu
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 
-    gfx = target(value("gcnArchName")) or _decimal_target(value("gcnArch"))
+    gfx = gfx_target(value("gcnArchName")) or _decimal_target(value("gcnArch"))
     for key, source, read in (
-        ("marketing_name", "Name", name(value("Name"))),
+        ("marketing_name", "Name", product_name(value("Name"))),
         ("device_id", "Name", hex_id(value("Name")[7:]) if value("Name").startswith("Device ") else None),
         ("gfx", "gcnArchName" if "gcnArchName" in said else "gcnArch", gfx),
         ("isa", "gcnArchName", f"amdgcn-amd-amdhsa--{value('gcnArchName')}" if gfx and "gcnArchName" in said else None),
@@ -104,12 +114,12 @@ def _record_device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tu
         ("pci_bdf", "pciBusID", _address(value("pciDomainID") or "0", value("pciBusID"), value("pciDeviceID"))),
     ):
         if source in said:
-            put(result, gpu, key, read, said[source][1])
+            record_known(result, gpu, key, read, said[source][1])
 
 
 def _decimal_target(number: str) -> str | None:
     """The target of `gcnArch: 906`, printed up to ROCm 5; 910 is gfx90a, whose letter a number cannot hold."""
-    return "gfx90a" if number == "910" else target("gfx" + number)
+    return "gfx90a" if number == "910" else gfx_target("gfx" + number)
 
 
 def _units(printed: str, gfx: str | None, warp: str) -> int | None:

@@ -38,7 +38,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     for document in documents(artifacts, "lspci", "cmd/lspci*"):
         lines = [
             (line, found)
-            for line in document.lines_with("advanced micro devices", most=200)
+            for line in document.find_lines("advanced micro devices", most=200)
             if (found := _DEVICE.search(line.text))
         ]
         if lines:

@@ -27,15 +27,15 @@ from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.probes.read.printed import (
     Line,
     bdf,
-    fields,
     hex_id,
     is_elided,
+    line_reading,
     lines,
-    number_in,
+    number_reader,
     outputs,
-    put,
-    put_release,
-    quote,
+    record_driver_version,
+    record_known,
+    split_csv,
     split_lines,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -47,17 +47,17 @@ Pair = tuple[str, str, Reading]
 def _target(value: str) -> str | None:
     """The target; ROCm 6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
     decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
-    return f"gfx{decimal[1]}{int(decimal[2]):x}" if decimal else printed.target(value)
+    return f"gfx{decimal[1]}{int(decimal[2]):x}" if decimal else printed.gfx_target(value)
 
 
 def _board(value: str) -> str | None:
     """A marketing name; None for two names printed over each other."""
-    return None if "Card series:" in value else printed.name(value)
+    return None if "Card series:" in value else printed.product_name(value)
 
 
-_bytes = number_in(r"([1-9]\d{6,15})")
-_count = number_in(r"(\d{1,3})")
-_watts = number_in(r"([1-9]\d{0,3}(?:\.\d{1,3})?)")
+_bytes = number_reader(r"([1-9]\d{6,15})")
+_count = number_reader(r"(\d{1,3})")
+_watts = number_reader(r"([1-9]\d{0,3}(?:\.\d{1,3})?)")
 
 KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gpu id": ("device_id", hex_id), "device id": ("device_id", hex_id), "device name": ("marketing_name", _board),
@@ -84,7 +84,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             read(result, artifact, gpus)
         for line in lines(artifact) if not gpus else ():
             if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
-                result.record("driver.loaded", False, quote(artifact, line))
+                result.record("driver.loaded", False, line_reading(artifact, line))
         for gpu in gpus.values():  # AMD gives an Instinct's board the number of its device
             number = gpu.get("subsystem_id")
             if number and "device_id" not in gpu and number.value in artifacts.gpu_names.accelerators:
@@ -105,15 +105,15 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) 
     for key, value, reading in pairs:
         fact, read = KEYS.get(key.strip().lower(), (None, printed.stated_value))
         if fact is not None and not (fact == "marketing_name" and fact in gpu):
-            put(result, gpu, fact, read(value.strip()), reading)
+            record_known(result, gpu, fact, read(value.strip()), reading)
         if (number := hex_id(value)) is not None and (other := _IDS.get(key)) and other not in gpu:
-            put(result, gpu, other, number, reading)
+            record_known(result, gpu, other, number, reading)
 
 
 def _describe_system(result: ProbeResult, pairs: Iterable[Pair]) -> None:
     for key, value, reading in pairs:
         if key == "Driver version":
-            put_release(result, value, reading)
+            record_driver_version(result, value, reading)
 
 
 def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
@@ -131,7 +131,7 @@ def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
 def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
     for head, row, line in _rows(artifact):
-        pairs = [(key, value, quote(artifact, line)) for key, value in zip(head[1:], row[1:])]
+        pairs = [(key, value, line_reading(artifact, line)) for key, value in zip(head[1:], row[1:])]
         if row[0] == "cardsystem":
             _describe_system(result, pairs)
         else:
@@ -144,9 +144,9 @@ def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
     for line in lines(artifact):
         text = line.text.strip()
         if text.startswith("device,"):
-            head = fields(text)
+            head = split_csv(text)
         elif head and line.whole and re.match(r"card(?:\d{1,3}|system),", text):
-            row, names = fields(text), [name.lower() for name in head]
+            row, names = split_csv(text), [name.lower() for name in head]
             excess = len(row) - len(head)
             if excess > 0 and "card vendor" in names:
                 at = names.index("card vendor")
@@ -183,14 +183,14 @@ def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Lists, and tables, whose head says what a row is. In the layout of 6.0 a GPU's name is on the line below its row."""
     head, unnamed = "", None
     for line in split_lines(artifact, _NEXT):
-        reading = quote(artifact, line)
+        reading = line_reading(artifact, line)
         text = line.text.lstrip(" #>").rstrip(" #")
         if item := _ITEM.search(line.text):
             key, _, value = item[2].partition(":")
             _describe(result, gpus.setdefault(int(item[1]), {}), [(key.strip(), value.strip(), reading)] if line.whole else ())
         elif release := _RELEASE.match(line.text):
             if line.whole:
-                put_release(result, release[1], reading)
+                record_driver_version(result, release[1], reading)
         elif text.startswith(("GPU ", "Device ")) and text.count(" ") > 2 and len(text.split()) > 3:
             head, unnamed = " ".join(text.split()), None
         else:
@@ -201,7 +201,7 @@ def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
                 _read_load(result, gpu, head, line, reading)
             elif named is not None and line.whole and len(text) <= _CUT and "==" not in text:
                 number = hex_id(text)
-                put(
+                record_known(
                     result,
                     named,
                     "device_id" if number else "marketing_name",
@@ -214,20 +214,20 @@ def _row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Readin
     """The GPU of a row, and whether its name is on the next line."""
     if found := _ROW_61.match(line.text):
         gpu = gpus.setdefault(int(found[1]), {})
-        put(result, gpu, "node", int(found[2]), reading)
-        put(result, gpu, "device_id", hex_id(found[3]), reading)
+        record_known(result, gpu, "node", int(found[2]), reading)
+        record_known(result, gpu, "device_id", hex_id(found[3]), reading)
         _describe(result, gpu, [("GFX Version", found[4], reading)] if found[4] else ())
         _read_bus(result, gpu, line, reading) if found[4] else None
         return gpu, False
     if found := _ROW_60.match(line.text):
         gpu = gpus.setdefault(int(found[1]), {})
-        put(result, gpu, "subsystem_id", hex_id(found[2]), reading)
+        record_known(result, gpu, "subsystem_id", hex_id(found[2]), reading)
         return gpu, True
     if found := _ROW_LINK.match(line.text):
         return gpus.setdefault(int(found[1]), {}), False
     if head.startswith("GPU DID") and (found := _ROW_DID.match(line.text)):
         gpu = gpus.setdefault(int(found[1]), {})
-        put(result, gpu, "device_id", hex_id(found[2]), reading)
+        record_known(result, gpu, "device_id", hex_id(found[2]), reading)
         _read_bus(result, gpu, line, reading)
         return gpu, False
     found = _ROW_OLD.match(line.text) if head.startswith("GPU") and "Perf" in head else None
@@ -237,16 +237,16 @@ def _row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Readin
 def _read_bus(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
     for pattern, fact, read in ((_BUS, "pci_bdf", bdf), (_VBIOS, "vbios", printed.stated_value)):
         if found := pattern.search(line.text):
-            put(result, gpu, fact, read(found[1]), reading)
+            record_known(result, gpu, fact, read(found[1]), reading)
 
 
 def _read_load(result: ProbeResult, gpu: dict[str, Fact], head: str, line: Line, reading: Reading) -> None:
     """The power limit, the memory in use, and how busy the GPU is, of a row under `... PwrCap VRAM% GPU%`."""
     found = _TAIL.search(line.text.rstrip(" #>")) if head.endswith("PwrCap VRAM% GPU%") and line.whole else None
     if found:
-        put(result, gpu, "power_cap_watts", round(float(found[1])) if found[1] else None, reading)
-        put(result, gpu, "vram_used_percent", int(found[2]), reading)
-        put(result, gpu, "busy_percent", int(found[3]) if found[3] else None, reading)
+        record_known(result, gpu, "power_cap_watts", round(float(found[1])) if found[1] else None, reading)
+        record_known(result, gpu, "vram_used_percent", int(found[2]), reading)
+        record_known(result, gpu, "busy_percent", int(found[3]) if found[3] else None, reading)
         for pattern, fact in _NOW:
             if now := pattern.search(line.text):
-                put(result, gpu, fact, round(float(now[1])), reading)
+                record_known(result, gpu, fact, round(float(now[1])), reading)

@@ -38,15 +38,15 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import (
     Line,
+    gfx_target,
     is_elided,
-    name,
+    line_reading,
     outputs,
-    put,
-    quote,
+    product_name,
+    record_known,
     size,
     split_lines,
     stated_value,
-    target,
     whole_number,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -109,14 +109,14 @@ def _read_output(result: ProbeResult, artifact: Artifact) -> None:
             agents = []
         if line.text.startswith("Runtime Version:") and line.whole:
             _record_runtime(result, artifact, line)
-        _feed(agents, line, quote(artifact, line))
+        _feed(agents, line, line_reading(artifact, line))
     _record_list(result, agents, False)
 
 
 def _record_runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
     version = line.text.partition(":")[2].strip()
     if re.fullmatch(r"\d+\.\d+", version):
-        result.record("runtime.version", version, quote(artifact, line))
+        result.record("runtime.version", version, line_reading(artifact, line))
 
 
 def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
@@ -147,7 +147,7 @@ def _begins_another(agents: list[_Agent], key: str) -> bool:
 
 
 def _feed_isa(agents: list[_Agent], value: str, reading: Reading) -> None:
-    if target(value) is None:
+    if gfx_target(value) is None:
         return  # a generic ISA (gfx11-generic) is not a device
     if not agents or ("isa" in agents[-1].said and agents[-1].isa_number < 2):
         agents.append(_Agent())
@@ -169,7 +169,7 @@ def _is_gpu(agent: _Agent) -> bool:
     """True for an agent of type GPU or with a gfx name. NPUs are agents of type DSP (`aie2`)."""
     kind = agent.value("Device Type")
     return kind == "GPU" or (
-        not kind and (target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
+        not kind and (gfx_target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
     )
 
 
@@ -189,11 +189,11 @@ def _drop_shared_addresses(gpus: list[_Agent]) -> set[str]:
 
 
 def _record_gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
-    named = "Name" if target(agent.value("Name")) else "isa"
+    named = "Name" if gfx_target(agent.value("Name")) else "isa"
     for key, source, value in (
-        ("gfx", named, target(agent.value(named).removeprefix(_ISA))),
+        ("gfx", named, gfx_target(agent.value(named).removeprefix(_ISA))),
         ("isa", "isa", agent.value("isa") or None),
-        ("marketing_name", "Marketing Name", name(agent.value("Marketing Name"))),
+        ("marketing_name", "Marketing Name", product_name(agent.value("Marketing Name"))),
         ("uuid", "Uuid", stated_value(agent.value("Uuid"))),
         ("device_id", "Chip ID", whole_number(agent.value("Chip ID")) or None),
         ("compute_units", "Compute Unit", whole_number(agent.value("Compute Unit")) or None),
@@ -204,7 +204,7 @@ def _record_gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared
         ("is_apu", "Memory Properties", _apu(agent)),
     ):
         if source in agent.said:
-            put(result, gpu, key, value, agent.said[source][1])
+            record_known(result, gpu, key, value, agent.said[source][1])
 
 
 def _address(bdfid: int | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import whole
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.printed import Line, lines, quote
+from rocm_doctor.probes.read.printed import Line, line_reading, lines
 from rocm_doctor.probes.read.result import ProbeResult
 
 _HSA = {
@@ -31,7 +31,7 @@ def record_failures(result: ProbeResult, artifact: Artifact) -> None:
     """Record what these lines say about the machine. Fixed phrases count even in an unfinished last line, values do not."""
     wsl = "WSL environment detected" in artifact.text
     for line in lines(artifact):
-        reading = quote(artifact, line)
+        reading = line_reading(artifact, line)
         if "ROCk module" in line.text and not wsl:
             _record_module(result, line, reading)
         if "WSL environment detected" in line.text:

@@ -15,7 +15,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.archives import safe_name
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import NOT_READ
-from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, read_to_end, text_of
+from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, read_to_end, to_text
 from rocm_doctor.sources.paste import cut, decode
 
 __all__ = ["BundleError", "read", "read_stream", "write"]
@@ -102,7 +102,7 @@ def _split_reports(name: str, artifacts: list[Artifact]) -> list[tuple[str, list
 
 def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:
     """Pasted text from a stream, cut. Raises BundleError when it is empty, no text, or does not end."""
-    text = text_of(read_to_end(stream, name))
+    text = to_text(read_to_end(stream, name))
     if not text.strip():
         raise BundleError(f"{name}: empty; pipe a tool's output or a log into it")
     if not is_text(text):
@@ -119,16 +119,16 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
     beside = any(name.startswith(_ROOTS) for name, _ in named)
     for name, data in named:
         if name in kept:
-            found.append(msgspec.structs.replace(kept[name], text=text_of(data), origin="bundle"))
+            found.append(msgspec.structs.replace(kept[name], text=to_text(data), origin="bundle"))
         elif name.startswith(_ROOTS) or name in _SINGLE:
-            found.append(Artifact(name, "bundle", text_of(data)))
+            found.append(Artifact(name, "bundle", to_text(data)))
         elif not (beside and name in _BESIDE):
             pasted += 1
-            found += _cut_paste(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out_file(name)]
+            found += _cut_paste(name, to_text(data)) if pasted <= MOST_PASTED else [_report_left_out(name)]
     return found
 
 
-def _left_out_file(name: str) -> Artifact:
+def _report_left_out(name: str) -> Artifact:
     return Artifact(
         name, "bundle", missing="unparsed", note=f"{NOT_READ}more than {MOST_PASTED} files of free text; give the ones that fail"
     )

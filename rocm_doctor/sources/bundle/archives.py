@@ -81,7 +81,7 @@ def _steps(read: Callable[[int], bytes], most: int) -> Iterator[bytes]:
         yield chunk
 
 
-def text_of(data: bytes) -> str:
+def to_text(data: bytes) -> str:
     """The bytes as text, in a shape that takes little memory: of very many lines both ends, of a long text no letters beyond U+FFFF.
 
     For the sake of one emoji Python holds four bytes for every letter of a text.

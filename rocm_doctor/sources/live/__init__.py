@@ -22,12 +22,12 @@ from rocm_doctor.sources.live.tools import (
     INTERRUPTED,
     NO_TOOLS,
     Running,
-    end,
     find,
     finish_tools,
     search_path,
-    start_one,
+    start_command,
     start_tools,
+    stop_tools,
 )
 from rocm_doctor.workers.process import result_of
 
@@ -59,7 +59,7 @@ def collect(
         rest = [*host_files(root), *process_facts(root), *shell, *rocm, *installed, *code_objects(installed, root, env)]
         printed = finish_tools(asked, env, helpers)
     finally:
-        end([*helpers, *asked.running])
+        stop_tools([*helpers, *asked.running])
     devices = describe_nodes(root, nodes, _helper_output("open", helpers))
     return [*kernel, *devices, _add_journal(log, helpers), *rest, *printed]
 
@@ -77,7 +77,7 @@ def _read_root(python: str | None, root: Path, tools: bool, env: Mapping[str, st
         rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
         return [*rest, *finish_tools(asked, env)]
     finally:
-        end(asked.running)
+        stop_tools(asked.running)
 
 
 def kernel_knows(kernel: Sequence[Artifact]) -> bool:
@@ -105,11 +105,11 @@ def _start_helpers(
     """Short commands of the system itself: opening the device nodes, and the journal where the kernel log is closed to us."""
     helpers = []
     if nodes and os.access("/bin/sh", os.X_OK):
-        helpers.append(start_one("open", open_command(root, nodes), env, limit=3.0))
+        helpers.append(start_command("open", open_command(root, nodes), env, limit=3.0))
     journal = find("journalctl", search_path(root, env))
     has_driver = any(a.name.startswith(("sys/module/amdgpu/", "sys/bus/pci/devices/0")) for a in kernel)
     if log.missing == "denied" and journal and has_driver and exists(root, "run/systemd/journal"):
-        helpers.append(start_one("journal", [journal, *_JOURNAL.split()[1:]], env, limit=3.0))
+        helpers.append(start_command("journal", [journal, *_JOURNAL.split()[1:]], env, limit=3.0))
     return helpers
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import group_names, names_in
+from rocm_doctor.sources.live.files import group_names, list_names
 
 
 def device_nodes(root: Path) -> list[str]:
     """The nodes that ROCm opens: /dev/kfd and the render nodes, those that exist, as artifact names."""
-    nodes = [f"dev/dri/{name}" for name in names_in(root, "dev/dri") if name.startswith("renderD")]
+    nodes = [f"dev/dri/{name}" for name in list_names(root, "dev/dri") if name.startswith("renderD")]
     return [name for name in ("dev/kfd", *nodes) if (root / name).exists()]
 
 

@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
-from rocm_doctor.sources.live.files import names_in, read
+from rocm_doctor.sources.live.files import list_names, read
 
 ALSO = (
     "PYTHONNOUSERSITE", "CONDA_DEFAULT_ENV", "WSL_DISTRO_NAME", "container", "APPTAINER_NAME", "SINGULARITY_NAME", "TOOLBOX_PATH",
@@ -41,7 +41,7 @@ def startup_files(root: Path, env: Mapping[str, str]) -> Iterator[Artifact]:
     home = env.get("HOME", "").strip("/")
     for name in _OF_USER if home else ():
         yield from (msgspec.structs.replace(one, name=f"user/{name}") for one in _settings(root, f"{home}/{name}"))
-    for name in (*_OF_SYSTEM, *(f"etc/profile.d/{one}" for one in names_in(root, "etc/profile.d"))):
+    for name in (*_OF_SYSTEM, *(f"etc/profile.d/{one}" for one in list_names(root, "etc/profile.d"))):
         yield from _settings(root, name)
 
 

@@ -37,7 +37,7 @@ def read_all(root: Path, names: Iterable[str]) -> list[Artifact]:
     return [artifact for name in names for artifact in read(root, name)]
 
 
-def text_of(root: Path, name: str, limit: int = LIMIT) -> str:
+def read_text(root: Path, name: str, limit: int = LIMIT) -> str:
     """The file's text; empty if it cannot be read."""
     return next((a.text for a in read(root, name, limit=limit)), "")
 
@@ -61,7 +61,7 @@ def _reason(error: OSError) -> Why:
     return "absent-source" if absent else "denied"
 
 
-def names_in(root: Path, folder: str) -> list[str]:
+def list_names(root: Path, folder: str) -> list[str]:
     """Names in a folder, in natural order of their numbers; none if it is missing or cannot be listed."""
     try:
         with os.scandir(root / folder) as entries:
@@ -129,5 +129,5 @@ def keep_lines(*words: str) -> Filter:
 
 def group_names(root: Path) -> dict[int, str]:
     """Group names by number, from the file alone: a directory server that does not answer must not hold us."""
-    rows = (line.split(":") for line in text_of(root, "etc/group").splitlines())
+    rows = (line.split(":") for line in read_text(root, "etc/group").splitlines())
     return {int(row[2]): row[0] for row in rows if len(row) >= 3 and row[2].isdigit()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import names_in, text_of
+from rocm_doctor.sources.live.files import list_names, read_text
 
 PROCESSES = "sys/class/kfd/kfd/proc"
 RDMA = "sys/class/infiniband"
@@ -22,22 +22,22 @@ _MOST = 256
 def gpu_health(root: Path, device: str) -> Iterator[Artifact]:
     """`.health`: the error counters of the GPU. Only for a GPU that is awake: the driver asks it."""
     told: list[str] = []
-    for name in names_in(root, f"{device}/ras"):
+    for name in list_names(root, f"{device}/ras"):
         if name.endswith("_err_count"):
-            lines = text_of(root, f"{device}/ras/{name}").splitlines()
+            lines = read_text(root, f"{device}/ras/{name}").splitlines()
             told += [f"{name.removesuffix('_err_count')} {line.strip()}" for line in lines if ":" in line]
         elif name == "gpu_vram_bad_pages":
-            told.append(f"bad pages: {text_of(root, f'{device}/ras/{name}').count(' : ') // 2}")
-    if replays := text_of(root, f"{device}/pcie_replay_count").strip():
+            told.append(f"bad pages: {read_text(root, f'{device}/ras/{name}').count(' : ') // 2}")
+    if replays := read_text(root, f"{device}/pcie_replay_count").strip():
         told.append(f"pcie replays: {replays}")
     for kind in ("fatal", "nonfatal"):
-        words = [line.split() for line in text_of(root, f"{device}/aer_dev_{kind}").splitlines()]
+        words = [line.split() for line in read_text(root, f"{device}/aer_dev_{kind}").splitlines()]
         counts = {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
         # A request that is not supported is usual while the bus is enumerated.
         if counts:
             told.append(f"pcie {kind}: {sum(n for name, n in counts.items() if not name.startswith(('TOTAL', 'UnsupReq')))}")
     if told:
-        uptime = text_of(root, "proc/uptime").split()
+        uptime = read_text(root, "proc/uptime").split()
         told += [f"uptime: {uptime[0].partition('.')[0]}"] if uptime else []
         yield Artifact(f"{device}/.health", "live", "".join(f"{line}\n" for line in told))
 
@@ -45,9 +45,9 @@ def gpu_health(root: Path, device: str) -> Iterator[Artifact]:
 def gpu_processes(root: Path) -> Iterator[Artifact]:
     """Device memory by process and GPU (the driver's number of it), for processes that have some."""
     held: list[str] = []
-    for pid in [name for name in names_in(root, PROCESSES) if name.isdigit()][:_MOST]:
-        for name in names_in(root, f"{PROCESSES}/{pid}"):
-            size = text_of(root, f"{PROCESSES}/{pid}/{name}").strip() if name.startswith("vram_") else ""
+    for pid in [name for name in list_names(root, PROCESSES) if name.isdigit()][:_MOST]:
+        for name in list_names(root, f"{PROCESSES}/{pid}"):
+            size = read_text(root, f"{PROCESSES}/{pid}/{name}").strip() if name.startswith("vram_") else ""
             if size.isdigit() and int(size):
                 held.append(f"{pid} {name.removeprefix('vram_')}: {size}\n")
     if held:
@@ -57,11 +57,11 @@ def gpu_processes(root: Path) -> Iterator[Artifact]:
 def rdma_ports(root: Path) -> Iterator[Artifact]:
     """State of each RDMA port, and how many GIDs it has."""
     told: list[str] = []
-    for device in names_in(root, RDMA):
-        for port in names_in(root, f"{RDMA}/{device}/ports"):
+    for device in list_names(root, RDMA):
+        for port in list_names(root, f"{RDMA}/{device}/ports"):
             folder = f"{RDMA}/{device}/ports/{port}"
-            told += [f"{device}/{port} {name}: {text_of(root, f'{folder}/{name}').strip()}\n" for name in _PORT_FILES]
-            gids = (text_of(root, f"{folder}/gids/{name}").strip() for name in names_in(root, f"{folder}/gids")[:_MOST])
+            told += [f"{device}/{port} {name}: {read_text(root, f'{folder}/{name}').strip()}\n" for name in _PORT_FILES]
+            gids = (read_text(root, f"{folder}/gids/{name}").strip() for name in list_names(root, f"{folder}/gids")[:_MOST])
             told.append(f"{device}/{port} gids: {sum(gid not in ('', _NO_GID) for gid in gids)}\n")
     if told:
         yield Artifact(RDMA, "live", "".join(told))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read, text_of
+from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read, read_text
 
 _SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _TEXTS = (
@@ -52,7 +52,7 @@ def _containers(root: Path) -> Iterator[Artifact]:
     yield from read(root, "run/.containerenv", note_absent=True, keep=keep_lines("engine=", "rootless="))
     yield from marker(root, "run/.toolboxenv")
     yield from read(root, "run/systemd/container")
-    yield from marker(root, "dev/dxg", note_absent="microsoft" in text_of(root, "proc/version").lower())
+    yield from marker(root, "dev/dxg", note_absent="microsoft" in read_text(root, "proc/version").lower())
     for variables in read(root, "proc/1/environ", keep=_container_variable):
         if variables.text:
             yield variables
@@ -64,7 +64,7 @@ def _container_variable(text: str) -> str:
 
 def _cgroup(root: Path) -> Iterator[Artifact]:
     """Memory limits of the process's control group and of every group above it (version 2, then 1)."""
-    for line in text_of(root, "proc/self/cgroup").splitlines():
+    for line in read_text(root, "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controllers and "memory" not in controllers.split(","):
@@ -95,7 +95,7 @@ def process_facts(root: Path) -> list[Artifact]:
 
 def _host_id(root: Path) -> str:
     """A line with a number for this machine: a hash of its random id, from which neither the id nor the name can be had."""
-    id_ = text_of(root, "etc/machine-id").strip()
+    id_ = read_text(root, "etc/machine-id").strip()
     return f"id: {hashlib.sha256(f'rocm-doctor {id_}'.encode()).hexdigest()[:8]}\n" if id_ else ""
 
 
@@ -119,9 +119,9 @@ def _user(root: Path) -> str:
 
 def _joined_groups(root: Path, groups: list[str]) -> str:
     """A line with the groups whose list in the group file names the user and which this login does not have; empty without any."""
-    users = (line.split(":") for line in text_of(root, "etc/passwd").splitlines())
+    users = (line.split(":") for line in read_text(root, "etc/passwd").splitlines())
     user = next((row[0] for row in users if len(row) > 2 and row[2] == str(os.geteuid())), "")
-    rows = (line.split(":") for line in text_of(root, "etc/group").splitlines())
+    rows = (line.split(":") for line in read_text(root, "etc/group").splitlines())
     joined = [row[0] for row in rows if len(row) > 3 and user in row[3].split(",") and row[0] not in groups] if user else []
     return f"joined: {' '.join(joined)}\n" if joined else ""
 

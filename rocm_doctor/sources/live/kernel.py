@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, marker, names_in, read, read_all, text_of
+from rocm_doctor.sources.live.files import exists, list_names, marker, read, read_all, read_text
 from rocm_doctor.sources.live.health import gpu_health, gpu_processes, rdma_ports
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
@@ -40,7 +40,7 @@ def kernel_files(root: Path) -> list[Artifact]:
 
 
 def _kfd(root: Path) -> Iterator[Artifact]:
-    nodes = names_in(root, KFD)
+    nodes = list_names(root, KFD)
     if not nodes:
         yield from marker(root, "sys/class/kfd", note_absent=True)
     for node in nodes:
@@ -51,11 +51,11 @@ def _kfd_node(root: Path, node: str) -> Iterator[Artifact]:
     for name in ("properties", "gpu_id", "name"):
         yield from read(root, f"{node}/{name}")
     for group in ("mem_banks", "io_links", "p2p_links"):
-        yield from read_all(root, (f"{node}/{group}/{member}/properties" for member in names_in(root, f"{node}/{group}")))
+        yield from read_all(root, (f"{node}/{group}/{member}/properties" for member in list_names(root, f"{node}/{group}")))
 
 
 def _drm(root: Path) -> Iterator[Artifact]:
-    for name in names_in(root, "sys/class/drm"):
+    for name in list_names(root, "sys/class/drm"):
         if name.startswith("card") and name[4:].isdigit() and _is_amd(root, f"sys/class/drm/{name}/device"):
             yield from read_all(root, (f"sys/class/drm/{name}/device/{file}" for file in _DRM_FILES))
             yield from _links(root, f"sys/class/drm/{name}/device")
@@ -65,7 +65,7 @@ def _drm(root: Path) -> Iterator[Artifact]:
 
 def _links(root: Path, device: str) -> Iterator[Artifact]:
     """The link of the GPU and of its slot, if reading it does not wake the device."""
-    status = text_of(root, f"{device}/power/runtime_status").strip()
+    status = read_text(root, f"{device}/power/runtime_status").strip()
     if status in _AWAKE:
         yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
         yield from _slot_link(root, device)
@@ -78,8 +78,8 @@ def _links(root: Path, device: str) -> Iterator[Artifact]:
 
 def _power(root: Path, device: str) -> Iterator[Artifact]:
     """`.power`: the power limits of the board, in microwatts, out of its hwmon folder."""
-    for folder in names_in(root, f"{device}/hwmon")[:1]:
-        told = {name: text_of(root, f"{device}/hwmon/{folder}/{name}").strip() for name in ("power1_cap", "power1_cap_default")}
+    for folder in list_names(root, f"{device}/hwmon")[:1]:
+        told = {name: read_text(root, f"{device}/hwmon/{folder}/{name}").strip() for name in ("power1_cap", "power1_cap_default")}
         if any(told.values()):
             yield Artifact(f"{device}/.power", "live", "".join(f"{name}: {value}\n" for name, value in told.items()))
 
@@ -90,26 +90,26 @@ def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
     The GPU's upstream port is the topmost of AMD's bridges above the GPU.
     """
     path, port = (root / device).resolve().parent, None
-    while text_of(path, "vendor").strip() == _AMD and text_of(path, "class").startswith("0x0604"):
+    while read_text(path, "vendor").strip() == _AMD and read_text(path, "class").startswith("0x0604"):
         path, port = path.parent, path
     if port:
-        told = "".join(f"{name}: {text_of(port, name).strip()}\n" for name in _LINK_FILES)
+        told = "".join(f"{name}: {read_text(port, name).strip()}\n" for name in _LINK_FILES)
         yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{told}")
 
 
 def _is_amd(root: Path, device: str) -> bool:
-    return text_of(root, f"{device}/vendor").strip() == _AMD
+    return read_text(root, f"{device}/vendor").strip() == _AMD
 
 
 def _pci(root: Path) -> Iterator[Artifact]:
     """AMD display controllers and accelerators, whatever driver has claimed them; and the number of devices checked."""
-    devices = names_in(root, PCI)
+    devices = list_names(root, PCI)
     if not devices:
         yield Artifact(PCI, "live", missing="absent-source", note="no PCI bus to look at")
         return
     yield Artifact(PCI, "live", f"devices: {len(devices)}\n")
     for device in devices:
-        if _is_amd(root, f"{PCI}/{device}") and text_of(root, f"{PCI}/{device}/class").startswith(("0x03", "0x1200")):
+        if _is_amd(root, f"{PCI}/{device}") and read_text(root, f"{PCI}/{device}/class").startswith(("0x03", "0x1200")):
             yield from read_all(root, (f"{PCI}/{device}/{name}" for name in ("vendor", "device", "class", "uevent")))
 
 
@@ -119,13 +119,13 @@ def _module(root: Path) -> Iterator[Artifact]:
     if exists(root, module):
         for name in _MODULE_FILES:
             yield from read(root, f"{module}/{name}", note_absent=True)
-        yield from read_all(root, (f"{module}/parameters/{name}" for name in names_in(root, f"{module}/parameters")))
+        yield from read_all(root, (f"{module}/parameters/{name}" for name in list_names(root, f"{module}/parameters")))
     yield from read_all(root, _PAGE_LIMITS)
     yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
     if not exists(root, module):
-        release = text_of(root, "proc/sys/kernel/osrelease").strip()
+        release = read_text(root, "proc/sys/kernel/osrelease").strip()
         yield from read(root, f"lib/modules/{release}/modules.dep", keep=_amdgpu_files, limit=1 << 22)
-    for name in names_in(root, "etc/modprobe.d"):
+    for name in list_names(root, "etc/modprobe.d"):
         yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text.strip())
 
 
@@ -149,7 +149,7 @@ def _gpu_options(text: str) -> str:
 def _debugfs(root: Path) -> Iterator[Artifact]:
     """Firmware versions, which only root may read."""
     base = "sys/kernel/debug/dri"
-    seats = [name for name in names_in(root, base) if name.isdigit()]
+    seats = [name for name in list_names(root, base) if name.isdigit()]
     if not seats and exists(root, "sys/module/amdgpu"):
         yield Artifact(f"{base}/0/amdgpu_firmware_info", "live", missing="denied", note="only root may read debugfs")
     yield from read_all(root, (f"{base}/{seat}/amdgpu_firmware_info" for seat in seats))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.sources.live.files import host_path, names_in, read, resolve
+from rocm_doctor.sources.live.files import host_path, list_names, read, resolve
 
 _RECORD = regex(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>v?\d[\w.+!]*)(?:-py\d(?:\.\d+)?)?\.(?:dist|egg)-info"
@@ -59,10 +59,10 @@ def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list
     if isinstance(examined, str):
         why: Why = "unparsed" if python and Path(python).exists() else "absent-source"
         return [Artifact("py/interpreter", "live", missing=why, note=examined)]
-    return examined_files(examined, own=python is None and not own_is_active(env))
+    return interpreter_files(examined, own=python is None and not own_is_active(env))
 
 
-def examined_files(examined: Interpreter, *, own: bool = False) -> list[Artifact]:
+def interpreter_files(examined: Interpreter, *, own: bool = False) -> list[Artifact]:
     """Artifacts `py/...` of an interpreter that was located. `own`: no environment is active, so that it is the doctor's."""
     folders = [Path(folder) for folder in examined.folders]
     installed = list(_list_packages(folders))
@@ -169,7 +169,7 @@ def _minor(path: Path, prefix: Path, config: Mapping[str, str], root: Path) -> s
     named = _LIBRARY.fullmatch(resolve(root, path).name.removesuffix(".exe"))
     if named:
         return named.group(1)
-    only = {found.group(1) for name in names_in(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
+    only = {found.group(1) for name in list_names(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
     return only.pop() if len(only) == 1 else None
 
 
@@ -230,7 +230,7 @@ def _list_packages(folders: Sequence[Path]) -> Iterator[Package]:
     """Each package, from the names of the records. An earlier folder hides a later one; two records in one folder both count."""
     seen: set[str] = set()
     for folder in folders:
-        records = ((found, name) for name in names_in(folder, "") if (found := _RECORD.fullmatch(name)))
+        records = ((found, name) for name in list_names(folder, "") if (found := _RECORD.fullmatch(name)))
         fresh = [
             Package(found["name"], found["version"], folder / name) for found, name in records if _key(found["name"]) not in seen
         ]
@@ -263,7 +263,7 @@ def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Ar
 def _listings(home: Path) -> Iterator[Artifact]:
     """Names of torch's libraries, and of the files that exist once for each GPU target."""
     for folder in _TORCH_LISTINGS:
-        names = [name for name in names_in(home, folder) if folder == "torch/lib" or "gfx" in name]
+        names = [name for name in list_names(home, folder) if folder == "torch/lib" or "gfx" in name]
         if names:
             yield Artifact(f"py/{folder}/.listing", "live", "".join(f"{name}\n" for name in names))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, names_in, read, read_all, resolve, text_of
+from rocm_doctor.sources.live.files import exists, list_names, read, read_all, read_text, resolve
 
 LIBRARIES = (
     "libamdhip64.so",
@@ -42,8 +42,8 @@ def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
 
 def installations(root: Path, env: Mapping[str, str]) -> list[str]:
     """Folders that may hold a ROCm, without leading slash: /opt/rocm*, /opt/rocm/core-*, and what the environment names."""
-    opt = [f"opt/{name}" for name in names_in(root, "opt") if name.startswith("rocm")]
-    below = [f"{place}/{name}" for place in opt for name in names_in(root, place) if name.startswith("core")]
+    opt = [f"opt/{name}" for name in list_names(root, "opt") if name.startswith("rocm")]
+    below = [f"{place}/{name}" for place in opt for name in list_names(root, place) if name.startswith("core")]
     named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
     return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and _is_folder(root, place)))
 
@@ -63,13 +63,13 @@ def _links(root: Path) -> Iterator[Artifact]:
 
 
 def _loader_files(root: Path) -> Iterator[Artifact]:
-    for name in names_in(root, "etc/ld.so.conf.d"):
+    for name in list_names(root, "etc/ld.so.conf.d"):
         yield from read(root, f"etc/ld.so.conf.d/{name}")
 
 
 def _library_folders(root: Path, env: Mapping[str, str]) -> Iterator[str]:
     """Library folders without leading slash, in the order in which the loader looks into them."""
-    configured = (text_of(root, f"etc/ld.so.conf.d/{name}") for name in names_in(root, "etc/ld.so.conf.d"))
+    configured = (read_text(root, f"etc/ld.so.conf.d/{name}") for name in list_names(root, "etc/ld.so.conf.d"))
     lines = (line.strip() for text in configured for line in text.splitlines())
     for folder in (*env.get("LD_LIBRARY_PATH", "").split(":"), *lines):
         if folder.startswith("/"):
@@ -85,7 +85,7 @@ def _listings(root: Path, folders: Iterable[str]) -> Iterator[Artifact]:
         names = (
             []
             if real in seen
-            else [name for name in names_in(root, folder) if name.startswith(LIBRARIES) or name == "rocm_sysdeps"]
+            else [name for name in list_names(root, folder) if name.startswith(LIBRARIES) or name == "rocm_sysdeps"]
         )
         seen.add(real)
         if names:

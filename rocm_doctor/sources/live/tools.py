@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.sources.live.files import names_in
+from rocm_doctor.sources.live.files import list_names
 from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, kernel_wait, pump, result_of, start, stop
 
 LIMIT = 5.0
@@ -89,7 +89,7 @@ def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
     return Running(command, path, start(ChildSpec([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
 
 
-def start_one(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
+def start_command(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
     """Start some other short command under the same limits."""
     return Running(command, argv[0], start(ChildSpec(argv, limit, None, _tool_env(env), CAP)))
 
@@ -107,7 +107,7 @@ def finish_tools(asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Run
         refused += [Artifact(f"cmd/{command}", "live", missing="timeout", note="interrupted") for command in sorted(unasked)]
         refused.append(INTERRUPTED)
     finally:
-        end([*helpers, *started])
+        stop_tools([*helpers, *started])
     return [*(as_artifact(one.command, one.path, result_of(one.child)) for one in started), *refused]
 
 
@@ -150,7 +150,7 @@ def wait(running: Sequence[Running]) -> None:
         pass
 
 
-def end(running: Sequence[Running]) -> None:
+def stop_tools(running: Sequence[Running]) -> None:
     """End those that still run; what they have printed is kept."""
     for one in running:
         stop(one.child, "interrupted")
@@ -232,7 +232,7 @@ def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool, h
 
 def search_path(root: Path, env: Mapping[str, str]) -> list[Path]:
     """Folders that are searched for tools: PATH first, as in a shell, then the installations."""
-    installed = [root / "opt" / name / "bin" for name in sorted(names_in(root, "opt")) if name.startswith("rocm")]
+    installed = [root / "opt" / name / "bin" for name in sorted(list_names(root, "opt")) if name.startswith("rocm")]
     hip = [Path(env["HIP_PATH"], "bin")] if sys.platform == "win32" and env.get("HIP_PATH") else []
     return [*(Path(part) for part in env.get("PATH", "").split(os.pathsep) if part), *hip, *installed]
 
