@@ -26,7 +26,7 @@ from rocm_doctor.training.literals import read_yaml
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
 KNOWN = (
-    "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "cmd/clinfo", "cmd/hipconfig", "env", "proc/cpuinfo", "proc/modules",
+    "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "env", "proc/cpuinfo", "proc/modules",
     "user/groups", "py/packages", "smoke/results.jsonl",
 )  # fmt: skip
 

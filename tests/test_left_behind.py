@@ -16,7 +16,7 @@ from rocm_doctor.cli.check import notice_when_slow
 from rocm_doctor.workers import process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "hipconfig")
+TOOLS = ("rocminfo", "rocm-smi", "amd-smi")
 
 
 def running(mark: Path) -> list[str]:

@@ -59,7 +59,7 @@ def test_nobody_interrupts(root: Path, bin_: Path) -> None:
 def test_an_interrupt_while_an_answer_is_awaited_leaves_a_word_on_the_held_tools(root: Path, bin_: Path) -> None:
     hanging(bin_, "rocminfo")
     tool(bin_, "rocm-smi", out="{}")
-    asked = live_tools.start_tools(root, environment(bin_), kernel_knows=False, hip_known=False, driver=False)
+    asked = live_tools.start_tools(root, environment(bin_), kernel_knows=False, driver=False)
     assert [command for command, _ in asked.held] == [SMI]
     with ctrl_c(0.1):
         artifacts = live_tools.finish_tools(asked, environment(bin_))

@@ -20,13 +20,13 @@ from tool_texts import EVERY, NAMES, SINGLE, plain
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
+from rocm_doctor.probes.tools import amd_smi, hipinfo, rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut, decode
 
 SHARED = Path(__file__).parents[2] / "shared"
 CAPTURES = SHARED / "corpus" / "captures"
-KINDS = ("rocminfo", "rocm-smi", "amd-smi", "hipconfig", "hipinfo", "clinfo", "rocm_agent_enumerator")
-PROBES: tuple[ModuleType, ...] = (rocminfo, amd_smi, rocm_smi, hip, clinfo, agents)
+KINDS = ("rocminfo", "rocm-smi", "amd-smi", "hipinfo")
+PROBES: tuple[ModuleType, ...] = (rocminfo, amd_smi, rocm_smi, hipinfo)
 FILES = [p for kind in KINDS for p in sorted((CAPTURES / kind).glob("*.txt"))]
 SEEDS = [text.encode() for text in EVERY.values()] + [p.read_bytes() for p in FILES if p.stat().st_size < 20_000]
 

@@ -55,7 +55,6 @@ EXPECTED = {
     "torch.rocm": "6.4",
     "torch.family": "bundled",
     "torch.available": True,
-    "hip.version": "6.4.43484",
     "python.version": "3.12.3",
     "os": "Ubuntu 24.04.3 LTS",
     "platform": "linux",
@@ -67,7 +66,7 @@ EXPECTED = {
     "pkg.pytorch-triton-rocm": "3.5.1",
     "pkg.torch": "2.9.1+rocm6.4",
 }
-GPU = {"marketing_name": "AMD Instinct MI210", "gfx": "gfx90a", "isa": "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"}
+GPU = {"marketing_name": "AMD Instinct MI210", "gfx": "gfx90a"}
 
 
 def test_whole_report() -> None:
@@ -105,16 +104,13 @@ def test_cut_head_loses_only_what_was_cut() -> None:
     found = facts(collect_env, text)
     assert "torch.version" not in found
     assert "torch.hip" not in found
-    assert found["hip.version"] == "6.4.43484"
     assert found["pkg.torch"] == "2.9.1+rocm6.4"
 
 
 def test_no_gpu_says_no_gpu_name() -> None:
     text = REPORT.replace("AMD Instinct MI210 (gfx90a:sramecc+:xnack-)", "No CUDA").replace("available: True", "available: False")
-    text = re.sub(r"HIP runtime version: .*", "HIP runtime version: N/A", text)
     found = facts(collect_env, text)
     assert found["torch.available"] is False
-    assert "hip.version" not in found
     assert notes(collect_env, text).listings == []
 
 
@@ -132,7 +128,6 @@ def test_hip_build_number_of_vllm_is_no_rocm_release() -> None:
     text = REPORT.replace("HIP runtime version: 6.4.43484\n", "") + "ROCM Version: 6.4.43484-123eb5128\nvLLM Version: 0.11.0\n"
     found = facts(collect_env, text)
     assert "rocm.version" not in found
-    assert found["hip.version"] == "6.4.43484-123eb5128"
     assert found["pkg.vllm"] == "0.11.0"
 
 

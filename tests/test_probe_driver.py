@@ -8,7 +8,7 @@ import pytest
 from faketools import Card, artifacts, bare_machine, machine
 
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.probes.kernel.driver import DEFAULTS, MODULE, probe
+from rocm_doctor.probes.kernel.driver import MODULE, probe
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.kernel import kernel_files
 
@@ -19,13 +19,13 @@ def values(texts: dict[str, str], missing: dict[str, Why] | None = None) -> dict
 
 def test_dkms(tmp_path: Path) -> None:
     facts = probe(Artifacts(kernel_files(machine(tmp_path, Card(), dkms="6.12.12")))).facts
-    got = {key: facts[key].value for key in ("driver.loaded", "driver.version", "driver.builtin", "driver.parameters")}
-    assert got == {"driver.loaded": True, "driver.version": "6.12.12", "driver.builtin": False, "driver.parameters": ()}
+    got = {key: facts[key].value for key in ("driver.loaded", "driver.version")}
+    assert got == {"driver.loaded": True, "driver.version": "6.12.12"}
 
 
 def test_the_kernels_own(tmp_path: Path) -> None:
     facts = probe(Artifacts(kernel_files(machine(tmp_path, Card())))).facts
-    assert (facts["driver.version"].value, facts["driver.builtin"].value) == (None, True)
+    assert facts["driver.version"].value is None
 
 
 def test_not_loaded(tmp_path: Path) -> None:
@@ -48,22 +48,6 @@ def test_not_loaded(tmp_path: Path) -> None:
 def test_who_says_that_it_is_loaded(texts: dict[str, str], missing: dict[str, Why], loaded: bool | None) -> None:
     """No list of modules says nothing; no folder of the module says that it is neither loaded nor built in."""
     assert values(texts, missing).get("driver.loaded") is loaded
-
-
-def test_changed_parameters() -> None:
-    texts = {"noretry": "0\n", "gttsize": "-1\n", "cwsr_enable": "0\n", "invented_later": "7\n", "virtual_display": "\n"}
-    got = values({f"{MODULE}/parameters/{name}": text for name, text in texts.items()})
-    assert got["driver.parameters"] == ("noretry=0", "cwsr_enable=0")
-
-
-@pytest.mark.parametrize("spelling", ["-1", "4294967295", "0xffffffff"])
-def test_spellings_of_a_default(spelling: str) -> None:
-    got = values({f"{MODULE}/parameters/{name}": f"{spelling}\n" for name in ("gartsize", "ip_block_mask")})
-    assert got["driver.parameters"] == ()
-
-
-def test_defaults_are_at_their_defaults() -> None:
-    assert values({f"{MODULE}/parameters/{name}": f"{text}\n" for name, text in DEFAULTS.items()})["driver.parameters"] == ()
 
 
 @pytest.mark.parametrize(

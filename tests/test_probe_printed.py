@@ -6,15 +6,13 @@ import pytest
 from tool_texts import run
 
 from rocm_doctor.probes.read.printed import bdf, gfx_target, hex_id, product_name, size, stated_value, whole_number
-from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
+from rocm_doctor.probes.tools import amd_smi, hipinfo, rocm_smi, rocminfo
 
 TOOLS = [
     (rocminfo, "rocminfo"),
     (rocm_smi, "rocm-smi"),
     (amd_smi, "amd-smi"),
-    (clinfo, "clinfo"),
-    (hip, "hipconfig"),
-    (agents, "rocm_agent_enumerator"),
+    (hipinfo, "hipinfo"),
 ]
 
 

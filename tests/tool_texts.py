@@ -9,9 +9,7 @@ from rocm_doctor.model import Artifact, Fact, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.text.gpu_names import GpuNames
 
-NAMES = GpuNames.from_catalog(
-    [], apus=["gfx902", "gfx90c", "gfx1036", "gfx1103", "gfx1151"], accelerators=[0x740F, 0x74A0, 0x74A1]
-)
+NAMES = GpuNames.from_catalog([], accelerators=[0x740F, 0x74A0, 0x74A1])
 
 HEAD = """\
 =====================
@@ -241,62 +239,13 @@ warpSize:                         64
 isIntegrated:                     1
 gcnArchName:                      gfx906:sramecc+:xnack-
 """
-HIPCONFIG = """\
-HIP version: 6.4.43482-0f2d60242
-
-==hipconfig
-HIP_PATH           :/opt/rocm-6.4.0
-HIP_PLATFORM       :amd
-
-=== Environment Variables
-PATH=/usr/bin
-HIP_VISIBLE_DEVICES=1
-
-== Linux Kernel
-Linux box 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux
-Description:\tUbuntu 24.04.2 LTS
-"""
-CLINFO_AMD = """\
-Number of platforms:\t\t\t\t 1
-  Platform Name:\t\t\t\t AMD Accelerated Parallel Processing
-Number of devices:\t\t\t\t 1
-  Device Type:\t\t\t\t\t CL_DEVICE_TYPE_GPU
-  Board name:\t\t\t\t\t AMD Radeon RX 6600
-  Device Topology:\t\t\t\t PCI[ B#45, D#0, F#0 ]
-  Max compute units:\t\t\t\t 14
-  Global memory size:\t\t\t\t 8573157376
-  Unified memory for Host and Device:\t\t 0
-  Name:\t\t\t\t\t\t gfx1032
-  Vendor:\t\t\t\t\t Advanced Micro Devices, Inc.
-"""
-CLINFO_KHRONOS = """\
-Number of platforms                               1
-  Platform Name                                   AMD Accelerated Parallel Processing
-
-  Platform Name                                   AMD Accelerated Parallel Processing
-Number of devices                                 1
-  Device Name                                     gfx90c:xnack-
-  Device Vendor                                   Advanced Micro Devices, Inc.
-  Device Type                                     GPU
-  Device Board Name (AMD)                         AMD Radeon Graphics
-  Device Topology (AMD)                           PCI-E, 0000:03:00.0
-  Max compute units                               7
-  Wavefront width (AMD)                           64
-  Global memory size                              2147483648 (2GiB)
-NULL platform behavior
-  clCreateContextFromType(NULL, CL_DEVICE_TYPE_DEFAULT)  Success (1)
-    Platform Name                                 AMD Accelerated Parallel Processing
-    Device Name                                   gfx90c:xnack-
-"""
-AGENTS = "gfx000\ngfx1100\ngfx1036\n"
-
 SINGLE = (
-    ROCMINFO, SMI_LIST, SMI_TABLE, SMI_JSON, SMI_CSV, AMD_STATIC, AMD_BOX, AMD_MONITOR, AMD_JSON, HIPINFO, HIPCONFIG, CLINFO_AMD,
-    CLINFO_KHRONOS, AGENTS,
+    ROCMINFO, SMI_LIST, SMI_TABLE, SMI_JSON, SMI_CSV, AMD_STATIC, AMD_BOX, AMD_MONITOR, AMD_JSON, HIPINFO,
+
 )  # fmt: skip
 EVERY: dict[str, str] = {
     "rocminfo": ROCMINFO, "rocm-smi": SMI_LIST + SMI_TABLE + SMI_JSON + SMI_CSV, "amd-smi": AMD_STATIC + AMD_BOX + AMD_MONITOR + AMD_JSON,
-    "hipinfo": HIPINFO, "hipconfig": HIPCONFIG, "clinfo": CLINFO_AMD + CLINFO_KHRONOS, "agents": AGENTS,
+    "hipinfo": HIPINFO,
 }  # fmt: skip
 
 

@@ -148,7 +148,6 @@ def _gpu_names(matrix: Matrix) -> GpuNames:
         codenames=[(t.gfx, t.codename) for t in targets],
         families=[(t.gfx, t.family) for t in targets],
         processors=[(t.gfx, t.processors) for t in targets],
-        apus=[t.gfx for t in targets if t.kind == "APU"],
         accelerators=[int(pci, 16) for t in targets if t.family.startswith("CDNA") for pci in t.pci],
     )
 

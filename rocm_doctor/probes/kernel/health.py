@@ -16,7 +16,6 @@
     mlx5_0/1 gids: 1
 
 >>> print(probe(sample))
-rdma.ports = 1
 rdma.active = 0
 rdma.down = mlx5_0/1: DOWN, Polling
 rdma.without_gid = absent
@@ -112,7 +111,6 @@ def _record_ports(result: ProbeResult, told: Entries) -> None:
     active = [port for port, state in ports.items() if state.get("state") == "ACTIVE"]
     down = [port for port in ports if port not in active and ports[port].get("phys_state") not in _UNUSED]
     without = [port for port in active if ports[port].get("gids") == "0"]
-    result.record("rdma.ports", len(ports), reading)
     result.record("rdma.active", len(active), reading)
     for key, found in (("rdma.down", down), ("rdma.without_gid", without)):
         if found:

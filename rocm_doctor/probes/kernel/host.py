@@ -34,8 +34,6 @@ _PLATFORMS = {"linux": "linux", "windows": "windows", "darwin": "macos"}
 _WSL = regex(r"microsoft|wsl2", re.IGNORECASE)
 _NO_DRIVER = regex(r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module|driver)[._]blacklist=(?:\S*,)?amdgpu(?:,\S*)?)$")
 _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "force_isolation": "on", "nopt": "on"}
-_UNLIMITED = 1 << 60
-"""cgroup v1 writes "no limit" as the largest number of whole pages."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -45,7 +43,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     _record_command_line(result, artifacts)
     _record_memory(result, artifacts)
     _record_limits(result, artifacts)
-    _record_cgroup(result, artifacts)
     _record_user(result, artifacts)
     _record_firmware(result, artifacts)
     return result
@@ -124,18 +121,6 @@ def _record_limits(result: ProbeResult, artifacts: Artifacts) -> None:
     if line:
         soft = -1 if line.group(1) == "unlimited" else int(line.group(1))
         result.record("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
-
-
-def _record_cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
-    """The smallest limit of the cgroup and its parents; absent if none of them has one."""
-    files = artifacts.like("sys/fs/cgroup/*memory.max", "sys/fs/cgroup/*memory.limit_in_bytes")
-    entries = [entry for artifact in files if (entry := first_value(artifact))]
-    limits = [entry for entry in entries if entry.number is not None and 0 <= entry.number < _UNLIMITED]
-    if limits:
-        least = min(limits, key=lambda entry: entry.number or 0)
-        result.record("cgroup_memory_bytes", least.number, least.reading)
-    elif entries:
-        result.record("cgroup_memory_bytes", None, entries[0].reading)
 
 
 def _record_user(result: ProbeResult, artifacts: Artifacts) -> None:

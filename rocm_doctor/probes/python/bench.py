@@ -11,7 +11,6 @@
 >>> print(probe(sample))
 speed.kind = hip
 speed.gpu = AMD Radeon RX 7900 XTX
-speed.torch = 2.9.1+rocm6.4
 speed.attention = math
 rate.attention-forward = 2.5
 speed.attention-forward = slow
@@ -55,8 +54,6 @@ def _record_facts(result: ProbeResult, artifact: Artifact, report: Record) -> No
     if gpu["kind"] in _KINDS:
         result.record("speed.kind", gpu["kind"], where)
     result.record("speed.gpu", str(gpu["name"]), where)
-    if report.get("torch"):
-        result.record("speed.torch", str(report["torch"]), Reading(artifact.name, "torch", str(report["torch"])))
     for name, value in gpu.get("facts", {}).items():
         _record(result, artifact, f"gpus[{at}].facts", str(name), value)
     for place, one in figures:

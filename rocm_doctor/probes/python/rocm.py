@@ -1,6 +1,6 @@
 """ROCm installations: which exist, of which release, and which one the loader takes.
 
-A library's full file name holds its version: librocm-core.so.1.0.60401 is ROCm 6.4.1, libamdhip64.so.6.4.43483 is HIP 6.4.
+A library's full file name holds its version: librocm-core.so.1.0.60401 is ROCm 6.4.1.
 
     ==> opt/rocm-6.4.1/.info/version <==
     6.4.1-83
@@ -27,7 +27,6 @@ _VERSION = regex(r"^(.+)/\.info/version$")
 _LISTING = regex(r"^(.+)/\.listing$")
 _RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)(?:[-.]\S*)?$")
 _CORE = regex(r"librocm-core\.so\.\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})$", re.MULTILINE)
-_HIP = regex(r"libamdhip64\.so\.(\d{1,2}\.\d{1,2}\.\d{1,7})", re.MULTILINE)
 _RUNTIME = ("libamdhip64.so", "libhsa-runtime64.so")
 _SYSTEM = ("usr/lib", "lib/", "lib64", "usr/local/lib")
 
@@ -42,14 +41,13 @@ class Installation(NamedTuple):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """rocm.{version,installations,loader,source,on_path} and hip.version, from files."""
+    """rocm.{version,installations,loader,source,on_path}, from files."""
     result = ProbeResult()
     link = _link(artifacts)
     found = _installations(artifacts, link)
     loader = _loader(result, artifacts)
     _record_release(result, found, loader, link)
     _add_path(result, artifacts, found, link)
-    _record_hip(result, artifacts, loader)
     nothing = absence(artifacts.get("opt/rocm"))
     if nothing and not found:
         result.record("rocm.installations", (), nothing)
@@ -164,19 +162,3 @@ def _add_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Instal
         folders = (_resolve(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
         named = dict.fromkeys(_installation_name(one) for folder in folders if (one := _holder(found, folder)))
         result.record("rocm.on_path", tuple(named), path.reading)
-
-
-def _record_hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
-    """hip.version: from the installation's own file, else from the library's name."""
-    for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
-        parts = read_keys(artifact, "=")
-        if {"HIP_VERSION_MAJOR", "HIP_VERSION_MINOR"} <= parts.keys():
-            numbers = [
-                parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts
-            ]
-            result.record("hip.version", ".".join(numbers), parts["HIP_VERSION_MAJOR"].reading)
-            return
-    listing = artifacts.text(f"{loader}/.listing") if loader else None
-    found = _HIP.search(listing or "")
-    if found:
-        result.record("hip.version", found.group(1), Reading(f"{loader}/.listing", "", found.group()))

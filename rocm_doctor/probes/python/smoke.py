@@ -40,7 +40,7 @@ _WORST = ("died", "timeout", "failed", "passed", "passed-on-cpu", "skipped", "no
 _FAULTS = ("died", "timeout", "failed")
 _QUOTE = 300
 FRAMEWORKS = ("torch", "jax", "tensorflow")
-_HEADER = {"device": "smoke.kind", "name": "smoke.card", "interpreter": "smoke.interpreter"}
+_HEADER = {"device": "smoke.kind", "name": "smoke.card"}
 _HEADER |= {framework: f"smoke.{framework}" for framework in FRAMEWORKS}
 Worst = dict[str, tuple[str, Reading]]
 

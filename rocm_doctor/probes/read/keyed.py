@@ -14,7 +14,7 @@ class Entry(NamedTuple):
     reading: Reading
 
     @property
-    def parse_number(self) -> int | None:
+    def number(self) -> int | None:
         """The value as a number, decimal or 0x; None if it is not a number."""
         return parse_number(self.value)
 

@@ -178,7 +178,6 @@ def record_driver_version(result: ProbeResult, printed: str, reading: Reading) -
     kernel = re.match(r"(?:Linuxversion)?(\d+\.\d+\.\d+[\w.+~-]*)(?:\(|$)", printed)
     if kernel or printed.startswith("Linuxver"):
         result.record("driver.version", printed if kernel and kernel.group(1) == printed else None, reading)
-        result.record("driver.builtin", True, reading)
         result.record("driver.loaded", True, reading)
     if kernel:
         result.record("kernel", kernel.group(1), reading)

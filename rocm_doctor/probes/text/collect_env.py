@@ -25,7 +25,6 @@ os = Ubuntu 24.04.2 LTS
 platform = linux
 gpu 0 marketing_name = AMD Radeon RX 7900 XTX
 gpu 0 gfx = gfx1100
-gpu 0 isa = amdgcn-amd-amdhsa--gfx1100
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _BEFORE, _AFTER = 300, 40_000
 _KERNEL = regex(r"Linux-(\S+?)-(?:x86_64|aarch64|ppc64le|amd64)\b")
 _UNNAMED = regex(r"Device ([0-9a-f]{4})")
 """What old drivers print for a card that their list of names lacks: its PCI device id."""
-_GPU = regex(r"(?:GPU \d+: )?(.*?)\s*(?:\(((gfx[0-9a-f]{3,5})(?::[\w+:-]*)?)\)|NoGCNArchNameOnOldPyTorch)?$")
+_GPU = regex(r"(?:GPU \d+: )?(.*?)\s*(?:\((gfx[0-9a-f]{3,5})(?::[\w+:-]*)?\)|NoGCNArchNameOnOldPyTorch)?$")
 _PIP = regex(r"\[pip3?\] ([A-Za-z][\w.-]*)(?:==| \()([\w.+!-]+)")
 _CONDA = regex(r"\[conda\] ([A-Za-z][\w.-]*)[ \t]+(\d[\w.+!-]*)[ \t]")
 
@@ -137,10 +136,6 @@ def _record_torch(result: ProbeResult, values: Values) -> None:
     if version or hip:
         both = "ROCM used to build PyTorch" in values and "CUDA used to build PyTorch" in values
         record_build(result, Build((version or "").split(" ")[0], hip, cuda, asked_hip=both), reading if version else hip_reading)
-    runtime, reading = _stated(values, "HIP runtime version")
-    older, older_reading = _stated(values, "ROCM Version")
-    if runtime or older:
-        result.record("hip.version", (runtime or older or "").split()[0], reading if runtime else older_reading)
     available, reading = values.get("Is CUDA available", ("", Reading("")))
     if available.split(" ")[0] in ("True", "False"):
         result.record("torch.available", available.startswith("True"), reading)
@@ -184,9 +179,8 @@ def _record_gpu(result: ProbeResult, values: Values) -> None:
     result.record("marketing_name", found.group(1), reading, gpu)
     if unnamed := _UNNAMED.fullmatch(found.group(1)):
         result.record("device_id", int(unnamed.group(1), 16), reading, gpu)
-    if found.group(3):
-        result.record("gfx", found.group(3), reading, gpu)
-        result.record("isa", f"amdgcn-amd-amdhsa--{found.group(2)}", reading, gpu)
+    if found.group(2):
+        result.record("gfx", found.group(2), reading, gpu)
 
 
 def _record_packages(result: ProbeResult, document: Document, start: int, end: int) -> None:

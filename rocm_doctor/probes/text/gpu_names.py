@@ -58,14 +58,13 @@ class _Word(NamedTuple):
 
 
 class GpuNames(NamedTuple):
-    """The lookup, built once from the catalog by `GpuNames.from_catalog`. `apus`: targets whose memory is the system's; `accelerators`: device
-    ids of Instinct boards, whose subsystem id is the device id."""
+    """The lookup, built once from the catalog by `GpuNames.from_catalog`. `accelerators`: device ids of Instinct boards, whose subsystem
+    id is the device id."""
 
     entries: dict[Key, _Entry]
     pci: dict[int, tuple[str, ...]]
     processors: tuple[tuple[re.Pattern[str], str], ...]
     firsts: frozenset[str]
-    apus: frozenset[str] = frozenset()
     accelerators: frozenset[int] = frozenset()
 
     @classmethod
@@ -75,7 +74,6 @@ class GpuNames(NamedTuple):
         codenames: Iterable[tuple[str, str]] = (),
         families: Iterable[tuple[str, str]] = (),
         processors: Iterable[tuple[str, Sequence[str]]] = (),
-        apus: Iterable[str] = (),
         accelerators: Iterable[int] = (),
     ) -> GpuNames:
         """The lookup of (target, marketing names, PCI ids in hex) and of pairs of target and code name, family or processor glob."""
@@ -95,7 +93,7 @@ class GpuNames(NamedTuple):
         _add_others(entries, codenames, families)
         patterns = tuple((_glob(glob), gfx) for gfx, globs in processors for glob in globs)
         firsts = frozenset(key[0] for key in entries)
-        return cls(entries, pci, patterns, firsts, frozenset(apus), frozenset(accelerators))
+        return cls(entries, pci, patterns, firsts, frozenset(accelerators))
 
     def find(self, text: str) -> list[Mention]:
         """Every GPU named in the text, in order; the longest of the names at one offset. Linear time."""

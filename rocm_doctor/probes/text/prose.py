@@ -180,9 +180,7 @@ SUBJECTS = (
     _subject("driver.windows", "adrenalin", r"\badrenalin(?:\s+(?:edition|software|driver|version|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
     _subject("driver.windows", "driver", r"\bdrivers?\b(?:\s+version)?(?:\s+is)?[\s:=-]+(?:amd\s+|adrenalin\s+|software\s+|v)*" + _WINDOWS_DRIVER),
     _subject("driver.windows", "driver", r"(?<![\w.])" + _WINDOWS_DRIVER + r"(?=\s+(?:(?:amd|gpu|adrenalin|radeon|whql)\s+)*drivers?\b)"),
-    _subject("firmware.linux", "linux-firmware", r"\blinux-firmware(?:-amdgpu)?(?:\s+(?:version|package))?[\s:=-]+(?:1:)?(20\d{6})"),
     _subject("firmware.mes", "mes", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
-    _subject("hip.version", "hip", r"\bhip(?:config)?(?:\s+(?:version|runtime))?[\s:]+(\d\.\d{1,2}\.\d{5}[\w-]*)"),
     _subject("glibc", "glibc", r"\bglibc[\s-]+(\d\.\d{1,2})"),
 )  # fmt: skip
 _OF_PIP = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")

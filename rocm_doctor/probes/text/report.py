@@ -60,7 +60,6 @@ SAYS = (
     _says("torch.version.hip", r"torch\.version\.hip['\"]?\s*(?::|=|->|,)\s*['\"]?" + _V, "torch.hip"),
     _says("hip:", r"(?:^|[\s(])HIP:\s*" + _V, "torch.hip"),
     _says("hip =", r"torch[^\n]{0,80}\bhip\s?=\s?['\"]?" + _V, "torch.hip"),
-    _says("hip version", r"(?<!ROCM )(?<!ROC )HIP version\s*:\s*" + _V, "hip.version"),
     _says("torch.version.cuda", r"torch\.version\.cuda['\"]?\s*(?::|=|->)\s*['\"]?" + _V, "torch.cuda"),
     _says("rocm version", r"ROCm version\s*:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),
     _says("rocm:", r"(?:^|[-*|\s])ROCm:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),

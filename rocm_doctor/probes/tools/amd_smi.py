@@ -91,7 +91,6 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "usage.gfx_activity": ("busy_percent", _percent), "temperature.hotspot": ("temperature", _degrees),
     "bus.max_pcie_width": ("link_max_width", _count), "bus.max_pcie_speed": ("link_max_speed", _transfers),
     "pcie.width": ("link_width", _count), "pcie.speed": ("link_speed", _transfers), "numa.node": ("numa_node", whole_number),
-    "vbios.version": ("vbios", stated_value), "ifwi.version": ("vbios", stated_value),
 }  # fmt: skip
 """Fact and reader of each key, by `section.key` in lower case: the same in text, JSON and (without a section) CSV."""
 _ALONE = {
@@ -101,7 +100,7 @@ _ALONE = {
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine, user.missing_group."""
+    """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "amd-smi"):
         gpus: Gpus = {}
@@ -117,7 +116,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 _ROCM = regex(r"ROCm version:\s*(\d+\.\d+(?:\.\d+){0,2})(?=\s|\||$)")
 _DRIVER = regex(r"amdgpu version:\s*([^\s|]+)")
-_GROUPS = regex(r"missing the following required groups?:\s*([a-z, ]+)\.")
 
 
 def _read_machine(result: ProbeResult, line: Line, reading: Reading, lists_gpus: bool) -> None:
@@ -132,8 +130,6 @@ def _read_machine(result: ProbeResult, line: Line, reading: Reading, lists_gpus:
         result.record("driver.loaded", False, reading)
     if found := re.search(r"Platform: Linux (Baremetal|Guest)", line.text):
         result.record("virtual_machine", "guest" if found[1] == "Guest" else None, reading)
-    if "missing the following required group" in line.text and (found := _GROUPS.search(line.text)):
-        result.record("user.missing_group", found[1].split(",")[0].strip(), reading)
 
 
 def _describe(result: ProbeResult, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:

@@ -62,7 +62,7 @@ _watts = number_reader(r"([1-9]\d{0,3}(?:\.\d{1,3})?)")
 KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gpu id": ("device_id", hex_id), "device id": ("device_id", hex_id), "device name": ("marketing_name", _board),
     "card series": ("marketing_name", _board), "gfx version": ("gfx", _target), "pci bus": ("pci_bdf", bdf), "node id": ("node", _count),
-    "vbios version": ("vbios", printed.stated_value), "vram total memory (b)": ("vram_bytes", _bytes),
+    "vram total memory (b)": ("vram_bytes", _bytes),
     "gtt total memory (b)": ("gtt_bytes", _bytes), "vram total used memory (b)": ("vram_used_bytes", _bytes),
     "gtt total used memory (b)": ("gtt_used_bytes", _bytes), "max graphics package power (w)": ("power_cap_watts", _watts),
     "gpu use (%)": ("busy_percent", _count), "gpu memory allocated (vram%)": ("vram_used_percent", _count),
@@ -168,7 +168,6 @@ _ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 """Up to ROCm 5.7: the index, and in 1.6 and in `--showhw` the device id."""
 _ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 _BUS = regex(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
-_VBIOS = regex(r"\s(\d{3}-[\w.-]{4,30})\s")
 _TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:(\d{1,3})%|N/A|Unsupported)$")
 """The last columns of a table: PwrCap, VRAM%, GPU%."""
 _NOW = (
@@ -235,9 +234,8 @@ def _row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Readin
 
 
 def _read_bus(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
-    for pattern, fact, read in ((_BUS, "pci_bdf", bdf), (_VBIOS, "vbios", printed.stated_value)):
-        if found := pattern.search(line.text):
-            record_known(result, gpu, fact, read(found[1]), reading)
+    if found := _BUS.search(line.text):
+        record_known(result, gpu, "pci_bdf", bdf(found[1]), reading)
 
 
 def _read_load(result: ProbeResult, gpu: dict[str, Fact], head: str, line: Line, reading: Reading) -> None:

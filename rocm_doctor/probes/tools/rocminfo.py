@@ -91,7 +91,7 @@ class _Agent:
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl, user.missing_group."""
+    """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocminfo"):
         _read_output(result, artifact)
@@ -192,7 +192,6 @@ def _record_gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared
     named = "Name" if gfx_target(agent.value("Name")) else "isa"
     for key, source, value in (
         ("gfx", named, gfx_target(agent.value(named).removeprefix(_ISA))),
-        ("isa", "isa", agent.value("isa") or None),
         ("marketing_name", "Marketing Name", product_name(agent.value("Marketing Name"))),
         ("uuid", "Uuid", stated_value(agent.value("Uuid"))),
         ("device_id", "Chip ID", whole_number(agent.value("Chip ID")) or None),

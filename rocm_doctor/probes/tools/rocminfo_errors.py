@@ -22,7 +22,6 @@ _OPEN = regex(
     r"(?= {2}|\.|$| \S{1,40} is (?:not )?member| Failed to)"
 )
 _MODULE = regex(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
-_MISSING = regex(r"is not member of \"?([a-z]*)\"? group")
 _MEMBER = regex(r"(\S{1,40}) is (?:not )?member of \"?([a-z]+)\"? group")
 _STATUS = regex(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
 
@@ -42,8 +41,6 @@ def record_failures(result: ProbeResult, artifact: Artifact) -> None:
             result.record("user.member_of", group.group(2), reading)
         if (user := _MEMBER.search(line.text)) and user.group(1) == "root":
             result.record("user.root", True, reading)
-        if "is not member of" in line.text and (group := _MISSING.search(line.text)) and group.group(1):
-            result.record("user.missing_group", group.group(1), reading)
         if "returned" in line.text or "hsa_init Failed" in line.text:
             _record_status(result, line, reading)
 

@@ -52,8 +52,7 @@ def collect(
     asked = NO_TOOLS
     try:
         if tools:
-            knows, signs = kernel_knows(kernel), _driver_signs(kernel, nodes)
-            asked = start_tools(root, env, kernel_knows=knows, hip_known=_hip_known(rocm), driver=signs)
+            asked = start_tools(root, env, kernel_knows=kernel_knows(kernel), driver=_driver_signs(kernel, nodes))
         installed = python_files(python, root, env)
         shell = [environment(env), *startup_files(root, env)]
         rest = [*host_files(root), *process_facts(root), *shell, *rocm, *installed, *code_objects(installed, root, env)]
@@ -71,7 +70,7 @@ def was_interrupted(artifacts: Iterable[Artifact]) -> bool:
 
 def _read_root(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
-    asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NO_TOOLS
+    asked = start_tools(root, env, kernel_knows=False, driver=True) if tools else NO_TOOLS
     try:
         installed = python_files(python, root, env)
         rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
@@ -93,10 +92,6 @@ def _driver_signs(kernel: Sequence[Artifact], nodes: Sequence[str]) -> bool:
     """True if anything speaks for a GPU driver: the module, a topology, a device node, or AMD's hardware on the bus."""
     signs = ("sys/module/amdgpu", "sys/class/kfd", "sys/class/drm/card", "sys/bus/pci/devices/")
     return bool(nodes) or any(a.name.startswith(signs) and not a.missing for a in kernel)
-
-
-def _hip_known(rocm: Sequence[Artifact]) -> bool:
-    return any(a.name.endswith(("/share/hip/version", "/bin/.hipVersion")) and not a.missing for a in rocm)
 
 
 def _start_helpers(

@@ -21,7 +21,7 @@ _TEXTS = (
 
 def host_files(root: Path) -> list[Artifact]:
     """Artifacts on the host and the container, from files only."""
-    return [*_texts(root), *_trimmed_files(root), *_secure_boot(root), *_containers(root), *_cgroup(root)]
+    return [*_texts(root), *_trimmed_files(root), *_secure_boot(root), *_containers(root)]
 
 
 def _texts(root: Path) -> Iterator[Artifact]:
@@ -60,24 +60,6 @@ def _containers(root: Path) -> Iterator[Artifact]:
 
 def _container_variable(text: str) -> str:
     return "".join(entry + "\n" for entry in text.split("\0") if entry.startswith("container="))
-
-
-def _cgroup(root: Path) -> Iterator[Artifact]:
-    """Memory limits of the process's control group and of every group above it (version 2, then 1)."""
-    for line in read_text(root, "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        base, file = ("sys/fs/cgroup/memory", "memory.limit_in_bytes") if controllers else ("sys/fs/cgroup", "memory.max")
-        for group in _parent_groups(path):
-            yield from read(root, f"{base}{group}/{file}")
-
-
-def _parent_groups(path: str) -> list[str]:
-    """`/a/b` gives `/a/b`, `/a` and the empty path; 16 levels at most."""
-    parts = [part for part in path.split("/") if part and part != ".."][:16]
-    return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
 
 
 def process_facts(root: Path) -> list[Artifact]:

@@ -25,9 +25,7 @@ _DRM_FILES = (
     "mem_info_vram_used", "mem_info_gtt_total", "current_compute_partition",
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
-_PAGE_LIMITS = tuple(
-    f"sys/module/{module}/parameters/{name}" for module in ("ttm", "amdttm") for name in ("pages_limit", "page_pool_size")
-)
+_PAGE_LIMITS = ("sys/module/ttm/parameters/pages_limit", "sys/module/amdttm/parameters/pages_limit")
 _MODULES = ("amdgpu", "amdkfd", "amdttm", "amdkcl", "radeon", "nvidia", "nouveau", "vfio_pci")
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
@@ -119,7 +117,6 @@ def _module(root: Path) -> Iterator[Artifact]:
     if exists(root, module):
         for name in _MODULE_FILES:
             yield from read(root, f"{module}/{name}", note_absent=True)
-        yield from read_all(root, (f"{module}/parameters/{name}" for name in list_names(root, f"{module}/parameters")))
     yield from read_all(root, _PAGE_LIMITS)
     yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
     if not exists(root, module):

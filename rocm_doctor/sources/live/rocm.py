@@ -18,7 +18,6 @@ LIBRARIES = (
     "libMIOpen.so",
     "librccl.so",
 )
-_VERSION_FILES = (".info/version", "share/hip/version", "bin/.hipVersion")
 _SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
 _PACKAGES = (
     "rocm-core",
@@ -35,7 +34,7 @@ _PACKAGES = (
 def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
     """Version files of every installation, listings of the library folders in question, and the packages' own record."""
     places = installations(root, env)
-    files = read_all(root, (f"{place}/{name}" for place in places for name in _VERSION_FILES))
+    files = read_all(root, (f"{place}/.info/version" for place in places))
     folders = [*_library_folders(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
     return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders)), *_packages(root)]
 

@@ -3,8 +3,7 @@
 Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
 to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
 they can add something: not where the kernel's topology names every GPU with its target and memory, and not where sysfs and
-rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then). Enumerator and
-clinfo are asked where nothing better is installed, hipconfig where no version file tells the same.
+rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then).
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ MANAGEMENT = (
     "amd-smi static --json",
     "amd-smi version",
 )
-INSTEAD = {"rocm_agent_enumerator": ("rocminfo",), "clinfo": ("rocminfo", "rocm-smi", "amd-smi")}
-"""Tools that are asked only where none of those is installed."""
 RETRIES = {MANAGEMENT[0]: "rocm-smi -a"}
 """What to ask of a tool that does not know the options of the first question (exit status 2, nothing printed)."""
 WINDOWS = ("hipInfo",)
@@ -62,11 +59,10 @@ class ToolQueue(Struct, frozen=True):
 NO_TOOLS = ToolQueue((), (), ())
 
 
-def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_known: bool, driver: bool) -> ToolQueue:
+def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, driver: bool) -> ToolQueue:
     """Start what is worth asking.
 
-    `kernel_knows`: the kernel's topology tells all of every GPU. `hip_known`: a file tells the HIP version. `driver`: there is
-    a sign of a GPU driver.
+    `kernel_knows`: the kernel's topology tells all of every GPU. `driver`: there is a sign of a GPU driver.
     """
     folders = search_path(root, env)
     found = {name: find(name, folders) for name in _names()}
@@ -75,7 +71,7 @@ def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_k
     refused: list[Artifact] = []
     for command in _commands():
         path = found[command.split()[0]]
-        why, note = _reason(command, found, kernel_knows, hip_known)
+        why, note = _reason(command, found, kernel_knows)
         if not path or why:
             refused.append(Artifact(f"cmd/{command}", "live", missing=why, note=note))
         elif command in MANAGEMENT and not driver and found["rocminfo"]:
@@ -208,25 +204,20 @@ def _silence(result: ChildResult) -> Why | None:
 
 
 def _commands() -> tuple[str, ...]:
-    return WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT, *INSTEAD, "hipconfig")
+    return WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT)
 
 
 def _names() -> set[str]:
     return {command.split()[0] for command in _commands()}
 
 
-def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool, hip_known: bool) -> tuple[Why | None, str]:
+def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool) -> tuple[Why | None, str]:
     """Why a tool is not asked, and in words; (None, "") when it is."""
     name = command.split()[0]
-    better = [other for other in INSTEAD.get(name, ()) if found.get(other)]
     if not found[name]:
         return "no-tool", f"{name} is neither on PATH nor in /opt/rocm*/bin"
     if command in MANAGEMENT and kernel_knows:
         return "not-asked", "already known from the kernel's topology"
-    if better:
-        return "not-asked", f"{better[0]} reports more"
-    if name == "hipconfig" and hip_known:
-        return "not-asked", "already known from the installation's version file"
     return None, ""
 
 

@@ -121,18 +121,13 @@ def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: s
     blocks: list[_Block] = []
     for n in sorted(hits)[:_LONGEST]:
         last = blocks[-1] if blocks else None
-        if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _is_separated(lines, last.end, n, fences)):
+        if last and hits[n] == last.kind and (n < last.end or not _is_separated(lines, last.end, n, fences)):
             blocks[-1] = last._replace(end=max(last.end, n + 1))
         else:
             blocks.append(_Block(hits[n], _first_line(lines, n, last.end if last else 0, fences), n + 1))
     ends = [b.first for b in blocks[1:]] + [len(lines)]
     stops = (min(stop, b.first + _LONGEST) for b, stop in zip(blocks, ends))
     return [b._replace(end=_last_line(lines, min(b.end, stop), stop, fences, foreign)) for b, stop in zip(blocks[:MOST], stops)]
-
-
-def _belongs(line: str, kind: str, block: str) -> bool:
-    """The line goes on with this block: it is of its kind, or a key that rocminfo and AMD's clinfo both print."""
-    return kind == block or (block == "clinfo" and kind == "rocminfo" and line.lstrip(_DECORATION).startswith("Name:"))
 
 
 def _first_line(lines: list[str], first: int, floor: int, fences: set[int]) -> int:

@@ -52,19 +52,11 @@ STARTS: tuple[Mark, ...] = (
     *_marks("amd-smi", '"gpu":', fits=r'"gpu":\s*\d'),
     *_marks("amd-smi", "gpu,", fits=r"gpu,\w"),
     *_marks("amd-smi", "GPU ", fits=r"GPU\s+(?:XCP|POWER|GPU_T|GFX_|VRAM_)"),
-    *_marks("clinfo", "Number of platforms", "Number of devices", "Platform Name", "Device Board Name (AMD)", "Board name:"),
-    *_marks("clinfo", "Device Name", "Device Topology", "Max compute units", "Global memory size",
-            fits=r"[A-Z][\w ()]+(?::|\s{2})\s*\S"),
-    *_marks("clinfo", "Device Type:", fits=r".*CL_DEVICE_TYPE_"),
-    *_marks("hipconfig", "HIP version", "HIP_COMPILER", "HIP_RUNTIME", fits=r"HIP(?: version|_COMPILER|_RUNTIME)\s*:\s*\w"),
-    *_marks("hipconfig", "==hipconfig", "== hipconfig", "==hip-clang", "== hip-clang"),
     *_marks("hipinfo", "device#  ", "multiProcessorCount:", "gcnArchName:", "totalGlobalMem:", "memInfo.total:"),
-    *_marks("agents", "gfx", fits=r"gfx(?:000|[1-9]\w{2,3})(?::\S+)?$"),
     *_marks("pip", "Package", fits=r"Package(?:\s+|:? +\| +)Version\b"),
     *_marks("pip", "torch", "pytorch-triton", "triton", "rocm", "transformers", "accelerate", "bitsandbytes", "peft", "numpy",
             fits=r"[\w-]+\s+\d+\.\d\S*(?:\s|$)"),
     *_marks("kfd", "simd_count ", "gfx_target_version ", "cpu_cores_count ", "lds_size_in_kb ", "simd_per_cu ", fits=r"\w+\s+(?::\s+)?\d+$"),
-    *_marks("sysinfo", "workload_name,"),
 )  # fmt: skip
 
 ANYWHERE: tuple[Mark, ...] = (
@@ -82,16 +74,11 @@ ANYWHERE: tuple[Mark, ...] = (
     *_marks("amd-smi", "AMDSMI Tool:", "| AMD-SMI ", "AMD System Management Interface |", '"gpu_data"', '"market_name"'),
     *_marks("amd-smi", "Unable to detect any GPU devices", "MARKET_NAME:", "TARGET_GRAPHICS_VERSION:"),
     *_marks("amd-smi", " MB |", fits=r".*?\d/\d+ MB \|"),
-    *_marks("clinfo", "CL_DEVICE_TYPE_GPU"),
-    *_marks("clinfo", "-- Device #", "Platform #", fits=r"[\s#>|`+-]*(?:Device|Platform) #\d+: \S"),
     *_marks("pip", "==", fits=r"\s{0,8}[A-Za-z0-9][\w.-]{0,60}(?:\[[\w,]{1,40}\])?==\d\S*\s*$"),
     *_command("rocminfo", "rocminfo"),
     *_command("rocm-smi", "rocm-smi"),
     *_command("amd-smi", "amd-smi"),
-    *_command("clinfo", "clinfo"),
-    *_command("hipconfig", "hipconfig"),
     *_command("hipinfo", "hipinfo", "hipInfo"),
-    *_command("agents", "rocm_agent_enumerator"),
 )  # fmt: skip
 
 # Kinds with independent lines: all of them go into one artifact, wherever they are.

@@ -1,18 +1,17 @@
-"""hipconfig (a Perl script up to 5.x, a C++ program since) and hipInfo (HIP's sample; part of the HIP SDK on Windows).
+"""hipInfo, HIP's sample program, which is part of the HIP SDK on Windows.
 
-    ==> cmd/hipconfig --full <==
-    HIP version: 6.4.43484-123eb5128
-    ==Environment Variables
-    HSA_OVERRIDE_GFX_VERSION=10.3.0
-    ==Linux Kernel
-    Linux trainbox 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux
-    Description:    Ubuntu 24.04.2 LTS
+    ==> cmd/hipInfo <==
+    device#                           0
+    Name:                             AMD Radeon RX 7800 XT
+    totalGlobalMem:                   15.98 GB
+    isIntegrated:                     0
+    gcnArchName:                      gfx1101
 
 >>> print(probe(sample))
-hip.version = 6.4.43484-123eb5128
-env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
-kernel = 6.8.0-60-generic
-os = Ubuntu 24.04.2 LTS
+gpu 0 marketing_name = AMD Radeon RX 7800 XT
+gpu 0 gfx = gfx1101
+gpu 0 vram_bytes = 17158394348
+gpu 0 is_apu = False
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import whole
-from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.read.printed import (
-    Line,
     gfx_target,
     hex_id,
     is_elided,
@@ -35,60 +33,28 @@ from rocm_doctor.probes.read.printed import (
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_VERSION = regex(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
 _PAIR = regex(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
-_ENVIRONMENT = regex(r"((?:HSA|HIP|ROCR|ROCM|CUDA|GPU|AMD|HCC)_[A-Z0-9_]+)=(.*)$")
-_KERNEL = regex(r"Linux \S+ (\d+\.\d+\.\d+\S*) #")
 _RDNA = regex(r"gfx1\d{3}$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """hip.version; env.*, kernel and os from hipconfig's full report; GPUs from hipInfo."""
+    """The GPUs that hipInfo lists."""
     result = ProbeResult()
-    for artifact in outputs(result, artifacts, "hipconfig"):
-        _record_config(result, artifact)
     for artifact in outputs(result, artifacts, "hipinfo", "hipInfo"):
-        _record_info(result, artifact)
-    return result
-
-
-def _record_config(result: ProbeResult, artifact: Artifact) -> None:
-    section = ""
-    for line in lines(artifact):
-        if line.text.startswith("=="):
-            section = line.text.strip("= ")
-        if not line.whole:
-            continue
-        reading = line_reading(artifact, line)
-        if found := _VERSION.match(line.text):
-            result.record("hip.version", found.group(1), reading)
-        elif section == "Environment Variables" and (found := _ENVIRONMENT.match(line.text)):
-            result.record(f"env.{found.group(1)}", found.group(2), reading)
-        elif section == "Linux Kernel":
-            _record_kernel(result, line, reading)
-
-
-def _record_kernel(result: ProbeResult, line: Line, reading: Reading) -> None:
-    if found := _KERNEL.match(line.text):
-        result.record("kernel", found.group(1), reading)
-    elif line.text.startswith("Description:"):
-        result.record("os", line.text.partition(":")[2].strip(), reading)
-
-
-def _record_info(result: ProbeResult, artifact: Artifact) -> None:
-    devices: list[dict[str, tuple[str, Reading]]] = []
-    for line in lines(artifact):
-        found = _PAIR.match(line.text)
-        if not found or not line.whole:
-            continue
-        if _begins(devices, found.group(1), found.group(2)):
-            devices.append({})
+        devices: list[dict[str, tuple[str, Reading]]] = []
+        for line in lines(artifact):
+            found = _PAIR.match(line.text)
+            if not found or not line.whole:
+                continue
+            if _begins(devices, found.group(1), found.group(2)):
+                devices.append({})
+            if devices:
+                devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), line_reading(artifact, line)))
         if devices:
-            devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), line_reading(artifact, line)))
-    if devices:
-        listing = result.listing(not is_elided(artifact))
-        for device in devices:
-            _record_device(result, listing.gpu(), device)
+            listing = result.listing(not is_elided(artifact))
+            for device in devices:
+                _record_device(result, listing.gpu(), device)
+    return result
 
 
 def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
@@ -106,7 +72,6 @@ def _record_device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tu
         ("marketing_name", "Name", product_name(value("Name"))),
         ("device_id", "Name", hex_id(value("Name")[7:]) if value("Name").startswith("Device ") else None),
         ("gfx", "gcnArchName" if "gcnArchName" in said else "gcnArch", gfx),
-        ("isa", "gcnArchName", f"amdgcn-amd-amdhsa--{value('gcnArchName')}" if gfx and "gcnArchName" in said else None),
         ("wavefront_size", "warpSize", {"32": 32, "64": 64}.get(value("warpSize"))),
         ("compute_units", "multiProcessorCount", _units(value("multiProcessorCount"), gfx, value("warpSize"))),
         ("vram_bytes", "totalGlobalMem", _memory(value("totalGlobalMem")) if value("isIntegrated") == "0" else None),
