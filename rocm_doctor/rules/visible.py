@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.facts.derive import ROCR, visible_indices, visibility_variables
+from rocm_doctor.facts.derive import ROCR, visibility_variables, visible_indices
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, readings
