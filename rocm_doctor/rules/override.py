@@ -129,7 +129,7 @@ def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     for number, gpu in enumerate(snapshot.gpus):
         gfx, name = gpu.value("gfx"), gpu.value("marketing_name")
         if isinstance(gfx, str) and isinstance(name, str) and gfx in matrix.gfx:
-            meant = gpu_names(matrix).of_name(name)
+            meant = gpu_names(matrix).targets_by_name(name)
             if len(meant) == 1 and meant[0] in matrix.gfx and matrix.gfx[meant[0]].generic != matrix.gfx[gfx].generic:
                 evidence = (*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1])
                 case, subject = "arch.override-wrong/hidden", gpu_subject(gpu, number)

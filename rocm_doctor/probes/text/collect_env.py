@@ -136,6 +136,9 @@ def _record_torch(result: ProbeResult, values: Values) -> None:
     if version or hip:
         both = "ROCM used to build PyTorch" in values and "CUDA used to build PyTorch" in values
         record_build(result, Build((version or "").split(" ")[0], hip, cuda, asked_hip=both), reading if version else hip_reading)
+    runtime, reading = _stated(values, "HIP runtime version" if "HIP runtime version" in values else "ROCM Version")
+    if runtime:
+        result.record("hip.version", runtime.split()[0], reading)
     available, reading = values.get("Is CUDA available", ("", Reading("")))
     if available.split(" ")[0] in ("True", "False"):
         result.record("torch.available", available.startswith("True"), reading)
