@@ -108,6 +108,7 @@ MACHINE: Choices = {
     "dxg.exists": (True, False, UNREAD),
     "driver.loaded": (True, True, True, False, UNREAD),
     "driver.blacklisted": (None, "etc/modprobe.d/blacklist.conf", UNREAD),
+    "driver.on_disk": (True, False, UNREAD),
     "driver.version": (None, "6.3.6", "6.8.5", "6.12.12", "6.16.6", "6.10.5-2109964", UNREAD),
     "driver.windows": (UNREAD, "24.12.1", "26.1.1"),
     "driver.others": ((), (), ("nvidia",), UNREAD),

@@ -55,6 +55,7 @@ EXPECTED = {
     "torch.rocm": "6.4",
     "torch.family": "bundled",
     "torch.available": True,
+    "hip.version": "6.4.43484",
     "python.version": "3.12.3",
     "os": "Ubuntu 24.04.3 LTS",
     "platform": "linux",
