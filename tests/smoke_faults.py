@@ -38,12 +38,6 @@ def second_gpu_dies(bench: Any) -> dict[str, Any]:
     return {}
 
 
-def rank_1_dies(bench: Any) -> None:
-    if bench.rank == 1:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    time.sleep(600)
-
-
 def send(number: int) -> Callable[[Any], None]:
     return lambda bench: os.kill(os.getpid(), number)
 
@@ -108,7 +102,6 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "raises": raises,
     "two-gpus": two_gpus,
     "second-gpu-dies": second_gpu_dies,
-    "rank-1-dies": rank_1_dies,
 }
 
 for name in next(module for path, module in sys.modules.items() if path.endswith(".smoke.table")).BY_NAME:

@@ -120,10 +120,7 @@ DIAGNOSES = {
     ("lora-shapes", "died", "SIGABRT"): ("lib.hipblaslt", "smoke-narrow-operands"),
     ("bitsandbytes", "failed", "mismatch"): ("lib.bitsandbytes", "smoke-bitsandbytes"),
     ("memory", "failed", "bad-memory"): ("hw.ecc-or-faulty", "smoke-memory-bad"),
-    ("kernels-again", "failed", "cold-again"): ("env.cache-storage", "smoke-cold-again"),
     ("peer", "failed", "mismatch"): ("dist.p2p", "smoke-peer"),
-    ("allreduce-nccl", "timeout", ""): ("dist.rccl", "smoke-allreduce"),
-    ("ddp", "failed", "mismatch"): ("dist.rccl", "smoke-parallel-training"),
 }
 
 

@@ -48,10 +48,8 @@ def test_levels_2_and_3_run_and_pass_or_say_what_they_need() -> None:
     later = [stage.name for stage in STAGES if stage.level > 1]
     found = results(run_smoke(device="cpu", stages=later, environment=ALONE))
     for name in later:
-        assert found[name]["status"] == "passed" or found[name]["reason"] in ("not-installed", "needs-gpus", "not-built"), found[
-            name
-        ]
-    assert {"memory", "kernels-again", "ddp"} <= {n for n in later if found[n]["status"] == "passed"}
+        assert found[name]["status"] == "passed" or found[name]["reason"] in ("not-installed", "needs-gpus"), found[name]
+    assert found["memory"]["status"] == "passed"
 
 
 # Stage, operator, format of its result, what is done to it -> the reason it must fail for, and a word of the message.
@@ -129,9 +127,7 @@ def test_another_interpreter() -> None:
     """All levels under an old interpreter: what its torch lacks is skipped, nothing fails."""
     found = results(run_smoke(OTHER, device="cpu", level=3, environment=ALONE))
     assert {r["status"] for r in found.values()} <= {"passed", "skipped"}, found
-    assert {"copy", "matmul", "bf16", "backward", "lora", "lora-shapes", "ddp"} <= {
-        n for n in found if found[n]["status"] == "passed"
-    }
+    assert {"copy", "matmul", "bf16", "backward", "lora", "lora-shapes"} <= {n for n in found if found[n]["status"] == "passed"}
 
 
 BROKEN = {

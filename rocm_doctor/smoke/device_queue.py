@@ -1,16 +1,14 @@
-"""A queue is one GPU (or the CPU, or all GPUs as one group) and its remaining stages, which run in child processes that may crash.
+"""A queue is one GPU (or the CPU) and its remaining stages, which run in a child process that may crash.
 
-The queue starts a group of children for its next stages, reads the events they append, ends those over their limit, and after a
-crash continues in a new group with the stages that do not depend on the crashed one.
+The queue starts a child for its stages, reads the events that it appends, ends it when it is over its limit, and after a crash
+continues in a new child with the stages that do not depend on the crashed one.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +25,6 @@ START_LIMIT = 60.0
 """Seconds for the interpreter itself, before its first stage."""
 END_LIMIT = 20.0
 """Seconds for the interpreter to exit after its last stage."""
-GROUP_GRACE = 15.0
-"""Seconds for the other ranks to end a stage after one rank has failed: usually they wait for it in vain."""
 STACK_TIME = 0.3
 """Seconds for a child to print its Python stack before it is killed."""
 PATIENCE = 10.0
@@ -46,39 +42,29 @@ class _Event(msgspec.Struct):
 
 
 def advance(queue: DeviceQueue) -> None:
-    """Read new events and start, end or replace children. Never blocks for long."""
-    if not queue.workers:
+    """Read new events and start, end or replace the child. Never blocks for long."""
+    worker = queue.worker
+    if worker is None:
         _bar(queue)
         if queue.pending:
             _start(queue)
         return
-    for worker in queue.workers:
-        _follow(queue, worker)
-        enforce(queue, worker)
-        report_waiting(queue, worker)
-    if any(worker.verdict or (worker.child.ended is not None and not worker.exit_message) for worker in queue.workers):
-        for worker in queue.workers:
-            process.stop(worker.child, "timeout")
-    if all(worker.child.ended is not None for worker in queue.workers):
-        _settle(queue)
+    _follow(queue, worker)
+    enforce(queue, worker)
+    report_waiting(queue, worker)
+    if worker.child.ended is not None:
+        _settle(queue, worker)
 
 
 def interrupt(queue: DeviceQueue) -> None:
-    """End the children: the running stages are recorded as interrupted, the others as not run."""
-    for worker in queue.workers:
+    """End the child: the running stage is recorded as interrupted, the others as not run."""
+    worker, queue.worker = queue.worker, None
+    if worker:
         process.stop(worker.child)
         _follow(queue, worker)
         if worker.stage:
-            record(
-                queue,
-                stage=worker.stage,
-                status="not-run",
-                reason="interrupted",
-                seconds=elapsed_seconds(worker),
-                rank=worker.rank,
-            )
+            record(queue, stage=worker.stage, status="not-run", reason="interrupted", seconds=elapsed_seconds(worker))
     watch.end_marked(_mark(queue))
-    queue.workers = []
     for stage in queue.pending:
         if stage.name not in queue.states:
             record(queue, stage=stage.name, status="not-run", reason="interrupted")
@@ -88,19 +74,12 @@ def interrupt(queue: DeviceQueue) -> None:
 def _bar(queue: DeviceQueue) -> None:
     """Drop the pending stages that depend on a failed one, and record the stage to blame."""
     for stage in list(queue.pending):
-        blame = next(
-            (need for need in all_needs(stage.name, queue.settings.framework) if queue.states.get(need, "passed") != "passed"),
-            None,
-        )
+        needs = all_needs(stage.name, queue.settings.framework)
+        blame = next((need for need in needs if queue.states.get(need, "passed") != "passed"), None)
         if blame is not None:
             queue.pending.remove(stage)
-            record(
-                queue,
-                stage=stage.name,
-                status="not-run",
-                reason=f"needs-{blame}",
-                message=f"{blame} {_position(queue.states[blame])}",
-            )
+            words = f"{blame} {_position(queue.states[blame])}"
+            record(queue, stage=stage.name, status="not-run", reason=f"needs-{blame}", message=words)
 
 
 def _position(status: str) -> str:
@@ -108,50 +87,36 @@ def _position(status: str) -> str:
 
 
 def _start(queue: DeviceQueue) -> None:
-    """Start children for the next stages: all that one process can run in a row, or one stage that needs its own process."""
-    fresh = queue.pending[0].group == "fresh"
-    queue.batch = queue.pending[:1] if fresh else [s for s in queue.pending if s.group != "fresh"]
-    queue.groups += 1
-    port = free_port() if queue.world > 1 else 0
-    for rank in range(queue.world):
-        results = Path(queue.settings.folder) / f"{queue.name}-{queue.groups}-{rank}.jsonl"
-        results.touch()
-        ask = _ask(queue, results, rank, port)
-        queue.workers.append(Worker(process.start(ask) if process.HAS_GROUPS else _whole(ask, queue.batch), results, rank))
+    """Start a child for the pending stages."""
+    queue.children += 1
+    results = Path(queue.settings.folder) / f"{queue.name}-{queue.children}.jsonl"
+    results.touch()
+    ask = _ask(queue, results)
+    queue.worker = Worker(process.start(ask) if process.HAS_GROUPS else _run_whole(ask, queue.pending), results)
 
 
-def _ask(queue: DeviceQueue, results: Path, rank: int, port: int) -> process.ChildSpec:
+def _ask(queue: DeviceQueue, results: Path) -> process.ChildSpec:
     settings = queue.settings
     options = {
         "results": str(results),
-        "stages": ",".join(stage.name for stage in queue.batch),
+        "stages": ",".join(stage.name for stage in queue.pending),
         "framework": settings.framework,
         "device": settings.device,
-        "gpu": str(rank if queue.world > 1 else queue.index),
+        "gpu": str(queue.index),
         "level": str(settings.level),
-        "rank": str(rank),
-        "world": str(queue.world),
-        "port": str(port),
     } | ({"prelude": settings.prelude} if settings.prelude else {})
     argv = [settings.python, START, "smoke", *(word for name, value in options.items() for word in (f"--{name}", value))]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **settings.environment, watch.MARK: _mark(queue)}
     return process.ChildSpec(argv, limit=float("inf"), env=environment, cap=TAIL_BYTES, keep="tail")
 
 
-def _whole(ask: process.ChildSpec, batch: Iterable[Stage]) -> process.Child:
-    """Without process groups: the whole batch in one blocking call under one limit."""
-    done = process.run(ask.argv, limit=START_LIMIT + sum(stage.limit for stage in batch), env=ask.env)
+def _run_whole(ask: process.ChildSpec, stages: list[Stage]) -> process.Child:
+    """Without process groups: all stages in one blocking call under one limit."""
+    done = process.run(ask.argv, limit=START_LIMIT + sum(stage.limit for stage in stages), env=ask.env)
     now = time.monotonic()
     return process.Child(
         ask, now - done.seconds, err=bytearray(done.stderr.encode()), ended=now, state=done.state, returncode=done.returncode
     )
-
-
-def free_port() -> int:
-    """A TCP port that is free now, for the ranks of one job."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _follow(queue: DeviceQueue, worker: Worker) -> None:
@@ -176,8 +141,8 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         queue.hello = queue.hello or event
     elif kind == "start":
         worker.stage, worker.since, worker.doing = str(event.get("stage")), time.monotonic(), ""
-        if worker.rank == 0:
-            queue.settings.tell(f"{queue.speaker}: {worker.stage} ({_describe_stage(queue, worker.stage)})")
+        about = next((stage.about for stage in queue.pending if stage.name == worker.stage), worker.stage)
+        queue.settings.tell(f"{queue.speaker}: {worker.stage} ({about})")
     elif kind == "doing":
         worker.doing = str(event.get("text"))
     elif kind == "end":
@@ -185,30 +150,22 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         worker.stage = ""
         worker.since = time.monotonic()
         told = {key: event[key] for key in ("seconds", "reason", "message", "details", "traceback") if key in event}
-        record(queue, stage=event.get("stage", ""), status=event.get("status", "passed"), rank=worker.rank, **told)
+        record(queue, stage=event.get("stage", ""), status=event.get("status", "passed"), **told)
     elif kind in ("bye", "leave"):
         worker.exit_message = str(kind)
 
 
-def _describe_stage(queue: DeviceQueue, name: str) -> str:
-    return next((stage.about for stage in queue.batch if stage.name == name), name)
-
-
-def _settle(queue: DeviceQueue) -> None:
-    """All children of the group have ended: record deaths, drop what is done, and leave the rest for the next group."""
-    for worker in queue.workers:
-        _follow(queue, worker)
-    fallen = [worker for worker in queue.workers if is_broken(worker)]
-    # In a group the first exit ends the others: we ended them while they waited for it.
-    for worker in [w for w in fallen if w.verdict or w.child.state == "finished"] or fallen:
+def _settle(queue: DeviceQueue, worker: Worker) -> None:
+    """The child has ended: record its death, drop what is done, and leave the rest for the next child."""
+    _follow(queue, worker)
+    if is_broken(worker):
         record_crash(queue, worker)
     stragglers = watch.end_marked(_mark(queue))
     if stragglers:
         queue.records.append({"kind": "stragglers", "processes": stragglers})
-    done = set.intersection(*(worker.ended for worker in queue.workers))
-    tried = done | {record["stage"] for record in queue.records if record["kind"] == "result"}
+    tried = worker.ended | {record["stage"] for record in queue.records if record["kind"] == "result"}
     queue.pending = [stage for stage in queue.pending if stage.name not in tried]
-    queue.workers, queue.batch = [], []
+    queue.worker = None
 
 
 def _mark(queue: DeviceQueue) -> str:
@@ -237,9 +194,7 @@ def enforce(queue: DeviceQueue, worker: Worker) -> None:
 def time_limit(queue: DeviceQueue, worker: Worker) -> float:
     """The time limit of a child's current stage, in seconds."""
     if worker.stage:
-        limit = queue.settings.limit or next((s.limit for s in queue.batch if s.name == worker.stage), START_LIMIT)
-        failed = queue.failed_at.get(worker.stage)
-        return limit if failed is None else min(limit, failed + GROUP_GRACE - worker.since)
+        return queue.settings.limit or next((s.limit for s in queue.pending if s.name == worker.stage), START_LIMIT)
     return END_LIMIT if worker.exit_message else START_LIMIT
 
 
@@ -275,21 +230,13 @@ def is_broken(worker: Worker) -> bool:
 def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     """Record an abnormal exit of a child: last stage started, signal or exit code, end of stderr."""
     done = process.result_of(worker.child)
-    stage = worker.stage or (
-        "exit" if worker.exit_message else next((s.name for s in queue.batch if s.name not in worker.ended), "exit")
-    )
+    waiting = next((s.name for s in queue.pending if s.name not in worker.ended), "exit")
+    stage = worker.stage or ("exit" if worker.exit_message else waiting)
     how = worker.verdict or _how(done)
     kernel = queue.settings.kernel.new_lines()
     words = [line for line in done.stderr.splitlines() if line.strip()][-TAIL_LINES:]
-    record(
-        queue,
-        stage=stage,
-        rank=worker.rank,
-        seconds=elapsed_seconds(worker),
-        doing=worker.doing,
-        stderr_bytes=len(done.stderr),
-        **how,
-    )
+    told = {"seconds": elapsed_seconds(worker), "doing": worker.doing, "stderr_bytes": len(done.stderr)}
+    record(queue, stage=stage, **told, **how)
     queue.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 
 

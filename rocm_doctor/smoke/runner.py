@@ -1,10 +1,10 @@
 """The smoke test as text: runs the worker in the examined interpreter, one child per GPU, and returns what happened as
 artifacts.
 
-An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/group.jsonl` for what all GPUs do together) holds JSON lines:
+An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`) holds JSON lines:
 
 * `header`: schema, queue, interpreter and its version, framework and its version, device, level, the stages planned, whether the kernel log was readable;
-* `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
+* `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details;
 * `stragglers`: processes that had to be ended after their parent.
 
 The output of failed stages (the end of stderr, tracebacks, new lines of the kernel log) is in `smoke/gpu0.log`. The text is judged
@@ -33,8 +33,6 @@ from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, Stage
 SCHEMA = 1
 TICK = 0.1
 """Seconds between reads of the children's events."""
-CPU_GROUP = 2
-"""Ranks of a group without GPUs to count."""
 
 
 def run_smoke(
@@ -99,8 +97,9 @@ def _run_framework(made: Callable[..., Settings], plan: list[Stage], gpu: int | 
             return _all_lanes(settings, plan, gpu, done)
         finally:
             settings.kernel.close()
-            for child in (child for queue in done for child in queue.children):
-                process.stop(child)
+            for queue in done:
+                if queue.worker:
+                    process.stop(queue.worker.child)
 
 
 def choose_stages(level: int, names: Sequence[str], framework: str = "torch") -> list[Stage]:
@@ -124,25 +123,20 @@ def stages_named(name: str) -> list[str]:
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
-    """Run the queues: that of the first GPU, which counts the GPUs, those of the others beside it, then the stages of all together."""
+    """Run the queues: that of the first GPU, which counts the GPUs, and those of the others beside it."""
     began, note = time.monotonic(), ""
-    alone, together = [s for s in plan if s.group != "all"], [s for s in plan if s.group == "all"]
     try:
-        done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0))
+        done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(plan), index=gpu or 0))
         while _tick(done) or (gpu is None and len(done) < _gpu_count(done[0])):
             if gpu is None and len(done) < _gpu_count(done[0]):
-                each = [stage for stage in alone if stage.group != "first"]
+                each = [stage for stage in plan if not stage.once]
                 done += [DeviceQueue(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
-        if together:
-            done.append(_group(settings, together, _gpu_count(done[0]) if _gpus_shown(done[0]) else CPU_GROUP, done))
-        while _tick(done):
-            pass
     except KeyboardInterrupt:
         note = "interrupted"
         for queue in done:
             device_queue.interrupt(queue)
     seconds = round(time.monotonic() - began, 3)
-    return [artifact for queue in done for artifact in _artifacts(queue, done[0], seconds, note)]
+    return [artifact for queue in done for artifact in _artifacts(queue, seconds, note)]
 
 
 def _tick(some: list[DeviceQueue]) -> bool:
@@ -150,7 +144,7 @@ def _tick(some: list[DeviceQueue]) -> bool:
     for queue in some:
         device_queue.advance(queue)
     if process.HAS_GROUPS:
-        process.pump([child for queue in some for child in queue.children], timeout=TICK)
+        process.pump([queue.worker.child for queue in some if queue.worker], timeout=TICK)
     return any(queue.busy for queue in some)
 
 
@@ -161,26 +155,13 @@ def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:
     return details if isinstance(details, dict) else {}
 
 
-def _gpus_shown(queue: DeviceQueue) -> bool:
-    return _details(queue, "device").get("kind") in ("cuda", "hip")
-
-
 def _gpu_count(queue: DeviceQueue) -> int:
-    return int(_details(queue, "device").get("count", 1)) if _gpus_shown(queue) else 1
+    found = _details(queue, "device")
+    return int(found.get("count", 1)) if found.get("kind") in ("cuda", "hip") else 1
 
 
-def _group(settings: Settings, stages: list[Stage], world: int, done: list[DeviceQueue]) -> DeviceQueue:
-    """The queue of one process per GPU as ranks of one job. A stage that failed on one GPU counts as failed for its dependents."""
-    states: dict[str, str] = {}
-    for queue in done:
-        for name, status in queue.states.items():
-            if states.get(name, "passed") == "passed":
-                states[name] = status
-    return DeviceQueue("group", settings, list(stages), world=world, states=states)
-
-
-def _artifacts(queue: DeviceQueue, first: DeviceQueue, seconds: float, note: str) -> list[Artifact]:
-    lines = [_header(queue, queue if queue.world == 1 else first), *queue.records]
+def _artifacts(queue: DeviceQueue, seconds: float, note: str) -> list[Artifact]:
+    lines = [_header(queue), *queue.records]
     text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
     results = Artifact(f"smoke/{queue.title}.jsonl", "smoke", text, seconds=seconds, note=note)
     return [results] + ([Artifact(f"smoke/{queue.title}.log", "smoke", "\n".join(queue.words) + "\n")] if queue.words else [])
@@ -192,9 +173,9 @@ def _expected_device(asked: str, framework: dict[str, Any]) -> str:
     return "cpu" if asked == "cpu" else built or next((kind for kind in ("hip", "cuda") if framework.get(kind)), "unknown")
 
 
-def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
-    """The header record. `teller`: the queue that probed the framework and the device, which a group does not repeat."""
-    framework, device = _details(teller, "import"), _details(teller, "device")
+def _header(queue: DeviceQueue) -> dict[str, Any]:
+    """The header record."""
+    framework, device = _details(queue, "import"), _details(queue, "device")
     return {
         "kind": "header",
         "schema": SCHEMA,
@@ -208,9 +189,8 @@ def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
         "device": device.get("kind") or _expected_device(queue.settings.device, framework),
         "name": device.get("name"),
         "index": queue.index,
-        "world": queue.world,
         "level": queue.settings.level,
-        "children": queue.groups * queue.world,
+        "children": queue.children,
         "kernel_log": "denied"
         if queue.settings.kernel.denied
         else "read"

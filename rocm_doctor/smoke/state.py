@@ -37,11 +37,10 @@ class Settings(Struct, frozen=True):
 
 
 class Worker(Struct):
-    """One child process and its progress."""
+    """The child of a queue and its progress. `ended` are its finished stages; `exit_message` its last event, bye or leave."""
 
     child: process.Child
     results: Path
-    rank: int
     offset: int = 0
     stage: str = ""
     doing: str = ""
@@ -53,55 +52,43 @@ class Worker(Struct):
 
 
 class DeviceQueue(Struct):
-    """The stages of one GPU. `records` and `words` become its artifacts, `states` has the worst status of each stage so far,
-    `kind` the device stage's result: hip, cuda or cpu.
+    """The stages of one GPU. `records` and `words` become its artifacts, `states` has the status of each stage so far,
+    `kind` the device stage's result: hip, cuda or cpu; `children` counts the processes.
     """
 
     name: str
     settings: Settings
     pending: list[Stage]
     index: int = 0
-    world: int = 1
-    workers: list[Worker] = field(default_factory=list)
-    batch: list[Stage] = field(default_factory=list)
+    worker: Worker | None = None
     records: list[Record] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)
     hello: Record = field(default_factory=dict)
-    failed_at: dict[str, float] = field(default_factory=dict)
-    groups: int = 0
+    children: int = 0
     kind: str = ""
 
     @property
     def title(self) -> str:
         """The queue's name: `cpu` for a build without GPU support, whatever the queue was started for; `jax-gpu0` for JAX."""
-        name = "cpu" if self.kind == "cpu" and self.world == 1 else self.name
+        name = "cpu" if self.kind == "cpu" else self.name
         return name if self.settings.framework == "torch" else f"{self.settings.framework}-{name}"
 
     @property
     def speaker(self) -> str:
         """The device in progress lines, which is unknown until the device stage has run."""
-        unknown = self.settings.device == "auto" and self.index == 0 and self.world == 1 and "device" not in self.states
+        unknown = self.settings.device == "auto" and self.index == 0 and "device" not in self.states
         return self.settings.framework if unknown else self.title
 
     @property
     def busy(self) -> bool:
-        """True while the queue has children or stages left."""
-        return bool(self.workers or self.pending)
-
-    @property
-    def children(self) -> list[process.Child]:
-        """The children that are still running."""
-        return [worker.child for worker in self.workers]
+        """True while the queue has a child or stages left."""
+        return bool(self.worker or self.pending)
 
 
 def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
-    """Add a result; a stage's state is the worst of its ranks'. The message of a failure also goes to the words, to be searched
-    like a log.
-    """
+    """Add a result. The message of a failure also goes to the words, to be searched like a log."""
     trace = str(more.pop("traceback", ""))
-    if queue.world == 1:
-        more.pop("rank", None)
     told = {key: value for key, value in more.items() if value not in ("", None)}
     queue.records.append({"kind": "result", "stage": stage, "status": status} | told)
     if queue.states.get(stage, "passed") == "passed":
@@ -110,7 +97,6 @@ def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
         queue.kind = str((more.get("details") or {}).get("kind", ""))
     why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
     if status in ("failed", "died", "timeout"):
-        queue.failed_at.setdefault(stage, time.monotonic())
         queue.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
     _report(queue, stage, status, why, more.get("details"))
 

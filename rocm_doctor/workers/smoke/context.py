@@ -42,8 +42,6 @@ class Context:
         self.stage = ""
         self.framework: str = args.framework
         self.level: int = args.level
-        self.rank: int = args.rank
-        self.world: int = args.world
         self._generator: Any = None
         self._seeded_for = ""
         self._kept: dict[str, Any] = {}

@@ -139,9 +139,6 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--gpu", type=int, default=0, help="index of the GPU as the framework counts")
     parser.add_argument("--level", type=int, default=1)
-    parser.add_argument("--rank", type=int, default=0)
-    parser.add_argument("--world", type=int, default=1)
-    parser.add_argument("--port", type=int, default=0, help="TCP port on which the ranks of a group meet")
     parser.add_argument("--prelude", help="Python file run first, with `stages` (name -> function) to replace; for tests")
     return parser.parse_args(argv)
 
@@ -165,7 +162,7 @@ def main(argv: Sequence[str]) -> None:
     die_with_parent()
     args = arguments(argv)
     emit = emitter(args.results)
-    emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable, rank=args.rank)
+    emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable)
     functions: dict[str, Callable[[Context], Any]] = {}
     module, name = CONTEXTS[args.framework]
     context: Context = getattr(importlib.import_module(module, __package__), name)(args, emit)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 class Stage(NamedTuple):
     """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result has no meaning.
 
-    `group`: in "one" process for each GPU, in that of the "first" GPU alone, in "all" of them as ranks of one job, or in a "fresh"
-    process of its own. `everywhere`: every framework has it.
+    `once`: the first GPU's process alone runs it. `everywhere`: every framework has it.
     """
 
     name: str
@@ -19,12 +18,12 @@ class Stage(NamedTuple):
     limit: float
     needs: tuple[str, ...]
     about: str
-    group: str = "one"
+    once: bool = False
     everywhere: bool = False
 
 
 # Limits are ten times and more what a healthy machine needs. The first convolution may compile for over four minutes with an
-# empty MIOpen cache (ROCm/MIOpen#2740), hence the long limit of `backward` and `kernels`.
+# empty MIOpen cache (ROCm/MIOpen#2740), hence the long limit of `backward`.
 STAGES = (
     Stage("import", "basics", "import_framework", 1, 180, (), "import the framework", everywhere=True),
     Stage(
@@ -53,12 +52,8 @@ STAGES = (
     Stage("peft", "peft_step", "peft", 1, 240, ("matmul",), "LoRA through transformers and peft"),
     Stage("lora-shapes", "shapes", "lora_shapes", 1, 180, ("matmul",), "narrow LoRA operands at the end of their allocation"),
     Stage("bitsandbytes", "quantised", "bitsandbytes", 2, 120, ("matmul",), "4-bit layers of bitsandbytes"),
-    Stage("memory", "longer", "memory", 2, 120, ("copy",), "a pattern over 80 % of the free device memory"),
-    Stage("kernels", "longer", "kernels", 2, 420, ("matmul",), "first kernels in a fresh process", "fresh"),
-    Stage("kernels-again", "longer", "kernels", 2, 420, ("kernels",), "the same again: has the kernel cache warmed up?", "fresh"),
-    Stage("peer", "several", "peer", 3, 120, ("copy",), "copies from GPU to GPU", "first"),
-    Stage("allreduce-nccl", "several", "allreduce", 3, 120, ("copy",), "all-reduce over RCCL or NCCL", "all"),
-    Stage("ddp", "several", "ddp", 3, 180, ("lora",), "DistributedDataParallel steps against one GPU", "all"),
+    Stage("memory", "memory", "memory", 2, 120, ("copy",), "a pattern over 80 % of the free device memory"),
+    Stage("peer", "memory", "peer", 3, 120, ("copy",), "copies from GPU to GPU", once=True),
 )
 
 

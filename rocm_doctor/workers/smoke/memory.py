@@ -1,4 +1,4 @@
-"""Stages of level 2: what only shows with time or with memory."""
+"""The memory of a GPU: a pattern over most of it, and copies to the other GPUs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CHUNK, CPU_CHUNK = 256 << 20, 32 << 20
 SHARE = 0.8
 CPU_BLOCKS = 4
 """Blocks that the memory test takes where the device is the CPU."""
-WARM_SECONDS, WARM_SHARE = 10.0, 0.5
-"""A second start is cold when its first kernels take this many seconds, and at least this share of what the first start took."""
+LENGTHS = (1, 1003, 1 << 20)
+"""Words of a copy between GPUs."""
 
 
 def memory(context: TorchContext) -> dict[str, Any]:
@@ -70,42 +70,20 @@ def main_memory_available() -> float:
         return float("inf")
 
 
-def kernels(context: TorchContext) -> dict[str, Any]:
-    """Seconds until the first kernels of a fresh process have run. The second such process finds the caches of the first.
-
-    Reason: cold-again, when the second start is about as slow as the first and slow at all: a kernel cache that does not warm up
-    (ROCm/legacy-rocm-build#6369: 385 s for every run instead of 6 s).
+def peer(context: TorchContext) -> dict[str, Any]:
+    """Copies between every two GPUs, both ways, bit for bit. Without peer access the driver goes through the host; that must
+    work too.
     """
+    context.need_gpus(2)
     torch = context.torch
-    first_calls: dict[str, float] = {}
-    for name, action in first_kernels(context):
-        context.report(f"first {name} of a fresh process (kernels may be compiled)")
-        first_calls[name] = round(context.clock(action), 3)
-    total = sum(first_calls.values())
-    note = Path(context.args.results).parent / f"kernels-{context.device.type}-{context.args.gpu}"
-    before = recall(note)
-    note.write_text(str(total), encoding="ascii")
-    if before is not None and total > WARM_SECONDS and total > WARM_SHARE * before:
-        text = f"the first kernels took {total:.1f} s in a second process, {before:.1f} s in the first: no kernel cache is kept"
-        raise Wrong("cold-again", text, seconds=total, before=before)
-    return {"seconds": first_calls, "before": before, "torch": str(torch.__version__)}
-
-
-def first_kernels(context: TorchContext) -> list[Any]:
-    """Name and action of each first kernel."""
-    torch = context.torch
-    square, image = context.random(256, 256), context.random(2, 8, 32, 32)
-    return [
-        ("product", lambda: context.put(square) @ context.put(square)),
-        ("softmax", lambda: torch.softmax(context.put(square), dim=1)),
-        ("convolution", lambda: torch.nn.functional.conv2d(context.put(image), context.put(torch.ones(8, 8, 3, 3)))),
-        ("normalisation", lambda: torch.nn.functional.layer_norm(context.put(square), (256,))),
-    ]
-
-
-def recall(path: Path) -> float | None:
-    """Seconds that an earlier process needed."""
-    try:
-        return float(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
+    count, access = torch.cuda.device_count(), {}
+    for one in range(count):
+        for other in range(count):
+            if one != other:
+                access[f"{one}-{other}"] = bool(torch.cuda.can_device_access_peer(one, other))
+                for length in LENGTHS:
+                    context.report(f"copy of {length} words from GPU {one} to GPU {other}")
+                    source = torch.randint(1, 1 << 30, (length,), generator=context.generator)
+                    got = torch.zeros_like(source, device=f"cuda:{other}").copy_(source.to(f"cuda:{one}"))
+                    context.same_bits(f"copy of {length} words from GPU {one} to GPU {other}", got, source)
+    return {"peer_access": access}
