@@ -243,7 +243,7 @@ def files(name: str | None) -> None:
 def across(nodes: int, rendezvous: str, python: str | None, form: str, output: Path | None, **options: Any) -> None:
     """Run collectives and exchanges over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
 
-    A rank, a node or a pair that is slow or wrong is found by halving. Exit code 1 if there is one, or a rank died.
+    A rank, a node or a pair that is slow or wrong is named. Exit code 1 if there is one, or a rank died.
     """
     from rocm_doctor.cli.common import interpreter
     from rocm_doctor.smoke.across import lines

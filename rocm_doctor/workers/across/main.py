@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .search import Search, Shown
+from .search import Shown, find_culprits
 
 WORDS = (1 << 10, 1 << 20)
 """Sizes of the tensors in float32 words: one for latency, one for bandwidth."""
@@ -52,6 +52,7 @@ class Job:
         )
         self.store = distributed.PrefixStore("rocm-doctor", store)
         self.ops: dict[str, Callable[..., Any]] = {"all_reduce": self._all_reduce, "exchange": self._exchange}
+        self.groups: dict[tuple[int, ...], Any] = {}
         self.rounds = 0
 
     def start(self) -> list[dict[str, Any]]:
@@ -174,11 +175,13 @@ def follow(job: Job) -> None:
 
 
 def obey(job: Job, order: dict[str, Any]) -> None:
-    """Form the groups, and run the step in this rank's own."""
-    groups = [None if len(ranks) == job.world else job.distributed.new_group(ranks) for ranks in order["groups"]]
-    for ranks, group in zip(order["groups"], groups):
+    """Form the groups, where they are new, and run the step in this rank's own."""
+    for ranks in order["groups"]:
+        if tuple(ranks) not in job.groups:
+            job.groups[tuple(ranks)] = None if len(ranks) == job.world else job.distributed.new_group(ranks)
+    for ranks in order["groups"]:
         if job.rank in ranks:
-            job.put(str(job.rounds), step(job, order["step"], order["words"], ranks, group))
+            job.put(str(job.rounds), step(job, order["step"], order["words"], ranks, job.groups[tuple(ranks)]))
 
 
 def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list[dict[str, Any]]:
@@ -200,26 +203,20 @@ def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list
 def lead(job: Job, people: list[dict[str, Any]], result: dict[str, Any]) -> None:
     """Rank 0: all steps over all ranks, then the search for what is slow or wrong."""
     everybody = list(range(job.world))
-    whole: dict[str, Shown] = {}
     for name in STEPS:
         for words in WORDS:
             (seen,) = order_step(job, name, words, [everybody])
             rate = MOVED[name](job.world) * 4 * words / seen["seconds"] / 1e9 if seen["seconds"] else None
             result["steps"].append({"step": name, "bytes": 4 * words, "gb_per_s": rate, **seen})
-        whole[name] = Shown(seen["seconds"], seen["wrong"])
     nodes: dict[int, list[int]] = {}
     for one in people:
         nodes.setdefault(one["node"], []).append(one["rank"])
     units = list(nodes.values()) if len(nodes) > 1 else [[rank] for rank in everybody]
-    for name in ("all-reduce", "exchange"):
-        for symptom in ("wrong", "slow"):
-            if symptom == "slow" or whole[name].wrong:
-                result["found"] += find_culprits(job, name, symptom, units, whole[name], result)
+    for name in STEPS:
+        result["found"] += search(job, name, units, result)
 
 
-def find_culprits(
-    job: Job, name: str, symptom: str, units: list[list[int]], whole: Shown, result: dict[str, Any]
-) -> list[dict[str, Any]]:
+def search(job: Job, name: str, units: list[list[int]], result: dict[str, Any]) -> list[dict[str, Any]]:
     """The culprits of a step. A node that is one is searched for the rank to blame."""
 
     def measure(groups: list[list[int]]) -> list[Shown]:
@@ -227,11 +224,10 @@ def find_culprits(
         return [Shown(one["seconds"], one["wrong"]) for one in order_step(job, name, WORDS[-1], groups)]
 
     found = []
-    for culprit in Search(measure, symptom).confirm(units, whole):
+    for symptom, culprit in find_culprits(measure, units):
         ranks = [list(unit) for unit in culprit]
         if len(ranks) == 1 and len(ranks[0]) > 1:
-            others = [[rank] for unit in units if unit != ranks[0] for rank in unit]
-            inside = Search(measure, symptom).culprits([[rank] for rank in ranks[0]], whole, others)
+            inside = [unit for kind, unit in find_culprits(measure, [[rank] for rank in ranks[0]]) if kind == symptom]
             ranks = [list(unit) for unit in inside[0]] if inside else ranks
         found.append({"step": name, "symptom": symptom, "ranks": ranks})
     return found

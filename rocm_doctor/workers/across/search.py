@@ -1,6 +1,6 @@
-"""The slow or wrong rank, or pair of ranks, found by halving: two groups are measured at once in each round.
+"""The slow or wrong rank, node or pair of them: units are measured two by two, in rounds in which each is in one pair.
 
-A unit is a list of ranks: a node, or one rank. Pure logic: `measure` runs the groups and returns what each showed.
+A unit is a list of ranks: a node, or one rank. Pure logic: `measure` runs groups of ranks at once and returns what each showed.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Unit = Sequence[int]
+    Pair = tuple[int, int]
 
 SLOW_RATIO = 3.0
-"""How many times as long the slower of two groups of one size must take."""
+"""How many times as long as usual a slow pair takes."""
 SLOW_SECONDS = 0.02
 """And how many seconds longer: below that it is the noise of a busy machine."""
+ROUNDS = 15
+"""Rounds at most: of up to 16 units every pair is measured, of more units 15 pairs each."""
 
 
 class Shown(NamedTuple):
@@ -29,81 +32,45 @@ if TYPE_CHECKING:
     Measure = Callable[[list[list[int]]], list[Shown]]
 
 
-class Search:
-    """Looks for units that show a symptom, `slow` or `wrong`."""
-
-    def __init__(self, measure: Measure, symptom: str) -> None:
-        self.measure = measure
-        self.symptom = symptom
-
-    def confirm(self, units: Sequence[Unit], whole: Shown) -> list[list[Unit]]:
-        """The culprits that show the symptom a second time next to sound units. On a busy machine any rank may be slow once."""
-        found = self.culprits(units, whole)
-        blamed = {id(unit) for culprit in found for unit in culprit}
-        sound = [unit for unit in units if id(unit) not in blamed]
-        return [culprit for culprit in found if self._again(culprit, sound)]
-
-    def _again(self, culprit: list[Unit], sound: Sequence[Unit]) -> bool:
-        missing = 2 - len(culprit)
-        if len(sound) < missing + 2:
-            return True
-        return self._bad(self._compare([*culprit, *sound[:missing]], sound[missing : missing + 2]))[0]
-
-    def culprits(self, units: Sequence[Unit], whole: Shown, good: Sequence[Unit] = ()) -> list[list[Unit]]:
-        """Each culprit as a list of units: one for a bad unit, two for a bad pair. `good`: units that are known to be sound."""
-        if len(units) == 1:
-            return [[units[0]]]
-        if len(units) == 2:
-            return self._split_pair(units[0], units[1], good)
-        first, second = units[: len(units) // 2], units[len(units) // 2 :]
-        shown = self._compare(first, second)
-        bad = self._bad(shown)
-        if bad == (True, False):
-            return self.culprits(first, shown[0], [*good, *second])
-        if bad == (False, True):
-            return self.culprits(second, shown[1], [*good, *first])
-        if bad == (True, True):
-            return self.culprits(first, shown[0], good) + self.culprits(second, shown[1], good)
-        usual = max(one.seconds for one in shown)
-        worse = whole.wrong if self.symptom == "wrong" else _slower(whole.seconds, usual)
-        return self._find_pair(first, second, usual) if worse else []
-
-    def _split_pair(self, one: Unit, other: Unit, good: Sequence[Unit]) -> list[list[Unit]]:
-        """Measure each of two units with a sound one. If neither shows the symptom, the culprit is the pair."""
-        if not good:
-            shown = self._compare([one], [other])
-        elif len(good) == 1:
-            shown = self._compare([one, good[0]]) + self._compare([other, good[0]])
-        else:
-            shown = self._compare([one, good[0]], [other, good[1]])
-        bad = self._bad(shown)
-        # What two units take together has no measure of its own: without a sound unit, slow cannot be said of a pair.
-        pair = [] if self.symptom == "slow" and not good else [[one, other]]
-        return [[unit] for unit, is_bad in zip((one, other), bad) if is_bad] or pair
-
-    def _find_pair(self, first: Sequence[Unit], second: Sequence[Unit], usual: float) -> list[list[Unit]]:
-        """The pair with one unit of each side, where each side alone is sound and takes `usual` seconds."""
-        while len(first) > 1:
-            half = first[: len(first) // 2]
-            first = half if self._shows([*half, *second], usual) else first[len(first) // 2 :]
-        while len(second) > 1:
-            half = second[: len(second) // 2]
-            second = half if self._shows([*first, *half], usual) else second[len(second) // 2 :]
-        return [[first[0], second[0]]]
-
-    def _shows(self, units: Sequence[Unit], usual: float) -> bool:
-        (shown,) = self._compare(units)
-        return shown.wrong if self.symptom == "wrong" else _slower(shown.seconds, usual)
-
-    def _compare(self, *groups: Sequence[Unit]) -> list[Shown]:
-        return self.measure([[rank for unit in group for rank in unit] for group in groups])
-
-    def _bad(self, shown: Sequence[Shown]) -> tuple[bool, bool]:
-        one, other = shown
-        if self.symptom == "wrong":
-            return one.wrong, other.wrong
-        return _slower(one.seconds, other.seconds), _slower(other.seconds, one.seconds)
+def find_culprits(measure: Measure, units: Sequence[Unit]) -> list[tuple[str, list[Unit]]]:
+    """Each symptom, `wrong` or `slow`, with its culprit: one unit, or two whose pair is bad. Bad pairs are measured again, one by
+    one: on a busy machine any pair may be slow once. Usual is what the faster pairs take."""
+    rounds = list(list_rounds(len(units)))
+    seen = measure_pairs(measure, units, rounds)
+    usual = sorted(one.seconds for one in seen.values())[len(seen) // 4] if seen else 0.0
+    found: list[tuple[str, list[Unit]]] = []
+    for symptom in ("wrong", "slow"):
+        bad = {pair for pair, shown in seen.items() if _shows(symptom, shown, usual)}
+        again = measure_pairs(measure, units, [[pair] for pair in sorted(bad)])
+        bad = {pair for pair, shown in again.items() if _shows(symptom, shown, usual)}
+        alone = []
+        for number in range(len(units)):
+            own = [pair for pair in seen if number in pair]
+            alone += [number] if len(own) > 1 and bad.issuperset(own) else []
+        found += [(symptom, [units[number]]) for number in alone]
+        found += [(symptom, [units[one], units[other]]) for one, other in sorted(bad) if not {one, other} & set(alone)]
+    return found
 
 
-def _slower(one: float, other: float) -> bool:
-    return one > SLOW_RATIO * other and one > other + SLOW_SECONDS
+def list_rounds(number: int) -> Iterator[list[Pair]]:
+    """Rounds in which each of `number` units is in one pair, or rests; no pair comes twice (the circle method of tournaments)."""
+    places = list(range(number + number % 2))
+    for _ in range(min(len(places) - 1, ROUNDS)):
+        half = len(places) // 2
+        pairs = [(min(pair), max(pair)) for pair in zip(places[:half], reversed(places[half:]))]
+        yield [pair for pair in pairs if pair[1] < number]
+        places[1:] = [places[-1], *places[1:-1]]
+
+
+def measure_pairs(measure: Measure, units: Sequence[Unit], rounds: Sequence[Sequence[Pair]]) -> dict[Pair, Shown]:
+    """What each pair showed; those of a round are measured at once."""
+    found: dict[Pair, Shown] = {}
+    for pairs in filter(None, rounds):
+        found.update(zip(pairs, measure([[*units[one], *units[other]] for one, other in pairs])))
+    return found
+
+
+def _shows(symptom: str, shown: Shown, usual: float) -> bool:
+    if symptom == "wrong":
+        return shown.wrong
+    return shown.seconds > SLOW_RATIO * usual and shown.seconds > usual + SLOW_SECONDS
