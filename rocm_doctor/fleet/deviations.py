@@ -1,24 +1,21 @@
-"""Which nodes differ from the others: in a fact, in a measured figure, and in what goes with the sick ones."""
+"""Which nodes differ from the others: in a fact, and in a measured figure."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import median, median_high
 from typing import Any
 
 import msgspec
 
 from rocm_doctor.fleet.table import NOT_PROBED, Place, Table
-from rocm_doctor.fleet.types import Association, Straggler
+from rocm_doctor.fleet.types import Straggler
 from rocm_doctor.model import Fact
 from rocm_doctor.reports.machine import show_value
 
 CLOSE = 0.01
 """Sizes in bytes that differ by less are the same: the kernel keeps a varying part for itself."""
-LEVEL = 0.01
-"""Corrected p from which on an association is reported."""
 FEW = 5
 """Nodes or figures below which there is no usual one, and no fact is taken for a name or an address."""
 Z = 5.0
@@ -111,39 +108,6 @@ def show(value: Any) -> str:
     if value == NOT_PROBED:
         return "not probed"
     return ("yes" if value else "no") if isinstance(value, bool) else show_value(Fact(value))
-
-
-def find_associations(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int) -> list[Association]:
-    """The values that go with sick nodes, the most certain first. Each deviation is one try (Holm's correction)."""
-    if not sick or len(sick) >= nodes:
-        return []
-    tried = [(fisher(len(one.nodes & sick), len(one.nodes), len(sick), nodes), one) for one in deviations]
-    ranked = sorted(tried, key=lambda item: (item[0], item[1].fact, item[1].value))
-    found: list[Association] = []
-    corrected = 0.0
-    for rank, (p, one) in enumerate(ranked):
-        corrected = max(corrected, min(1.0, p * (len(ranked) - rank)))
-        if corrected > LEVEL:
-            break
-        found.append(Association(one.fact, one.value, len(one.nodes & sick), len(one.nodes), len(sick), nodes, corrected))
-    return found
-
-
-def fisher(both: int, first: int, second: int, total: int) -> float:
-    """Probability of at least `both` in common between sets of `first` and `second` members out of `total`, by chance."""
-
-    def log_choose(n: int, k: int) -> float:
-        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-    every = log_choose(total, first)
-    least = max(both, first + second - total)
-    return min(
-        1.0,
-        math.fsum(
-            math.exp(log_choose(second, k) + log_choose(total - second, first - k) - every)
-            for k in range(least, min(first, second) + 1)
-        ),
-    )
 
 
 def find_stragglers(table: Table) -> list[Straggler]:

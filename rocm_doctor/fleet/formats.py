@@ -56,9 +56,6 @@ def _text(judged: FleetResult) -> Iterator[str]:
             yield words + (f" [{group.row or group.id}]" if group.id else "")
             yield f"    {_count(group.count, group.nodes)}"
     yield from _part("Stragglers", [_straggler(one) for one in summary.stragglers])
-    yield from _part("Values that go with sick nodes", [
-        f"{one.fact} {_short(one.value)}: {one.sick_with} of the {one.with_} nodes with it are sick, of all {one.nodes} nodes {one.sick}; "
-        f"p {one.p:.1g}" for one in summary.associations])  # fmt: skip
     yield from _part("Deviations, the rarest first", list(_deviations(summary)))
     yield from _part("Not judged", [f"{place}: {_short(why)}" for place, why in summary.refused])
     yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
@@ -85,22 +82,22 @@ def _straggler(one: Straggler) -> str:
 
 def _deviations(summary: Judgement) -> Iterator[str]:
     """Those of the same nodes together: most often they have one cause."""
-    groups: dict[tuple[int, str], list[str]] = {}
+    groups: dict[tuple[int, int, str], list[str]] = {}
     for one in summary.deviations:
         where = f" on GPU {next(iter(one.gpus))}" if len(one.gpus) == 1 else ""
-        groups.setdefault((one.count, one.nodes), []).append(
-            f"{one.fact}{where}: {_short(one.value)}, not {_short(one.majority)}"
-        )
-    for nodes, lines in groups.items():
-        yield _count(*nodes)
+        line = f"{one.fact}{where}: {_short(one.value)}, not {_short(one.majority)}"
+        groups.setdefault((one.count, one.sick, one.nodes), []).append(line)
+    for (count, sick, nodes), lines in groups.items():
+        yield _count(count, nodes, sick)
         yield from (f"    {line}" for line in lines[:12])
         if len(lines) > 12:
             yield f"    and {len(lines) - 12} more"
 
 
-def _count(count: int, nodes: str) -> str:
+def _count(count: int, nodes: str, sick: int = 0) -> str:
     """The number of nodes, and the beginning of their node set, cut between two nodes."""
-    return f"{count} node{'s' * (count != 1)}: " + (nodes if len(nodes) <= LONGEST else nodes[:LONGEST].rpartition(",")[0] + ",…")
+    words = f"{count} node{'s' * (count != 1)}" + (f", {sick} sick: " if sick else ": ")
+    return words + (nodes if len(nodes) <= LONGEST else nodes[:LONGEST].rpartition(",")[0] + ",…")
 
 
 def _short(value: str) -> str:

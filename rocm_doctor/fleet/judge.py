@@ -1,4 +1,4 @@
-"""Many reports judged together: the state of each node with its reasons, deviations, stragglers, associations."""
+"""Many reports judged together: the state of each node with its reasons, deviations, stragglers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from rocm_doctor.fleet.deviations import (
     Deviation,
     compare_with_majority,
     compare_with_reports,
-    find_associations,
     find_stragglers,
 )
 from rocm_doctor.fleet.policy import Policy, unmet_demands
@@ -74,14 +73,7 @@ def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> Fl
         nodes=len(table.nodes),
         groups=_groups(reasons),
         stragglers=tuple(slow),
-        deviations=tuple(
-            Deviant(d.fact, d.value, d.majority, len(d.nodes), table.names(d.nodes), _gpus(d, table)) for d in deviations
-        ),
-        associations=tuple(
-            find_associations(
-                deviations, frozenset(n for n, node in enumerate(table.nodes) if node.host in sick), len(table.nodes)
-            )
-        ),
+        deviations=tuple(_deviant(one, table, sick) for one in deviations),
         refused=tuple(table.refused),
         own=tuple(individual),
     )
@@ -137,8 +129,9 @@ def _groups(reasons: dict[str, list[Reason]]) -> tuple[Group, ...]:
     return tuple(sorted(found, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
 
 
-def _gpus(one: Deviation, table: Table) -> dict[str, str]:
-    """Indexes of GPUs, and the nodes where these have the value."""
+def _deviant(one: Deviation, table: Table, sick: set[str]) -> Deviant:
+    """The deviation by names; `sick`: nodes with problems, and slow ones."""
+    hosts = [table.nodes[number].host for number in one.nodes]
     by_node: dict[int, list[str]] = {}
     for node, gpu in one.places:
         if gpu >= 0:
@@ -146,4 +139,5 @@ def _gpus(one: Deviation, table: Table) -> dict[str, str]:
     groups: dict[str, list[str]] = {}
     for node, indexes in by_node.items():
         groups.setdefault(nodeset.fold(indexes).strip("[]"), []).append(table.nodes[node].host)
-    return {index: nodeset.fold(hosts) for index, hosts in sorted(groups.items())}
+    gpus = {index: nodeset.fold(names) for index, names in sorted(groups.items())}
+    return Deviant(one.fact, one.value, one.majority, len(hosts), len(sick.intersection(hosts)), nodeset.fold(hosts), gpus)

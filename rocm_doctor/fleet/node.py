@@ -45,18 +45,13 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
     try:
         held = {} if why else jsons.decode(msgspec.json.format(done.stdout.encode(), indent=-1), dict[str, msgspec.Raw])
     except (Unreadable, msgspec.DecodeError) as exc:
-        why = last_line(done.stderr) or f"exit code {done.returncode}: {exc}"
+        why = first_lines(done.stderr) or f"exit code {done.returncode}: {exc}"
     return silent_line(host, why) if why else msgspec.json.encode({**held, "host": host, "at": time.time()})
 
 
 def silent_line(host: str, why: str) -> bytes:
     """The line of a node without a report."""
     return msgspec.json.encode({"host": host, "error": why})
-
-
-def last_line(text: str) -> str:
-    """The last line that says something, at most 200 characters of it."""
-    return next((line.strip()[:200] for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def first_lines(text: str) -> str:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rocm_doctor.fleet.nodeset import fold
 from rocm_doctor.fleet.reports import Figure, LeanFact, Line
 from rocm_doctor.model import Unknown
 
@@ -206,10 +205,6 @@ class Table:
         name = fact.partition("gpu.")[2] if part >= 0 else fact
         first = self._first.get(part, {})
         return _key(first[name]) if name in first else _absent(fact)
-
-    def names(self, numbers: Iterable[int]) -> str:
-        """The nodes of these numbers as a node set."""
-        return fold(self.nodes[number].host for number in numbers)
 
     def clocks(self) -> dict[int, float]:
         """Seconds by which a node's clock is ahead of the usual one, by number."""

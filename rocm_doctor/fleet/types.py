@@ -33,6 +33,8 @@ class Deviant(msgspec.Struct, frozen=True):
     value: str
     majority: str
     count: int
+    sick: int
+    """How many of these nodes have problems or are slow."""
     nodes: str
     gpus: dict[str, str] = {}
     """For a fact of single GPUs: their indexes, and the nodes where these have it."""
@@ -51,23 +53,6 @@ class Straggler(msgspec.Struct, frozen=True):
     """Robust standard deviations towards slow."""
 
 
-class Association(msgspec.Struct, frozen=True):
-    """A value that sick nodes (with problems, or stragglers) have more often than others."""
-
-    fact: str
-    value: str
-    sick_with: int
-    """Sick nodes that have the value."""
-    with_: int = msgspec.field(name="with")
-    """Nodes that have the value."""
-    sick: int
-    """Sick nodes in all."""
-    nodes: int
-    """Nodes in all."""
-    p: float
-    """Probability by chance (Fisher's exact test, one-sided), corrected for the number of values tried (Holm)."""
-
-
 class Judgement(msgspec.Struct, frozen=True):
     """`fleet judge --format json`."""
 
@@ -78,8 +63,6 @@ class Judgement(msgspec.Struct, frozen=True):
     stragglers: tuple[Straggler, ...]
     deviations: tuple[Deviant, ...]
     """The rarest first."""
-    associations: tuple[Association, ...]
-    """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
     refused: tuple[tuple[str, str], ...]
     """Documents that name no node and cannot be judged: place and reason."""
     own: tuple[str, ...]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
-from rocm_doctor.fleet.node import last_line
+from rocm_doctor.fleet.node import first_lines
 from rocm_doctor.workers import process
 
 USABLE = ("idle", "mixed", "allocated", "completing", "planned", "blocked")
@@ -95,7 +95,7 @@ def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
     argv += [f"--partition={partition}"] if partition else []
     done = process.run(argv, limit=30)
     if done.state != "finished" or done.returncode:
-        raise EngineError(f"sinfo: {last_line(done.stderr) or done.state}")
+        raise EngineError(f"sinfo: {first_lines(done.stderr) or done.state}")
     rows = [line.split("|", 4) for line in done.stdout.splitlines() if line.count("|") >= 4]
     found: dict[str, State] = {}
     for name, state, up, within, reason in sorted(rows, key=lambda row: row[2] != "up"):
