@@ -42,7 +42,8 @@ def _pass(judged: FleetResult) -> Iterator[str]:
 
 def _fail(judged: FleetResult) -> Iterator[str]:
     """A line for each other node, with state and reasons."""
-    return ("\t".join((row.host, row.state, "; ".join(row.reasons))) for row in judged.rows if row.state not in PASS)
+    bad = (row for row in judged.rows if row.state not in PASS)
+    return ("\t".join((row.host, row.state, " ".join("; ".join(row.reasons).split()))) for row in bad)
 
 
 def _text(judged: FleetResult) -> Iterator[str]:
