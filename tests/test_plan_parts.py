@@ -45,11 +45,11 @@ def test_a_nightly_replaces_any_other_torch(here: str) -> None:
 
 
 def test_a_preview_speaks_for_a_release() -> None:
-    machine = declare_machine("gfx1100", "3.12", MATRIX)
-    build = msgspec.structs.replace(next(b for b in MATRIX.torch if b.local), rocm="7.11.0")
+    machine = declare_machine("gfx1102", "3.12", MATRIX)
+    build = msgspec.structs.replace(next(b for b in MATRIX.torch if b.local), rocm="7.13.0")
     said = statements(machine, MATRIX)
     preview = said._replace(support=tuple(s for s in said.support if s.state == "preview"))
-    assert [claim.words.split(" on ")[0] for claim in supporting_claims(build, machine, preview)] == ["ROCm 7.11.0 is a preview"]
+    assert [claim.words.split(" on ")[0] for claim in supporting_claims(build, machine, preview)] == ["ROCm 7.13.0 is a preview"]
 
 
 def test_a_new_torch_takes_its_companions_with_it() -> None:
