@@ -32,7 +32,7 @@ from click.testing import CliRunner
 
 from rocm_doctor import pipeline
 from rocm_doctor.binaries.inspect import inspect
-from rocm_doctor.binaries.view import Slice, View
+from rocm_doctor.binaries.view import View
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable, jsons, tomls, yamls
 from rocm_doctor.cli import cli
@@ -290,7 +290,7 @@ def redacted(text: str) -> str:
 
 
 def inspected(data: bytes) -> str:
-    inspect(View(Slice(io.BytesIO(data), 0, len(data)), len(data)), "x", "x")
+    inspect(View(io.BytesIO(data), 0, len(data)), "x", "x")
     return ""
 
 

@@ -30,7 +30,7 @@ GIB = 2**30
 GROUPS = {"video": 44, "render": 993}
 _TOPOLOGY = "sys/class/kfd/kfd/topology/nodes"
 _NEEDED = (
-    "click", "msgspec", "packaging", "pefile", "elftools", "yaml", "_yaml", "tree_sitter", "tree_sitter_bash", "backports", "tomli", "pip", "psutil",
+    "click", "msgspec", "packaging", "yaml", "_yaml", "tree_sitter", "tree_sitter_bash", "backports", "tomli", "pip", "psutil",
 )  # fmt: skip
 """What the doctor and `pip` import, by the name of the module; all but pip are dependencies of the project."""
 

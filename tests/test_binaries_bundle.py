@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from rocm_doctor.binaries import bundle
 from rocm_doctor.binaries.bundle import Bundle
-from rocm_doctor.binaries.view import Overread, Slice, View
+from rocm_doctor.binaries.view import Overread, View
 
 TARGETS = ("gfx906", "gfx90a:xnack-", "gfx1100", "gfx11-generic")
 PACKINGS = [(v, m) for v in (1, 2, 3) for m in ("zlib", "zstd")]
 
 
 def view_of(data: bytes, limit: int = 64 << 20) -> View:
-    return View(Slice(io.BytesIO(data), 0, len(data)), len(data), limit)
+    return View(io.BytesIO(data), 0, len(data), limit)
 
 
 def walk(data: bytes) -> tuple[list[Bundle], str]:

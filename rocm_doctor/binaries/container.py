@@ -1,13 +1,12 @@
 """The GPU code sections of an ELF or PE file, and the ROCm libraries that it is linked to.
 
-pyelftools and pefile find the sections (imported when the first file needs them); everything they read goes
-through a bounded view, so a damaged file costs an `Unknown`, not memory.
+Only headers are read, through a bounded view: a damaged file costs an `Unknown`, not memory.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple
 
 from rocm_doctor.binaries.bundle import Damaged
 from rocm_doctor.binaries.targets import flags_target
@@ -20,16 +19,20 @@ WRAPPER_SIZE = 24
 MAX_SECTIONS = 4096
 EM_AMDGPU = 224
 _PE_HEAD = 64 << 10
+_MAX_NAMES = 1 << 20
+_NOBITS = 8
+_ELF = struct.Struct("<8xB9xH20xQI6xHHH")
+"""ABI version, machine, offset of the section table, flags, size of its entries, their number, number of the names' section."""
+_SECTION = struct.Struct("<II16xQQ24x")
+"""Name, type, offset, size."""
+_PE_SECTION = struct.Struct("<8sI4xII16x")
+"""Name, bytes used, bytes in the file, offset."""
 _MAX_DYNAMIC = 64 << 10
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
 _ROCM_SONAME = regex(
     r"lib(?:amdhip64|hsa-runtime64|hip\w+|roc\w+|MIOpen|rccl|amd_comgr|hiprtc|magma|migraphx\w*|composable_kernel\w*|amd_smi)\.so(?:\.\d+)*"
     r"|(?:amdhip64|hiprtc|hip\w+|roc\w+|MIOpen|amd_comgr)[\w-]*\.dll"
 )
-
-
-class Missing(Exception):
-    """A reader library is not installed; the message is its name."""
 
 
 class Span(NamedTuple):
@@ -51,74 +54,42 @@ class Layout(NamedTuple):
     target: str = ""
 
 
-def names_gpu_code(view: View) -> bool:
-    """False if an ELF file has neither GPU sections nor is a code object; True if it has, or if that is unknown. 20 us.
-
-    An environment has hundreds of libraries and pyelftools takes 2 ms for each, so it gets only those that pass this test.
-    """
-    head = view.at(0, 64)
-    if len(head) < 64 or head[4] != 2 or head[5] != 1 or head[18] == EM_AMDGPU:
-        return True
-    table, entry, count, names = struct.unpack_from("<40xQ10xHHH", head)
-    if entry != 64 or not names < count <= MAX_SECTIONS:
-        return True
-    header = view.at(table + names * 64, 64)
-    if len(header) < 64:
-        return True
-    offset, size = struct.unpack("<24xQQ24x", header)
-    strings = view.at(offset, min(size, 1 << 20))
-    return not strings or len(strings) != size or FATBIN.encode() in strings or KPACK_REF.encode() in strings
-
-
 def elf_layout(view: View) -> Layout:
-    """Sections, linked libraries and, for a code object, its target. Raises Damaged, Missing, view.Overread."""
-    try:
-        from elftools.common.exceptions import ELFError
-        from elftools.elf.elffile import ELFFile
-    except ImportError:
-        raise Missing("pyelftools") from None
-    try:
-        return _elf_layout(ELFFile(cast("IO[bytes]", view)), view)
-    except (ELFError, ValueError, LookupError, AttributeError, TypeError, AssertionError, ArithmeticError, struct.error) as error:
-        raise Damaged(f"ELF: {type(error).__name__} {error}".strip()) from None
+    """Sections, linked libraries and, for a code object, its target; nothing for a library without GPU code. Raises Damaged, view.Overread.
 
-
-def _elf_layout(elf: Any, view: View) -> Layout:
-    if elf.header["e_machine"] == "EM_AMDGPU":
-        flags, abi = elf.header["e_flags"], elf.header["e_ident"]["EI_ABIVERSION"]
+    Layout of header and section table: the System V ABI, ELF-64, little endian, which every code object and ROCm library has.
+    """
+    head = view.at(0, _ELF.size)
+    if len(head) < _ELF.size or head[4] not in (1, 2) or head[5] not in (1, 2):
+        raise Damaged("ELF: cut off, or of an unknown class")
+    if head[4:6] != b"\x02\x01":
+        return Layout()
+    abi, machine, table, flags, entry, count, names = _ELF.unpack(head)
+    if machine == EM_AMDGPU:
         target = flags_target(flags, abi)
         if target is None:
             raise Damaged(f"processor number {flags & 0xFF:#x} of the code object is unknown")
         return Layout(target=target)
-    if elf.num_sections() > MAX_SECTIONS:
-        raise Damaged(f"claims {elf.num_sections()} sections")
-    spans = _spans(elf, view)
-    needed, runpath = _dynamic(view, spans)
-    return Layout(
-        tuple(spans.get(FATBIN, ())),
-        sum(s.size for s in spans.get(WRAPPERS, ())) // WRAPPER_SIZE,
-        next(iter(spans.get(KPACK_REF, ())), None),
-        needed,
-        runpath,
-    )
-
-
-def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
-    """Sections by name. Headers only: pyelftools' section objects read whole hash tables (0.4 s for one TensorFlow library)."""
-    from elftools.common.utils import struct_parse
-
-    first, step, stream = elf["e_shoff"], elf["e_shentsize"], cast("IO[bytes]", view)
-    headers = [struct_parse(elf.structs.Elf_Shdr, stream, first + n * step) for n in range(elf.num_sections())]
-    if not headers:
+    if not count:
         raise Damaged("no section table, which would name the GPU code")
-    names, size = (headers[elf.get_shstrndx()][field] for field in ("sh_offset", "sh_size"))
-    if not size:
+    if count > MAX_SECTIONS or entry != _SECTION.size or names >= count:
+        raise Damaged(f"claims {count} sections of {entry} bytes, with their names in number {names}")
+    headers = view.at(table, count * entry)
+    if len(headers) < count * entry:
+        raise Damaged("cut off within the section table")
+    *_, start, size = _SECTION.unpack_from(headers, names * entry)
+    strings = view.at(start, min(size, _MAX_NAMES))
+    if not strings or len(strings) < size:
         raise Damaged("the section table has no names")
+    if FATBIN.encode() not in strings and KPACK_REF.encode() not in strings:
+        return Layout()
     spans: dict[str, list[Span]] = {}
-    for header in headers:
-        name = view.at(names + header["sh_name"], 64).split(b"\0")[0].decode("latin-1")
-        spans.setdefault(name, []).append(Span(header["sh_offset"], header["sh_size"], header["sh_type"] == "SHT_NOBITS"))
-    return spans
+    for at, kind, offset, size in _SECTION.iter_unpack(headers):
+        name = strings[at : at + 64].split(b"\0")[0].decode("latin-1")
+        spans.setdefault(name, []).append(Span(offset, size, kind == _NOBITS))
+    needed, runpath = _dynamic(view, spans)
+    wrappers = sum(span.size for span in spans.get(WRAPPERS, ())) // WRAPPER_SIZE
+    return Layout(tuple(spans.get(FATBIN, ())), wrappers, next(iter(spans.get(KPACK_REF, ())), None), needed, runpath)
 
 
 def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...], str]:
@@ -140,18 +111,16 @@ def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...],
 
 
 def pe_layout(view: View) -> Layout:
-    """Sections of a DLL; its headers are within the first 64 KiB. Raises Damaged, Missing, view.Overread."""
+    """Sections of a DLL; its headers are within the first 64 KiB. Raises Damaged, view.Overread. Layout: Microsoft's "PE Format"."""
+    head = view.at(0, _PE_HEAD)
     try:
-        import pefile
-    except ImportError:
-        raise Missing("pefile") from None
-    try:
-        pe = pefile.PE(data=view.at(0, _PE_HEAD), fast_load=True)
-        sections = [(s.Name.rstrip(b"\0").decode("latin-1"), s) for s in pe.sections]
-    except (pefile.PEFormatError, ValueError, LookupError, AttributeError, TypeError, struct.error) as error:
-        raise Damaged(f"PE: {error}") from None
-    spans = [
-        (name, Span(s.PointerToRawData, min(s.SizeOfRawData, s.Misc_VirtualSize), s.SizeOfRawData == 0)) for name, s in sections
-    ]
+        (at,) = struct.unpack_from("<I", head, 60)
+        count, optional = struct.unpack_from("<6xH12xH", head, at)
+        table = [_PE_SECTION.unpack_from(head, at + 24 + optional + number * _PE_SECTION.size) for number in range(count)]
+    except struct.error:
+        raise Damaged("PE: cut off within the headers") from None
+    if not head.startswith(b"PE\0\0", at):
+        raise Damaged("PE: no header")
+    spans = [(name.rstrip(b"\0").decode("latin-1"), Span(start, min(raw, used), raw == 0)) for name, used, raw, start in table]
     wrappers = sum(span.size for name, span in spans if name == PE_WRAPPERS) // WRAPPER_SIZE
     return Layout(tuple(span for name, span in spans if name == PE_FATBIN), wrappers)

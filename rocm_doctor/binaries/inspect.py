@@ -9,14 +9,14 @@ import msgspec
 
 from rocm_doctor.binaries import bundle, container, kpack
 from rocm_doctor.binaries.bundle import Bundle, Damaged, NoDecoder
-from rocm_doctor.binaries.container import Layout, Missing, Span
+from rocm_doctor.binaries.container import Layout, Span
 from rocm_doctor.binaries.types import Holding
-from rocm_doctor.binaries.view import Overread, View, file_view
+from rocm_doctor.binaries.view import Overread, View
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import open_file
 from rocm_doctor.model import Why
 
-EXTRA = "pip install pyelftools pefile backports.zstd"
+EXTRA = "pip install backports.zstd"
 Found = tuple[Holding, "kpack.Contents | None"]
 
 
@@ -24,7 +24,7 @@ def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, in
     """The file's GPU code (None: it has none) and the number of bytes read. `shown` is the path to report."""
     try:
         with open_file(path) as handle:
-            view = file_view(handle, path)
+            view = View(handle, 0, path.stat().st_size)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:
         return (unreadable_holding(library, shown, f"{error.strerror or error}", "denied"), None), 0
@@ -38,8 +38,6 @@ def inspect(view: View, library: str, shown: str) -> Found | None:
         return _inspect(view, library, shown)
     except (Damaged, Overread) as error:
         return unreadable_holding(library, shown, str(error)), None
-    except Missing as error:
-        return unreadable_holding(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
 
 
 def unreadable_holding(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
@@ -50,7 +48,10 @@ def unreadable_holding(library: str, shown: str, problem: str, why: Why = "unpar
 def _inspect(view: View, library: str, shown: str) -> Found | None:
     head = view.at(0, 24)
     if head.startswith(b"\x7fELF"):
-        return _elf(view, library, shown) if container.names_gpu_code(view) else None
+        layout = container.elf_layout(view)
+        if layout.target:
+            return Holding(library, shown, "code-object", (layout.target,)), None
+        return _library(view, layout, library, shown)
     if head.startswith(b"MZ"):
         return _library(view, container.pe_layout(view), library, shown)
     if head.startswith(kpack.MAGIC):
@@ -59,13 +60,6 @@ def _inspect(view: View, library: str, shown: str) -> Found | None:
     if bundle.is_bundle(head):
         return _library(view, Layout((Span(0, view.size),)), library, shown)
     return None
-
-
-def _elf(view: View, library: str, shown: str) -> Found | None:
-    layout = container.elf_layout(view)
-    if layout.target:
-        return Holding(library, shown, "code-object", (layout.target,)), None
-    return _library(view, layout, library, shown)
 
 
 def _library(view: View, layout: Layout, library: str, shown: str) -> Found | None:

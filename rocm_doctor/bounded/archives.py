@@ -7,10 +7,9 @@ headers, a block of bzip2 or LZMA. `Sips` refuses to hand them out, and members 
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, cast
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import MIB
@@ -32,18 +31,23 @@ _STEP = 1 << 16
 
 
 class Sips(io.RawIOBase):
-    """A file that hands out at most `sip` bytes at a time. Raises Unreadable for whoever asks for more."""
+    """A file that hands out at most `sip` bytes at a time. Raises Unreadable for whoever asks for more, and beyond `most` bytes, skipped ones
+    included."""
 
-    def __init__(self, file: IO[bytes], sip: int = SIP) -> None:
-        self._file, self._sip = file, sip
+    def __init__(self, file: IO[bytes], sip: int = SIP, most: int | None = None) -> None:
+        self._file, self._sip, self._most = file, sip, most
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size if 0 <= size <= self._sip else self._sip + 1)
         if len(data) > self._sip:
             raise Unreadable(f"a header of more than {self._sip / MIB:g} MiB")
+        if self._most is not None and self._file.tell() > self._most:
+            raise Unreadable(f"more than {self._most // MIB} MiB inflated")
         return data
 
     def seek(self, offset: int, whence: int = 0) -> int:
+        while self._most is not None and not whence and self.read(min(_STEP, max(0, offset - self._file.tell()))):
+            pass
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
@@ -56,63 +60,11 @@ class Sips(io.RawIOBase):
         return True
 
 
-class Gunzipped(io.RawIOBase):
-    """The inflated bytes of a gzip file, forwards only. Raises Unreadable for damage and beyond `most` bytes."""
+def gunzip(file: IO[bytes], sip: int = SIP) -> Sips:
+    """The inflated bytes of a gzip file, forwards only; the caller reads within `damage`."""
+    import gzip
 
-    def __init__(self, file: IO[bytes], most: int = INFLATED) -> None:
-        self._file, self._at, self._most = file, 0, most
-        self._inflate = zlib.decompressobj(wbits=31)
-        self._packed = b""
-
-    def read(self, size: int = -1) -> bytes:
-        parts: list[bytes] = []
-        while size and (part := self._some(min(size, _STEP) if size > 0 else _STEP)):
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; the number of bytes, 0 at the end."""
-        part = self._some(min(len(buffer), _STEP))
-        buffer[: len(part)] = part
-        return len(part)
-
-    def _some(self, most: int) -> bytes:
-        """The next bytes, empty at the end. A gzip file may be several, one behind the other."""
-        while True:
-            packed = self._packed or self._file.read(_STEP)
-            if self._inflate.eof:
-                if not packed.strip(b"\0"):
-                    return b""
-                self._inflate = zlib.decompressobj(wbits=31)
-            try:
-                part = self._inflate.decompress(packed, most)
-            except zlib.error as exc:
-                raise Unreadable(f"damaged ({exc})") from exc
-            self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
-            self._at += len(part)
-            if self._at > self._most:
-                raise Unreadable(f"more than {self._most // MIB} MiB inflated")
-            if part:
-                return part
-            if not packed and not self._inflate.eof:
-                raise Unreadable("damaged (it ends in the middle)")
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        if whence or offset < self._at:
-            raise io.UnsupportedOperation("only forwards")
-        while self._at < offset and self._some(min(_STEP, offset - self._at)):
-            pass
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
+    return Sips(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), sip, INFLATED)
 
 
 @contextmanager
@@ -164,7 +116,7 @@ def tar_members(file: IO[bytes], *, packed: bool) -> Iterator[tuple[tarfile.TarI
     """
     import tarfile
 
-    stream = Sips(Gunzipped(file) if packed else file, HEADER)  # type: ignore[arg-type]
+    stream = gunzip(file, HEADER) if packed else Sips(file, HEADER)
     with damage():
         archive = tarfile.TarFile(fileobj=stream)
         for count, info in enumerate(iter(archive.next, None), 1):
@@ -175,7 +127,7 @@ def tar_members(file: IO[bytes], *, packed: bool) -> Iterator[tuple[tarfile.TarI
                 yield info, member
 
 
-def part(member: IO[bytes] | Gunzipped, most: int) -> bytes:
+def part(member: IO[bytes] | Sips, most: int) -> bytes:
     """The first `most` bytes of a member, read in steps. Raises Unreadable for damage."""
     parts: list[bytes] = []
     with damage():

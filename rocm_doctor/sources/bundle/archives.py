@@ -138,7 +138,7 @@ class _Members:
     def __init__(self) -> None:
         self._left = archives.INFLATED
 
-    def part(self, member: IO[bytes] | archives.Gunzipped) -> bytes:
+    def part(self, member: IO[bytes] | archives.Sips) -> bytes:
         """What is kept of this one. Raises Unreadable for damage."""
         data, size, _ = _both_ends(partial(archives.part, member), self._left)
         self._left = max(0, self._left - size)
@@ -183,12 +183,12 @@ def _read_zip(file: IO[bytes]) -> Iterator[Named]:
 
 def _read_gzip(name: str, file: IO[bytes]) -> Iterator[Named]:
     """A packed tar, or a single compressed text (`dmesg.txt.gz`)."""
-    tar = _is_tar(archives.part(archives.Gunzipped(file), 512))
+    tar = _is_tar(archives.part(archives.gunzip(file), 512))
     file.seek(0)
     if tar:
         yield from _read_tar(file, packed=True)
     else:
-        yield archives.safe_name(name), _Members().part(archives.Gunzipped(file))
+        yield archives.safe_name(name), _Members().part(archives.gunzip(file))
 
 
 def _read_tar(file: IO[bytes], *, packed: bool) -> Iterator[Named]:
