@@ -214,8 +214,8 @@ def _requirement(one: str | Path) -> tuple[str, str]:
 
 def _lacks_amd_gpu(report: Report) -> bool:
     facts = report.snapshot
-    nowhere = facts.get("pci.gpus").value == 0 or facts.get("platform").value == "macos"
-    return nowhere and not facts.gpus and facts.get("wsl").value is not True
+    nowhere = facts.value("pci.gpus") == 0 or facts.value("platform") == "macos"
+    return nowhere and not facts.gpus and facts.value("wsl") is not True
 
 
 def _hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
@@ -223,7 +223,7 @@ def _hardware(report: Report, target: str | None, count: int, bound: tuple[str, 
     from rocm_doctor.rules.findings import training_gpus
 
     seen = training_gpus(report.snapshot)
-    targets = [str(gpu.get("gfx").value) for _, gpu in seen if gpu.get("gfx").known]
+    targets = [str(gpu.value("gfx")) for _, gpu in seen if gpu.get("gfx").known]
     if target and target not in targets:
         yield f"{target} is required, and {', '.join(targets) or 'no AMD GPU'} is what this machine has"
     if len(seen) < count and (count > 1 or seen or report.snapshot.gpus_listed):

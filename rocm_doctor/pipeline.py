@@ -41,7 +41,6 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.reports.json import SCHEMA_VERSION
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
-from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
@@ -137,11 +136,9 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    # An earlier report was weighed when it was made, and a question reports no failure.
-    support = support_answer(facts, matrix)
+    # An earlier report was weighed when it was made.
     told = None if held else reply(facts, findings, logs, matrix, kind)
-    told = msgspec.structs.replace(told, words=support) if told and support else told
-    read = None if held or support or is_nvidia(facts, logs) else _differential(artifacts, matrix)
+    read = None if held or is_nvidia(facts, logs) else _differential(artifacts, matrix)
     likely, near = (read.likely, read.near) if read else ((), ())
     findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
@@ -157,7 +154,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if settled or told or support or kind == "environment" or lacks_machine(facts)
+        if settled or told or kind == "environment" or lacks_machine(facts)
         else questions(
             facts,
             findings,
@@ -284,7 +281,7 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     """The finding with the commands that this machine's system and distribution have, as its shell spells them; without those of
     Python where the text is not about a program in Python."""
     known = ("platform", "os", "kernel")
-    system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
+    system, os_name, kernel = (str(v) if isinstance(v := facts.value(name), str) else "" for name in known)
     offers = drop_torch_commands(complete_commands(one, facts, kind, matrix), facts)
     elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
     checks_of = framework_checks(one.verify, facts, matrix)
@@ -317,7 +314,7 @@ def is_ignored(one: Finding, ignore: Sequence[str]) -> bool:
 
 
 def _host(facts: Snapshot) -> str:
-    name, number = facts.get("host.hostname").value, facts.get("host.id").value
+    name, number = facts.value("host.hostname"), facts.value("host.id")
     return name if isinstance(name, str) else f"host-{number}" if isinstance(number, str) else ""
 
 

@@ -12,6 +12,7 @@ counts as 2.11 code and a nightly is not older than every release; `<7.11.0a2026
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -126,7 +127,7 @@ def _clause(part: str) -> Callable[[Version], bool]:
     if prefix or operator == "~=":
         return _prefix_test(operator, version)
     compare = _COMPARE[operator]
-    return lambda other: compare(_order(other, version))
+    return lambda other: compare(_order(other, version), 0)
 
 
 def _prefix_test(operator: str, bound: Version) -> Callable[[Version], bool]:
@@ -165,15 +166,9 @@ def _order(version: Version, bound: Version) -> int:
     return 0
 
 
-_COMPARE: dict[str, Callable[[int], bool]] = {
-    "==": lambda order: order == 0,
-    "===": lambda order: order == 0,
-    "!=": lambda order: order != 0,
-    ">=": lambda order: order >= 0,
-    "<=": lambda order: order <= 0,
-    ">": lambda order: order > 0,
-    "<": lambda order: order < 0,
-}
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, "===": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt
+}  # fmt: skip
 
 
 SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int, tuple[int, ...]]

@@ -141,7 +141,6 @@ MACHINE: Choices = {
     "env.ROCR_VISIBLE_DEVICES": (None, None, None, "0", "1", "5", UNREAD),
     "env.CUDA_VISIBLE_DEVICES": (None, None, "0,1", UNREAD),
     "env.PYTORCH_CUDA_ALLOC_CONF": (None, "expandable_segments:True", UNREAD),
-    "said.asks_support": (UNREAD,) * 8 + ("any", "6.4"),
     "smoke.kind": (UNREAD, UNREAD, "hip", "cpu"),
     "smoke.matmul": (UNREAD, "passed", "failed:wrong", "died:SIGSEGV"),
 }

@@ -247,23 +247,6 @@ def test_a_question_is_for_the_system_that_the_text_is_about(said: str, platform
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("Is RX 9070 XT supported by ROCm 6.3?", "AMD does not list gfx1201 for ROCm 6.3 on Linux, but for ROCm 6.4.1 to "),
-        ("Does ROCm 6.4.1 support the RX 9070 XT on Ubuntu 24.04?", "AMD lists gfx1201 for ROCm 6.4.1 on Linux;"),
-        ("Is the RX 9070 XT supported on Windows 11 with ROCm 7.2?", "AMD lists gfx1201 for ROCm 7.2 on Windows;"),
-        ("Hello, is the RX 6600 supported by ROCm 7.2?", "AMD does not list gfx1032 on Linux;"),
-        ("Does ROCm run on the MI300X?", "AMD lists gfx942 on Linux for ROCm "),
-    ],
-)
-def test_a_question_about_support_is_answered_from_the_tables(text: str, answer: str) -> None:
-    report = pasted(text + "\n")
-    assert report.summary.startswith(answer)
-    assert (report.verdict, report.questions, report.differential) == ("undetermined", (), ())
-    assert [f for f in report.findings if f.severity != "note"] == []
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "RX 9070 XT, ROCm 6.3. torch does not find the GPU. Is that a bug?",

@@ -55,7 +55,7 @@ def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: M
     symptom of a known program. None for any other."""
     asked, short = snapshot.get("said.asks"), logs.length <= _MOST
     serious = [one for one in findings if one.severity != "note"]
-    trains = snapshot.get("run.shown").value is True or (short and logs.find(_TRAIN))
+    trains = snapshot.value("run.shown") is True or (short and logs.find(_TRAIN))
     slow = logs.find(_SLOW) if trains and not serious else None
     if any(one.confidence != "low" for one in serious):
         return None
@@ -149,12 +149,12 @@ def _subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
 
 def _target(one: Finding, snapshot: Snapshot) -> str:
     gpu = _subject_gpu(one, snapshot)
-    return str(gpu.get("gfx").value) if gpu else ""
+    return str(gpu.value("gfx")) if gpu else ""
 
 
 def first_gpu(snapshot: Snapshot) -> Gpu | None:
     """The first GPU to train on, discrete before integrated; None where none is known."""
-    return min(snapshot.gpus, key=lambda gpu: gpu.get("is_apu").value is True, default=None)
+    return min(snapshot.gpus, key=lambda gpu: gpu.value("is_apu") is True, default=None)
 
 
 def _apply(cure: Cure, one: Finding, values: Values) -> Finding:

@@ -26,7 +26,7 @@ def plan_packages(one: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
     def is_planned(text: str) -> bool:
         found = (_NAME.match(word.strip("\"'")) for word in text.removeprefix("pip install ").split())
         names = [hit[0] for hit in found if hit]
-        return all(name in planned and isinstance(snapshot.get(f"pkg.{name}").value, str) for name in names) and bool(names)
+        return all(name in planned and isinstance(snapshot.value(f"pkg.{name}"), str) for name in names) and bool(names)
 
     texts = [PLAN if c.text.startswith("pip install ") and is_planned(c.text) else c for c in one.commands]
     return msgspec.structs.replace(one, commands=matrix.classify(dict.fromkeys(texts)))

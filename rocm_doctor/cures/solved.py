@@ -23,6 +23,6 @@ def near_reports(
 
 def _possible(report: Similar, snapshot: Snapshot, matrix: Matrix) -> bool:
     """False if the report is about GPUs of other families than this machine's."""
-    here = {family for gpu in snapshot.gpus if isinstance(family := gpu.get("family").value, str)}
+    here = {family for gpu in snapshot.gpus if isinstance(family := gpu.value("family"), str)}
     there = {matrix.gfx[gfx].family for gfx in report.gfx if gfx in matrix.gfx}
     return not here or not there or not here.isdisjoint(there)

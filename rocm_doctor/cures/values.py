@@ -69,7 +69,7 @@ class Values:
         """The value of a slot; empty where it is not known. Raises KeyError for a slot that the catalog does not have."""
         slot = self.matrix.slots[name]
         if not slot.fact:
-            return _WORKED_OUT[name](self)
+            return _WORKED_OUT[name](self) if name in _WORKED_OUT else ""
         of_gpu = slot.fact.startswith("gpu.")
         fact = (self.gpu.get(slot.fact[4:]) if self.gpu else None) if of_gpu else self.snapshot.get(slot.fact)
         value = fact.value if fact else None
@@ -79,7 +79,7 @@ class Values:
 
     def gfx(self) -> str:
         """The target of the GPU."""
-        value = self.gpu.get("gfx").value if self.gpu else None
+        value = self.gpu.value("gfx") if self.gpu else None
         return value if isinstance(value, str) else ""
 
 
@@ -115,7 +115,7 @@ def _shape(text: str, matrix: Matrix) -> str:
 
 def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: ReportKind) -> tuple[str, ...]:
     """The commands of `plan` for another machine's GPU; none on the machine itself, where `plan` and `fix` are offered."""
-    gfx = gpu.get("gfx").value if gpu else None
+    gfx = gpu.value("gfx") if gpu else None
     if kind in ("machine", "smoke") or gfx not in matrix.gfx:
         return ()
     from rocm_doctor.plan.catalog import load_catalog
@@ -123,7 +123,7 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     from rocm_doctor.plan.machine import declare_machine, system_from_snapshot
     from rocm_doctor.plan.stacks import best
 
-    python = snapshot.get("python.version").value
+    python = snapshot.value("python.version")
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
     machine = declare_machine(str(gfx), minor, matrix, system_from_snapshot(snapshot))
     stack = best(machine, load_catalog(matrix))
@@ -143,7 +143,7 @@ def _override(values: Values) -> str:
 
 def _pages(values: Values) -> str:
     """ttm.pages_limit for the memory of the machine, less what the system keeps."""
-    memory = values.snapshot.get("ram_bytes").value
+    memory = values.snapshot.value("ram_bytes")
     return str((memory - _LEFT) // _PAGE) if isinstance(memory, int) and memory > 2 * _LEFT else ""
 
 
@@ -155,13 +155,13 @@ def _library(values: Values) -> str:
 
 
 def _python(values: Values) -> str:
-    value = values.snapshot.get("python.version").value
+    value = values.snapshot.value("python.version")
     return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
 
 
 def _kernel_package(values: Values) -> str:
     """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
-    name = str(values.snapshot.get("os").value)
+    name = str(values.snapshot.value("os"))
     return next(
         (one.name for one in values.matrix.section("kernels", KernelPackage) if name.startswith((one.os, *one.derivatives))), ""
     )
@@ -173,45 +173,13 @@ _IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
 
 def _index(values: Values) -> str:
     """The index of the torch in use, as its number or the text names it."""
-    named = (values.snapshot.get(name).value for name in ("said.torch_index", "torch.version"))
+    named = (values.snapshot.value(name) for name in ("said.torch_index", "torch.version"))
     found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
     return _WHEELS + found[0] if found else ""
 
 
-_SIZE = regex(r"(?<![\w.])(\d{1,3}(?:\.\d)?) ?b(?:illion)?\b", re.I)
-_PRESETS = {
-    "0.5": "Qwen2.5-0.5B",
-    "1.5": "Qwen2.5-1.5B",
-    "3": "Qwen2.5-3B",
-    "7": "Qwen2.5-7B",
-    "14": "Qwen2.5-14B",
-    "32": "Qwen2.5-32B",
-}
-"""A preset of `fit` for a model of which only the size is named."""
-_METHODS = ("qlora", "lora", "full")
-
-
-def question_text(values: Values) -> str:
-    """The first question of the text (said.asks), or nothing."""
-    asked = values.snapshot.get("said.asks").value
-    return asked if isinstance(asked, str) else ""
-
-
-def _model(values: Values) -> str:
-    """The model that a question names, as a preset of `fit`; of the nearest size where it names a size alone."""
-    low, models = question_text(values).casefold(), values.matrix.plain("models") or {}
-    named = next((name for name in sorted(models, key=len, reverse=True) if name.casefold() in low), "")
-    size = _SIZE.search(low)
-    return named or (min(_PRESETS.items(), key=lambda one: abs(float(one[0]) - float(size[1])))[1] if size else "")
-
-
-def _method(values: Values) -> str:
-    low = question_text(values).casefold()
-    return next((name for name in _METHODS if name in low), "")
-
-
 def _program(values: Values) -> Application | None:
-    key = values.snapshot.get("said.program").value
+    key = values.snapshot.value("said.program")
     return next((one for one in values.matrix.applications if one.key == key), None)
 
 
@@ -225,9 +193,9 @@ def _how(what: str) -> Callable[[Values], str]:
 
     def found(values: Values) -> str:
         program = _program(values)
-        contained = isinstance(values.snapshot.get("container").value, str)
-        nixos = "nixos" in str(values.snapshot.get("os").value).lower()
-        kinds = ("container",) * contained + ("nixos",) * nixos + (str(values.snapshot.get("platform").value), "linux", "windows")
+        contained = isinstance(values.snapshot.value("container"), str)
+        nixos = "nixos" in str(values.snapshot.value("os")).lower()
+        kinds = ("container",) * contained + ("nixos",) * nixos + (str(values.snapshot.value("platform")), "linux", "windows")
         known = program.how if program else {}
         return next((known[name] for name in (*(f"{what}.{kind}" for kind in kinds[:-2]), what) if name in known), "")
 
@@ -247,6 +215,4 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "value_update": _how("update"),
     "value_backend": _how("backend"),
     "value_variable": _how("variable"),
-    "value_model": _model,
-    "value_method": _method,
 }

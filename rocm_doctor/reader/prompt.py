@@ -131,7 +131,7 @@ def known_lines(report: Report, matrix: Matrix) -> Iterator[str]:
             yield f"{gfx}: {', '.join(matrix.gfx[gfx].names[:6])}"
             yield from _builds(report, gfx, matrix)
             yield from (f"HSA_OVERRIDE_GFX_VERSION={o.value} on {gfx}: {o.verdict}. {o.words}" for o in matrix.gfx[gfx].overrides)
-    named = report.snapshot.get("said.program").value
+    named = report.snapshot.value("said.program")
     for program in matrix.applications:
         if program.key == named:
             yield from (f"{program.title}, {what}: {sentence}" for what, sentence in program.how.items())
@@ -154,5 +154,5 @@ def _builds(report: Report, gfx: str, matrix: Matrix) -> Iterator[str]:
 
 def target_of(gpu: Gpu) -> str:
     """The target of a GPU; empty where it is not known."""
-    value = gpu.get("gfx").value
+    value = gpu.value("gfx")
     return value if isinstance(value, str) else ""

@@ -68,7 +68,7 @@ def _facts(first: Snapshot, second: Snapshot) -> tuple[dict[str, Fact], dict[str
     """Every fact of either side by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, one GPU by one name on both."""
     sides = dict(first.facts), dict(second.facts)
     for number, pair in enumerate(_pair(first.gpus, second.gpus)):
-        addresses = {a for gpu in pair if gpu and isinstance(a := gpu.get("pci_bdf").value, str)}
+        addresses = {a for gpu in pair if gpu and isinstance(a := gpu.value("pci_bdf"), str)}
         where = addresses.pop() if len(addresses) == 1 else str(number)
         for side, gpu in zip(sides, pair):
             side.update({f"gpus[{where}].{key}": fact for key, fact in (gpu.facts if gpu else {}).items()})
@@ -92,8 +92,8 @@ def _pair(ours: Sequence[Gpu], theirs: Sequence[Gpu]) -> list[tuple[Gpu | None, 
 
 
 def _same(key: str, one: Gpu, other: Gpu) -> bool:
-    value = one.get(key).value
-    return isinstance(value, str) and value == other.get(key).value
+    value = one.value(key)
+    return isinstance(value, str) and value == other.value(key)
 
 
 def _differ(one: Fact | None, other: Fact | None) -> bool:

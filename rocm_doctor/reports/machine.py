@@ -20,7 +20,7 @@ def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
     A declared target alone: `for`.
     """
-    if snapshot.get("declared").value is True:
+    if snapshot.value("declared") is True:
         yield from (("for", gpu_line(gpu)) for gpu in snapshot.gpus)
         return
     numbered = itertools.groupby(enumerate(snapshot.gpus), lambda item: gpu_line(item[1]))
@@ -35,14 +35,14 @@ def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 def gpu_line(gpu: Gpu) -> str:
     """A GPU in one line: product, target, compute units, memory."""
-    vram = gpu.get("vram_bytes").value
-    mode = gpu.get("partition").value
+    vram = gpu.value("vram_bytes")
+    mode = gpu.value("partition")
     parts = [
         product(gpu),
         f"({show_value(gpu.get('gfx'))})",
-        f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
+        f"{gpu.value('compute_units')} CUs" if isinstance(gpu.value("compute_units"), int) else "",
         f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
-        "APU" if gpu.get("is_apu").value is True else "",
+        "APU" if gpu.value("is_apu") is True else "",
         f"{mode} mode" if isinstance(mode, str) and mode != "SPX" else "",
     ]
     return " ".join(p for p in parts if p)
@@ -50,23 +50,23 @@ def gpu_line(gpu: Gpu) -> str:
 
 def product(gpu: Gpu) -> str:
     """The product name: from a tool, else the catalog's product, else the chip's codename."""
-    name = gpu.get("marketing_name").value
+    name = gpu.value("marketing_name")
     if isinstance(name, str) and name:
         found = _CHIP_AND_PRODUCT.fullmatch(name)
         return found[1] if found else name
-    return next((v for k in ("product", "codename") if isinstance(v := gpu.get(k).value, str) and v), "GPU")
+    return next((v for k in ("product", "codename") if isinstance(v := gpu.value(k), str) and v), "GPU")
 
 
 def _partitions(gpus: list[Gpu]) -> str:
     """`, partitions of 8 boards in CPX mode`, where several GPUs share one PCI device."""
-    boards = [str(gpu.get("pci_bdf").value).rpartition(":")[0] for gpu in gpus if isinstance(gpu.get("pci_bdf").value, str)]
+    boards = [str(gpu.value("pci_bdf")).rpartition(":")[0] for gpu in gpus if isinstance(gpu.value("pci_bdf"), str)]
     each = max((boards.count(board) for board in set(boards)), default=1)
     if len(boards) < len(gpus) or each == 1:
         return ""
-    units = gpus[0].get("compute_units").value
+    units = gpus[0].value("compute_units")
     mode = "CPX" if isinstance(units, int) and units <= _XCD else _MODES.get(each, "")
     count = len(set(boards))
-    stated = isinstance(gpus[0].get("partition").value, str)
+    stated = isinstance(gpus[0].value("partition"), str)
     return f", partitions of {count} board{'s' * (count > 1)}" + (f" in {mode} mode" if mode and not stated else "")
 
 

@@ -48,7 +48,7 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def _category(report: Report) -> dict[str, Any]:
     """A category for each declared target: code scanning takes only one run of a tool and a category."""
-    gfx = [str(gpu.get("gfx").value) for gpu in report.snapshot.gpus]
+    gfx = [str(gpu.value("gfx")) for gpu in report.snapshot.gpus]
     return {"automationDetails": {"id": f"rocm-doctor/{gfx[0]}/"}} if report.kind == "environment" else {}
 
 

@@ -19,12 +19,12 @@ from rocm_doctor.versions import contains
 
 def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each GPU to train on."""
-    if snapshot.get("torch.build").value != "rocm":
+    if snapshot.value("torch.build") != "rocm":
         return
-    discrete = any(g.get("is_apu").value is False for g in snapshot.gpus)
+    discrete = any(g.value("is_apu") is False for g in snapshot.gpus)
     for subject, gpu in training_gpus(snapshot):
-        gfx = gpu.get("gfx").value
-        if isinstance(gfx, str) and not (discrete and gpu.get("is_apu").value is True):  # igpu_beside_dgpu judges that one
+        gfx = gpu.value("gfx")
+        if isinstance(gfx, str) and not (discrete and gpu.value("is_apu") is True):  # igpu_beside_dgpu judges that one
             found = _missing_code(snapshot, matrix, gpu, gfx, subject) or _missing_blas(snapshot, matrix, gpu, gfx, subject)
             if found:
                 yield found
@@ -71,10 +71,10 @@ def _override_helps(snapshot: Snapshot, targets: Fact, gpu: Gpu, gfx: str) -> bo
 
     An override shows in the variable, or in the target that the runtime reports for another chip.
     """
-    reported = gpu.get("gfx_reported").value
+    reported = gpu.value("gfx_reported")
     if isinstance(reported, str) and holds_code(targets, reported):
         return True
-    value = snapshot.get("env." + NAME).value
+    value = snapshot.value("env." + NAME)
     return isinstance(value, str) and isinstance(targets.value, tuple) and covers(targets.value, gfx, value) is True
 
 
@@ -114,13 +114,13 @@ def _build_finding(
 
 
 def _python(snapshot: Snapshot) -> str:
-    value = snapshot.get("python.version").value
+    value = snapshot.value("python.version")
     return ".".join(str(value).split(".")[:2]) if isinstance(value, str) else ""
 
 
 def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
     """True if the newest build with code for the GPU is older than the installed one: support was dropped."""
-    return contains(f">{build.torch}", str(snapshot.get("torch.version").value)) is True
+    return contains(f">{build.torch}", str(snapshot.value("torch.version"))) is True
 
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -128,9 +128,9 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
     HIP numbers GPUs in the order of the kernel's nodes (assumption: no GPU proves it here), so only nodes tell which is device 0.
     """
-    cards = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
-    seen = [(n, g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
-    number, gpu = next(((n, g) for n, g in seen if g.get("is_apu").value is True), (0, None))
+    cards = [n for n, g in enumerate(snapshot.gpus) if g.value("is_apu") is False]
+    seen = [(n, g) for n, g in enumerate(snapshot.gpus) if g.value("visible") is not False]
+    number, gpu = next(((n, g) for n, g in seen if g.value("is_apu") is True), (0, None))
     names = visibility_variables(snapshot)
     if not cards or gpu is None or (names and all("visible" not in g.facts for _, g in seen)):
         return
@@ -159,5 +159,5 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _precedes(one: Gpu, others: Sequence[Gpu]) -> bool:
     """True if the kernel numbers this GPU before all of these."""
-    node, nodes = one.get("node").value, [g.get("node").value for g in others]
+    node, nodes = one.value("node"), [g.value("node") for g in others]
     return isinstance(node, int) and all(isinstance(n, int) and node < n for n in nodes)

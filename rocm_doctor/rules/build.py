@@ -24,7 +24,7 @@ def find_build(matrix: Matrix, version: object) -> TorchBuild | None:
 
 def installed_build(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
     """The catalog's entry of the installed build."""
-    return find_build(matrix, snapshot.get("torch.version").value)
+    return find_build(matrix, snapshot.value("torch.version"))
 
 
 def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:

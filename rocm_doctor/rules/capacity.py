@@ -40,7 +40,7 @@ def _lowered(gpu: Gpu, gpus: Sequence[Gpu]) -> str:
     """The limit and its reference: the board's default, else the highest limit among GPUs of the same model."""
     cap, most = _number(gpu, "power_cap_watts"), _number(gpu, "power_default_watts")
     if most is None:
-        alike = [other for other in gpus if other.get("device_id").value == gpu.get("device_id").value]
+        alike = [other for other in gpus if other.value("device_id") == gpu.value("device_id")]
         most = max((_number(other, "power_cap_watts") or 0 for other in alike), default=0)
         if cap and cap > SIBLINGS * most:
             return ""
@@ -58,7 +58,7 @@ def _busy(gpu: Gpu, _: Sequence[Gpu]) -> str:
 
 
 def _number(gpu: Gpu, key: str) -> int | None:
-    value = gpu.get(key).value
+    value = gpu.value(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

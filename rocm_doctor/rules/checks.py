@@ -44,43 +44,43 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
 
 def unjudged_parts(snapshot: Snapshot) -> tuple[str, ...]:
     """The parts that only a machine can tell, where a target was declared in place of one."""
-    return ("driver", "access", "link", "memory") if snapshot.get("declared").value is True else ()
+    return ("driver", "access", "link", "memory") if snapshot.value("declared") is True else ()
 
 
 def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
     """The proof that torch runs: a matmul that ran, or code objects that load on the GPU (under the override in force)."""
     targets = compiled_targets(snapshot, matrix)[0]
-    override = snapshot.get("env." + NAME).value
+    override = snapshot.value("env." + NAME)
     known = targets.value if targets and isinstance(targets.value, tuple) else ()
-    ran = snapshot.get("smoke.matmul").value == "passed"
+    ran = snapshot.value("smoke.matmul") == "passed"
     return ran or covers(known, gfx, override if isinstance(override, str) else None) is True
 
 
 def _driver(snapshot: Snapshot, _: Matrix) -> str:
-    if snapshot.get("platform").value == "windows":
-        version = snapshot.get("driver.windows").value
+    if snapshot.value("platform") == "windows":
+        version = snapshot.value("driver.windows")
         return f"Adrenalin {version}" if isinstance(version, str) else ""
-    if snapshot.get("wsl").value is True:
-        return "WSL, /dev/dxg" if snapshot.get("dxg.exists").value is True else ""
-    version, kernel = snapshot.get("driver.version").value, snapshot.get("kernel").value
+    if snapshot.value("wsl") is True:
+        return "WSL, /dev/dxg" if snapshot.value("dxg.exists") is True else ""
+    version, kernel = snapshot.value("driver.version"), snapshot.value("kernel")
     if isinstance(version, str):
         return f"amdgpu {version}" + (f" on kernel {kernel}" if isinstance(kernel, str) else "")
-    if snapshot.get("driver.loaded").value is True or snapshot.get("kfd.exists").value is True:
+    if snapshot.value("driver.loaded") is True or snapshot.value("kfd.exists") is True:
         return f"amdgpu of kernel {kernel}" if isinstance(kernel, str) else "amdgpu is loaded"
     return ""
 
 
 def _not_compared(snapshot: Snapshot, matrix: Matrix) -> bool:
     """True for a DKMS module whose release the catalog does not have. The kernel's own driver has no version."""
-    version = snapshot.get("driver.version").value
+    version = snapshot.value("driver.version")
     return isinstance(version, str) and driver_release(version, matrix) is None
 
 
 def _access(snapshot: Snapshot, _: Matrix) -> str:
     """The device node that opens, or the program that reached the GPU and so opened it."""
-    if snapshot.get("platform").value == "windows":
+    if snapshot.value("platform") == "windows":
         return "no device node on Windows"
-    name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
+    name, node = ("dxg.exists", "/dev/dxg") if snapshot.value("wsl") is True else ("kfd.openable", "/dev/kfd")
     fact = snapshot.get(name)
     if fact.value is not True:
         return ""
@@ -88,23 +88,23 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
         return "a program has used the GPU"
     if name == "dxg.exists":
         return "/dev/dxg exists"
-    return f"{node}{' and the render nodes open' if snapshot.get('render.openable').value is True else ' opens'} for this user"
+    return f"{node}{' and the render nodes open' if snapshot.value('render.openable') is True else ' opens'} for this user"
 
 
 def _build_words(one: Framework, snapshot: Snapshot) -> str:
-    rocm = snapshot.get(f"{one.key}.rocm").value
+    rocm = snapshot.value(f"{one.key}.rocm")
     return str(one.version(snapshot).value) + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
 
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
-    targets = list(dict.fromkeys(str(gpu.get("gfx").value) for gpu in _gpus(snapshot)))
+    targets = list(dict.fromkeys(str(gpu.value("gfx")) for gpu in _gpus(snapshot)))
     held = [one.name for one in FRAMEWORKS if all(_holds(one, snapshot, matrix, gfx) for gfx in targets)]
     if not targets or not held:
         return ""
-    override = snapshot.get("env." + NAME).value
+    override = snapshot.value("env." + NAME)
     under = f" with {NAME}={override}" if isinstance(override, str) else ""
     loaded = (override_target(override) if isinstance(override, str) else None) or targets[0]
-    if snapshot.get("smoke.matmul").value == "passed":
+    if snapshot.value("smoke.matmul") == "passed":
         return f"a matmul ran on {', '.join(targets)}{under}"
     kernels = f"{' and '.join(held)} {'has' if len(held) == 1 else 'have'} kernels for"
     return (
@@ -131,8 +131,8 @@ def _libraries(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _link(snapshot: Snapshot, _: Matrix) -> str:
-    cards = [gpu for gpu in _gpus(snapshot) if gpu.get("is_apu").value is not True]
-    widths = [(gpu.get("link_width").value, gpu.get("link_max_width").value) for gpu in cards]
+    cards = [gpu for gpu in _gpus(snapshot) if gpu.value("is_apu") is not True]
+    widths = [(gpu.value("link_width"), gpu.value("link_max_width")) for gpu in cards]
     if _gpus(snapshot) and not cards:
         return "integrated GPU, no slot"
     if not cards or not all(isinstance(width, int) for width, _ in widths):
@@ -145,10 +145,10 @@ def _memory(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _memory_words(gpu: Gpu) -> str:
-    whole, used, carveout = (gpu.get(name).value for name in ("vram_bytes", "vram_used_bytes", "carveout_bytes"))
+    whole, used, carveout = (gpu.value(name) for name in ("vram_bytes", "vram_used_bytes", "carveout_bytes"))
     if not isinstance(whole, int):
         return ""
-    if gpu.get("is_apu").value is True and isinstance(carveout, int) and carveout < whole:
+    if gpu.value("is_apu") is True and isinstance(carveout, int) and carveout < whole:
         return f"{whole / 2**30:.1f} GiB of system memory, which the driver maps for the GPU"
     free = f"{(whole - used) / 2**30:.1f} of " if isinstance(used, int) else ""
     return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}"
@@ -171,7 +171,7 @@ _FIRST_NUMBER = regex(r"(\D*)(\d+(?:\.\d+)?)(.*)")
 
 
 def _gpus(snapshot: Snapshot) -> list[Gpu]:
-    return [gpu for _, gpu in training_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
+    return [gpu for _, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
 
 
 PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...] = (

@@ -71,12 +71,12 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     """True if certainly no code object of the library loads on the GPU, under the override in force."""
     fact = snapshot.get(f"code.{library}.ids")
     ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
-    override = snapshot.get(f"env.{NAME}").value
+    override = snapshot.value(f"env.{NAME}")
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
 
 
 def _known_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
-    return [(subject, gpu) for subject, gpu in training_gpus(snapshot) if isinstance(gpu.get("gfx").value, str)]
+    return [(subject, gpu) for subject, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
 
 
 def _words(fact: Fact) -> tuple[str, ...]:

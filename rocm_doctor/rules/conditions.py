@@ -6,6 +6,7 @@ words; bounds for numbers (`>=16GiB`); `yes` and `no` for flags; for a list, any
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from functools import cache
@@ -85,13 +86,8 @@ def _number(part: str, value: Value) -> bool:
 
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">=": lambda a, b: a >= b,
-    "<=": lambda a, b: a <= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
-}
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt
+}  # fmt: skip
 _TESTS: dict[str, Callable[[str, Value], bool]] = {
     "version": _version,
     "release": _release,

@@ -24,7 +24,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     name, rocm = user_space(snapshot)
     if not rocm:
         return
-    if snapshot.get("platform").value == "windows":
+    if snapshot.value("platform") == "windows":
         yield from _windows(snapshot, matrix, name, rocm)
         return
     module = str(snapshot.value("driver.version") or "")
@@ -39,7 +39,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def user_space(snapshot: Snapshot) -> tuple[str, str]:
     """The ROCm that will be loaded: name of the fact and version."""
-    value = snapshot.get("rocm.loaded").value
+    value = snapshot.value("rocm.loaded")
     return "rocm.loaded", value if isinstance(value, str) else ""
 
 
@@ -98,7 +98,7 @@ def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
 
 def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterator[Finding]:
     """The finding for an Adrenalin driver (year.month.patch) older than the one that AMD names for the release."""
-    mine = release(str(snapshot.get("driver.windows").value or ""))
+    mine = release(str(snapshot.value("driver.windows") or ""))
     for window in matrix.driver.windows:
         wanted = release(window.driver.split("|")[0].removeprefix("Adrenalin ")) if window.kind == "windows" else None
         if not wanted or not mine or len(mine) != 3 or len(wanted) != 3 or series(window.rocm) != series(rocm) or mine >= wanted:

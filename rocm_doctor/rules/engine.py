@@ -5,7 +5,7 @@ its exclusions (`absent`, `!...`) count as true unless a fact contradicts them; 
 undecided. Rows that explain the same line are rivals: the one with the most supporting facts is reported, the others become
 hypotheses, and those that a fact rules out are listed with that fact.
 
-A row that another one overrules (precedence.py) becomes a note that names the newer row.
+A row that another one overrules (`supersedes`) becomes a note that names the newer row.
 """
 
 from __future__ import annotations
@@ -17,12 +17,24 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
+from rocm_doctor.model import (
+    NO_FAULT,
+    THE_MACHINE,
+    Confidence,
+    Fact,
+    Finding,
+    Gpu,
+    Reading,
+    Row,
+    Snapshot,
+    Subject,
+    Undecided,
+    last_read,
+)
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
 from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
-from rocm_doctor.rules.precedence import demote, overruling_rows
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
@@ -88,37 +100,40 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
             continue  # the failure is of an NVIDIA GPU
         for subject, gpu in gpus if about_gpus else _MACHINE:
             judged = _judge_row(row, snapshot, gpu, logs)
-            newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
-            _sort_judgement(row, judged, newer, matrix, snapshot, subject, candidates, undecided, excluded, calm)
+            if judged is None:
+                continue
+            newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None)
+            if judged.ruled_out:
+                excluded.setdefault(row.when["log"], []).append(RuledOut(row.diagnosis, judged.ruled_out))
+            elif judged.missing:
+                if (judged.decided or judged.lines) and not newer:
+                    settle = row.settle.text if row.settle else ""
+                    undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, settle))
+            else:
+                made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
+                made = offer_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
+                weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
+                candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return rank(join_gpus(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
 
 
-def _sort_judgement(
-    row: Row,
-    judged: Judged | None,
-    newer: Row | None,
-    matrix: Matrix,
-    snapshot: Snapshot,
-    subject: Subject,
-    candidates: list[Candidate],
-    undecided: list[Undecided],
-    excluded: dict[str, list[RuledOut]],
-    calm: bool,
-) -> None:
-    """Sort one judgement into found, undecided, or ruled out."""
-    if judged is None:
-        return
-    if judged.ruled_out:
-        excluded.setdefault(row.when["log"], []).append(RuledOut(row.diagnosis, judged.ruled_out))
-    elif judged.missing:
-        if (judged.decided or judged.lines) and not newer:
-            undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
-    else:
-        made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-        made = offer_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
-        weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
-        candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
+def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
+    """The rows that overrule a row where they hold, by its key: those that name it under `supersedes`. Nothing else is muted."""
+    table: dict[str, tuple[Row, ...]] = {}
+    for row in matrix.rows:
+        for key in row.supersedes:
+            table[key] = (*table.get(key, ()), row)
+    return table
+
+
+def demote(made: Finding, newer: Row) -> Finding:
+    """The finding of an older row as a note that names the newer row."""
+    words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {last_read(newer)})."
+    return msgspec.structs.replace(
+        made, severity="note", confidence="low", cause=f"{words} {made.cause}", advice=newer.advice, commands=newer.commands,
+        sources=(*newer.sources, *made.sources),
+    )  # fmt: skip
 
 
 def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
@@ -163,7 +178,7 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
     for name, condition in row.when.items():
         if name.startswith("log"):
             continue
-        if name == "kernel" and snapshot.get("wsl").value is True:
+        if name == "kernel" and snapshot.value("wsl") is True:
             return None  # in WSL the Windows driver runs the GPU, and the Linux kernel knows nothing about it
         fact = _fact(name, snapshot, gpu)
         truth = _holds(name, condition, fact)

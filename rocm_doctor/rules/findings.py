@@ -160,7 +160,7 @@ def stamp(made: Finding) -> Finding:
 
 def gpu_subject(gpu: Gpu, number: int) -> Subject:
     """The GPU as a report names it: `GPU 0 (gfx1100)`; a declared one is its target."""
-    gfx = gpu.get("gfx").value
+    gfx = gpu.value("gfx")
     if any(reading.origin == "target" for reading in gpu.get("gfx").readings):
         return Subject(str(gfx), "target")
     return Subject(f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else ""), "gpu")
@@ -168,7 +168,7 @@ def gpu_subject(gpu: Gpu, number: int) -> Subject:
 
 def join_gpus(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
     """The findings, those that differ in nothing but the GPU as one: `GPUs 0-3 (gfx906)`, in the place of the first."""
-    known = {gpu_subject(gpu, n).name: (n, gpu.get("gfx").value) for n, gpu in enumerate(snapshot.gpus)}
+    known = {gpu_subject(gpu, n).name: (n, gpu.value("gfx")) for n, gpu in enumerate(snapshot.gpus)}
     alike: dict[Finding, list[Finding]] = {}
     for one in findings:
         alike.setdefault(
@@ -201,15 +201,15 @@ def comment_out(line: str, path: str) -> tuple[str, ...]:
 
 def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     """The GPUs that a run would use, each with its subject: without hidden GPUs and an integrated GPU beside a discrete one."""
-    seen = [(gpu_subject(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
-    cards = any(g.get("is_apu").value is False for _, g in seen)
-    return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
+    seen = [(gpu_subject(g, n), g) for n, g in enumerate(snapshot.gpus) if g.value("visible") is not False]
+    cards = any(g.value("is_apu") is False for _, g in seen)
+    return [(subject, g) for subject, g in seen if not (cards and g.value("is_apu") is True)]
 
 
 def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
     """The GPUs that a run should use: `training_gpus`, and where that leaves none or hides every discrete one, as if none was hidden."""
     seen = [gpu for _, gpu in training_gpus(snapshot)]
-    discrete = [gpu for gpu in snapshot.gpus if gpu.get("is_apu").value is False]
+    discrete = [gpu for gpu in snapshot.gpus if gpu.value("is_apu") is False]
     return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)
 
 
@@ -224,8 +224,8 @@ def value_words(value: Value) -> str:
 
 def loaded_target(gpu: Gpu) -> str:
     """The target whose code the runtime loads for a GPU: the reported one, else the chip's."""
-    reported = gpu.get("gfx_reported").value
-    return reported if isinstance(reported, str) else str(gpu.get("gfx").value)
+    reported = gpu.value("gfx_reported")
+    return reported if isinstance(reported, str) else str(gpu.value("gfx"))
 
 
 def fact_readings(fact: Fact, name: str) -> tuple[Reading, ...]:

@@ -25,7 +25,7 @@ class Framework(NamedTuple):
 
     def build(self, snapshot: Snapshot) -> str:
         """rocm, cuda or cpu; empty where it is not installed or not known."""
-        value = snapshot.get(f"{self.key}.build").value
+        value = snapshot.value(f"{self.key}.build")
         return value if isinstance(value, str) else ""
 
     def version(self, snapshot: Snapshot) -> Fact:
@@ -40,10 +40,10 @@ class Framework(NamedTuple):
 
     def has_code(self, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool | None:
         """True if its GPU code loads on this target under the override in force, or if it listed the GPU; None if not known."""
-        if self.build(snapshot) == "rocm" and snapshot.get(f"{self.key}.device").value in ("rocm", "gpu"):
+        if self.build(snapshot) == "rocm" and snapshot.value(f"{self.key}.device") in ("rocm", "gpu"):
             return True
         fact = compiled_targets(snapshot, matrix)[0] if self.key == "torch" else snapshot.get(f"code.{self.library}")
-        override = snapshot.get("env." + NAME).value
+        override = snapshot.value("env." + NAME)
         if fact is None or not isinstance(fact.value, tuple):
             return None
         return covers(fact.value, gfx, override if isinstance(override, str) else None)
@@ -103,22 +103,22 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     A torch of another build has a finding of its own (versions.py); of a framework whose build is not known nothing is said. A
     machine may serve models without a framework; what is declared is to train.
     """
-    found, declared = frameworks_in_question(snapshot), snapshot.get("declared").value is True
-    if not (declared or snapshot.gpus or snapshot.get("dxg.exists").value is True) or amd_frameworks(snapshot):
+    found, declared = frameworks_in_question(snapshot), snapshot.value("declared") is True
+    if not (declared or snapshot.gpus or snapshot.value("dxg.exists") is True) or amd_frameworks(snapshot):
         return
     others = [(one, one.build(snapshot)) for one in found if one.build(snapshot)]
-    if TORCH in found and snapshot.get("torch.version").value is not None:
+    if TORCH in found and snapshot.value("torch.version") is not None:
         return
     if not others and any(one.version(snapshot).value is not None for one in found):
         return
-    if not declared and any(isinstance(snapshot.get(f"pkg.{name}").value, str) for name in _SERVERS):
+    if not declared and any(isinstance(snapshot.value(f"pkg.{name}"), str) for name in _SERVERS):
         return
     built = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
     bare = not any(isinstance(one.version(snapshot).value, str) for one in FRAMEWORKS)
     names = [one.name for one in (FRAMEWORKS if bare and found == [TORCH] else found)]
-    place = snapshot.get("python.prefix").value
+    place = snapshot.value("python.prefix")
     where = f" in {place}" if isinstance(place, str) else ""
-    if snapshot.get("python.env").value == "doctor":
+    if snapshot.value("python.env") == "doctor":
         where = ": no environment is active, and the doctor's own has none"
     none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
     unbuilt = [*(["torch.version"] if not others else []), *(["declared"] if declared else [])]

@@ -17,7 +17,7 @@ _RELEASE = "$(lsb_release -rs)"
 def offer_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
     to the next release comes before it, or nothing in its place."""
-    affected, os = all_conditions(row).get("kernel"), snapshot.get("os").value
+    affected, os = all_conditions(row).get("kernel"), snapshot.value("os")
     if not affected or not isinstance(os, str):
         return made
     packages = matrix.section("kernels", KernelPackage)

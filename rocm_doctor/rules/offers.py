@@ -63,10 +63,10 @@ def _plan_options(facts: Snapshot, options: str) -> Iterator[str]:
         yield PLAN + " --gpu NAME" + options
         return
     yield PLAN + options
-    if facts.get("python.env").value == "doctor":
+    if facts.value("python.env") == "doctor":
         yield "rocm-doctor fix" + options + " --apply"
-    elif facts.get("python.env").value in _ENVIRONMENTS:
-        yield from fill("rocm-doctor fix" + options + " --python {path} --apply", path=facts.get("python.prefix").value)
+    elif facts.value("python.env") in _ENVIRONMENTS:
+        yield from fill("rocm-doctor fix" + options + " --python {path} --apply", path=facts.value("python.prefix"))
 
 
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
@@ -101,10 +101,10 @@ def _comment_out(line: Reading) -> tuple[str, ...]:
 
 def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
     """True if a fact or a line is about Python or a package. Programs such as Ollama bring no Python, and its commands do nothing there."""
-    program = facts.get("said.program").value
+    program = facts.value("said.program")
     if any(one.key == program and one.own_runtime for one in matrix.applications):
         return False
-    read = any(name.startswith(("torch.", "python.", "pkg.", "jax.")) and facts.get(name).value for name in facts.facts)
+    read = any(name.startswith(("torch.", "python.", "pkg.", "jax.")) and facts.value(name) for name in facts.facts)
     return read or logs.find(_PYTHON) is not None
 
 
@@ -117,8 +117,8 @@ def drop_python(commands: Iterable[Command]) -> tuple[Command, ...]:
 
 def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
     """The commands, with `python -c` as the interpreter that was examined: the one of the shell may be another."""
-    here = kind in ("machine", "smoke") and facts.get("platform").value != "windows"
-    python = next(iter(fill("{path}/bin/python", path=facts.get("python.prefix").value) if here else ()), "python")
+    here = kind in ("machine", "smoke") and facts.value("platform") != "windows"
+    python = next(iter(fill("{path}/bin/python", path=facts.value("python.prefix")) if here else ()), "python")
     return tuple(
         matrix.classify([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
         for one in commands
@@ -127,11 +127,11 @@ def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind,
 
 def _capture_options(facts: Snapshot) -> tuple[str, ...]:
     """The plan for another machine; none if its first GPU is not known: the target of another one would mislead."""
-    gfx = next((gpu.get("gfx").value for _, gpu in training_gpus(facts)), None)
+    gfx = next((gpu.value("gfx") for _, gpu in training_gpus(facts)), None)
     if not isinstance(gfx, str):
         return ()
-    system = "windows" if facts.get("platform").value == "windows" else "wsl" if facts.get("wsl").value is True else ""
-    python = facts.get("python.version").value
+    system = "windows" if facts.value("platform") == "windows" else "wsl" if facts.value("wsl") is True else ""
+    python = facts.value("python.version")
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
     template = PLAN + " --gpu {gfx}" + (f" --os {system}" if system else "") + (" --python {version}" if minor else "")
     return fill(template, gfx=gfx, version=minor)

@@ -78,9 +78,9 @@ def _question_cache(_: Matrix) -> dict[tuple[str, str], QuestionEntry | None]:
 
 def _system(snapshot: Snapshot) -> str:
     """The system that a command has to run on; Linux where nothing says otherwise."""
-    if snapshot.get("wsl").value is True:
+    if snapshot.value("wsl") is True:
         return "wsl"
-    return "windows" if snapshot.get("platform").value == "windows" else "linux"
+    return "windows" if snapshot.value("platform") == "windows" else "linux"
 
 
 def _covers(settled: str, fact: str) -> bool:
@@ -111,5 +111,5 @@ def _hypotheses(findings: Sequence[Finding]) -> Iterator[Question]:
 
 
 def _answered_facts(snapshot: Snapshot) -> frozenset[str]:
-    ran = snapshot.get("said.ran").value
+    ran = snapshot.value("said.ran")
     return frozenset(ran) if isinstance(ran, tuple) else frozenset()

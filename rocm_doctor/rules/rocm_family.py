@@ -23,7 +23,7 @@ from rocm_doctor.versions import parse, series
 
 def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`version.rocm-mismatch`, judged by the family of the wheel."""
-    family, mine = snapshot.get("torch.family").value, snapshot.get("torch.rocm").value
+    family, mine = snapshot.value("torch.family"), snapshot.value("torch.rocm")
     if not isinstance(mine, str):
         return
     if family == "bundled":
@@ -46,7 +46,7 @@ def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Find
 
 def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
     """The finding for ROCm pip packages and device packages of torch that are of another build (exact) or series than torch needs."""
-    torch, wrong, of = str(snapshot.get("torch.version").value), dict[str, str](), set[str]()
+    torch, wrong, of = str(snapshot.value("torch.version")), dict[str, str](), set[str]()
     serious = False
     members = matrix.section("rocm_packages", RocmPackage)
     for key, fact in sorted(snapshot.facts.items()):

@@ -18,11 +18,11 @@ _YES = ("supported", "deprecated", "preview", "works-unofficially", "release-rea
 def unlisted_targets(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-listed` for each GPU to train on that AMD's tables omit for this ROCm and system."""
     name, rocm = user_space(snapshot)
-    system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
+    system = "wsl" if snapshot.value("wsl") is True else snapshot.value("platform")
     if not rocm:
         return
     for subject, gpu in training_gpus(snapshot):
-        gfx = gpu.get("gfx").value
+        gfx = gpu.value("gfx")
         said = [s for s in matrix.support if gfx in s.gfx and s.os == system and covers(s, rocm)]
         no = [s for s in said if s.state in NO and s.grade == "official"]
         yes = [s for s in said if s.state in _YES]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from rocm_doctor.facts.speed import summary
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
-from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import has_code, unjudged_parts
 from rocm_doctor.rules.findings import loaded_target, training_gpus
@@ -38,16 +37,15 @@ def verdict(
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "most likely: "
-        target = f"for {_declared_words(snapshot)}: " if snapshot.get("declared").value is True else ""
+        target = f"for {_declared_words(snapshot)}: " if snapshot.value("declared") is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
-    answer = reply.words if reply else support_answer(snapshot, matrix)
-    if answer:
-        return "undetermined", answer, proven
+    if reply:
+        return "undetermined", reply.words, proven
     lacking = missing_facts(snapshot, matrix)
     if lacking:
         unknown = "" if lacks_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", no_problem_words(snapshot, findings, pasted) + unknown + unjudged_words(snapshot), proven
-    if snapshot.get("declared").value is True:
+    if snapshot.value("declared") is True:
         return (
             "ready",
             f"this environment has code for {_declared_words(snapshot)}: {_framework_words(snapshot)}{unjudged_words(snapshot)}",
@@ -94,11 +92,11 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     yield from (
         Missing(f"{e.artifact} ({e.quote})") for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/")
     )
-    if snapshot.get("declared").value is True:
+    if snapshot.value("declared") is True:
         yield from _environment(snapshot, matrix)
         return
     cards = _cards(snapshot)
-    if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
+    if not cards or not all(isinstance(g.value("gfx"), str) for g in cards):
         yield Missing("which GPU", "gpu.gfx")
     yield from _frameworks(snapshot, cards, matrix)
     yield from _access(snapshot)
@@ -115,7 +113,7 @@ def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
 
 
 def _declared_words(snapshot: Snapshot) -> str:
-    return str(snapshot.gpus[0].get("gfx").value)
+    return str(snapshot.gpus[0].value("gfx"))
 
 
 def unjudged_words(snapshot: Snapshot) -> str:
@@ -128,18 +126,18 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
     """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
     found, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
     for one in built if built and TORCH not in built else ():
-        ran = snapshot.get(f"smoke.{one.key}.matmul").value == "passed"
+        ran = snapshot.value(f"smoke.{one.key}.matmul") == "passed"
         if not ran and not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards):
             yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"smoke.{one.key}.matmul")
     if built and TORCH not in built:
         return
     if TORCH not in found:
         yield Missing("which " + found[0].name, f"{found[0].key}.build")
-    elif snapshot.get("torch.version").value is None:
-        place = snapshot.get("python.prefix").value
+    elif snapshot.value("torch.version") is None:
+        place = snapshot.value("python.prefix")
         where = f"in {place}" if isinstance(place, str) else "in the examined environment"
         yield Missing(f"torch: not installed {where}")
-    elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
+    elif not snapshot.get("torch.version").known or snapshot.value("torch.build") != "rocm":
         yield Missing("which torch", "torch.version")
     elif not cards and compiled_targets(snapshot, matrix)[0] is None:
         yield Missing("for which GPUs this torch was built", "torch.arch_list")
@@ -149,16 +147,16 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
 
 def _access(snapshot: Snapshot) -> Iterator[Missing]:
     """The device node that was not proven accessible: /dev/kfd on Linux, /dev/dxg under WSL, none on Windows."""
-    if snapshot.get("platform").value in ("windows", "macos"):
+    if snapshot.value("platform") in ("windows", "macos"):
         return
-    name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
-    if snapshot.get(name).value is not True:
+    name, node = ("dxg.exists", "/dev/dxg") if snapshot.value("wsl") is True else ("kfd.openable", "/dev/kfd")
+    if snapshot.value(name) is not True:
         yield Missing(f"access to {node}", name)
 
 
 def _cards(snapshot: Snapshot) -> list[Gpu]:
     """The GPUs to train on whose driver is amdgpu or unknown."""
-    return [g for _, g in training_gpus(snapshot) if not g.get("driver").known or g.get("driver").value == "amdgpu"]
+    return [g for _, g in training_gpus(snapshot) if not g.get("driver").known or g.value("driver") == "amdgpu"]
 
 
 def _machine(cards: Sequence[Gpu]) -> str:
@@ -168,5 +166,5 @@ def _machine(cards: Sequence[Gpu]) -> str:
 
 
 def _gpu_words(gpu: Gpu) -> str:
-    name, gfx = gpu.get("marketing_name").value, gpu.get("gfx").value
+    name, gfx = gpu.value("marketing_name"), gpu.value("gfx")
     return f"{name} ({gfx})" if isinstance(name, str) and name else str(gfx)

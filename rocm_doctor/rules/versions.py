@@ -42,8 +42,8 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _has_nvidia(snapshot: Snapshot) -> bool:
     """True if an NVIDIA driver is loaded: then a CUDA torch beside an integrated AMD GPU is the right build."""
-    others = snapshot.get("driver.others").value
-    return (isinstance(others, tuple) and "nvidia" in others) or isinstance(snapshot.get("said.nvidia").value, str)
+    others = snapshot.value("driver.others")
+    return (isinstance(others, tuple) and "nvidia" in others) or isinstance(snapshot.value("said.nvidia"), str)
 
 
 def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -106,8 +106,8 @@ def _served_pythons(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
 
 def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """Findings for torchvision, torchaudio or triton of another torch, or of a CUDA or CPU build, beside a ROCm torch."""
-    torch = snapshot.get("torch.version").value
-    if snapshot.get("torch.build").value != "rocm" or not isinstance(torch, str):
+    torch = snapshot.value("torch.version")
+    if snapshot.value("torch.build") != "rocm" or not isinstance(torch, str):
         return
     build = _catalogd(torch, matrix)
     for name in ("torchvision", "torchaudio"):

@@ -15,7 +15,7 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     names = visibility_variables(snapshot)
     left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_is_complete, snapshot.gpus)) else None
     for name in names:
-        chosen = visible_indices(str(snapshot.get(f"env.{name}").value))
+        chosen = visible_indices(str(snapshot.value(f"env.{name}")))
         if chosen is None:
             return
         if not chosen or (left is not None and chosen[0] >= left):

@@ -363,22 +363,12 @@ _QUESTION = regex(
     r"|will (?:it|my|a|this)|what (?:torch|rocm|pytorch|version|driver))\b",
     re.I,
 )  # fmt: skip
-_OF_SUPPORT = regex(
-    _GREETING + r"(?:is|are|does|do|will|can|which|what|has|could)\b[^?]{0,160}"
-    r"\b(?:support(?:s|ed|ing)?|compatible|work(?:s)? (?:with|on)|run(?:s)? on)\b[^?]{0,120}\?",
-    re.I,
-)
-_ROCM = regex(r"\bROCm\b[\s-]{0,2}(?:version )?v?(\d{1,2}(?:\.\d{1,2}){1,2})?", re.I)
 
 
 def record_questions(result: ProbeResult, text: Sequence[Sentence]) -> None:
-    """said.asks: the first question; said.asks_support: the ROCm release that the first one about support names, or `any`."""
+    """said.asks: the first question."""
     if question := next((sentence for sentence in text if _QUESTION.search(sentence.text[:400])), None):
         result.record("said.asks", question.reading.quote, question.reading)
-    for sentence in text:
-        if _OF_SUPPORT.search(sentence.text) and (asked := _ROCM.search(sentence.text)):
-            result.record("said.asks_support", asked[1] or "any", sentence.reading)
-            return
 
 
 _OFFICIAL = regex(
