@@ -21,7 +21,6 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.redaction import find
 from rocm_doctor.reports import FORMATS, RenderOptions
 from rocm_doctor.reports.several import render_several
-from rocm_doctor.training.literals import read_yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
@@ -173,13 +172,6 @@ REPOSITORIES: dict[str, tuple[str, Callable[[int], str]]] = {
     "quotes without end": ("run.sh", lambda n: "\"'`$(" * 10 * n),
     "lists that take themselves": ("requirements.txt", lambda n: "-r requirements.txt\n" * n),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
-def test_a_value_of_a_configuration_is_found_behind_any_end_of_a_line(end: str) -> None:
-    text = f"a: é{end}b: two{end}"
-    leaf = read_yaml(text)["b"]
-    assert text[leaf.start : leaf.end] == "two"
 
 
 def test_a_model_whose_name_is_longer_than_a_file_name_may_be(tmp_path: Path) -> None:

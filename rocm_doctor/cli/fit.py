@@ -11,6 +11,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
+from rocm_doctor import training
 from rocm_doctor.cli.check import examine, notice_when_slow
 from rocm_doctor.cli.common import (
     InputError,
@@ -29,7 +30,6 @@ from rocm_doctor.fit import resolve, runner, text
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
-from rocm_doctor.training import edit
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -114,7 +114,6 @@ def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None)
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
-@click.option("--fix", is_flag=True, help="Write the smallest change that is enough into the file of --config.")
 @page_options("text", "json")
 def command(
     files: tuple[Path, ...],
@@ -126,7 +125,6 @@ def command(
     torch: str | None,
     python: str | None,
     fast: bool,
-    fix: bool,
     form: str,
     output: Path | None,
     **options: Any,
@@ -149,25 +147,15 @@ def command(
         raise InputError(str(exc)) from exc
     print_page(as_json(answer) if form == "json" else text.page(answer, width(output is not None)), output)
     wanted = next((way.fields for way in answer.enough if way.fields), {})
-    made = change_file(request, wanted, matrix)
-    if fix and made is None:
-        raise InputError("nothing to fix: give --config FILE" if not files else "nothing to fix: it fits, or no change is enough")
-    if made is not None:
-        if fix:
-            files[0].write_text(made.text, encoding="utf-8")
-        head = "written" if fix else "the first of these, in your file (--fix writes it)"
-        left = f"\nthe file has no key for {', '.join(made.left)}" if made.left else ""
-        click.echo(f"\n{head}\n{made.diff}{left}", err=form != "text" or output is not None)
+    if lines := describe_change(run.config, wanted):
+        click.echo("\n".join(("\nthe first of these, in your file", *lines)), err=form != "text" or output is not None)
     sys.exit(1 if answer.verdict == "does not fit" or answer.reserves_too_much else 0)
 
 
-def change_file(request: resolve.Request, wanted: Mapping[str, Any], matrix: Matrix) -> edit.Edited | None:
-    """The person's file with these fields of a job; None without a file, or where nothing is to be changed."""
-    run = resolve.read_configuration(request, matrix)
-    if run is None or not wanted:
-        return None
+def describe_change(run: training.Run | None, wanted: Mapping[str, Any]) -> list[str]:
+    """Lines for the fields of a job that are to change in the person's file; none without a file."""
     named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
-    return edit.edit(request.files[0].read_text(encoding="utf-8"), run, named, matrix)
+    return [f"  {line}" for line in run.describe_change(named)] if run else []
 
 
 def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:

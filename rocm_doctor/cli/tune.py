@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
-from rocm_doctor.cli.fit import FILE, change_file, to_bytes
+from rocm_doctor.cli.fit import FILE, describe_change, to_bytes
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import estimate, resolve
 from rocm_doctor.fit.job import Dtype, Method
@@ -25,7 +25,7 @@ SEQUENCES = 16
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor tune --config axolotl.yml;  rocm-doctor tune --config train.py --minutes 5 --fix;  "
+    epilog="Examples:  rocm-doctor tune --config axolotl.yml;  rocm-doctor tune --config train.py --minutes 5;  "
     "rocm-doctor tune --model Qwen2.5-0.5B --vram 16GiB"
 )
 @click.option(
@@ -38,7 +38,6 @@ SEQUENCES = 16
 @click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
 @click.option("--minutes", type=click.FloatRange(0.2), default=2.0, show_default=True, help="How long to measure.")
 @click.option("--vram", callback=to_bytes, help="Use no more than this much of the GPU's memory: 24GiB.")
-@click.option("--fix", is_flag=True, help="Write the change into the file.")
 @click.option(
     "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
 )
@@ -53,7 +52,6 @@ def command(
     seq: int | None,
     minutes: float,
     vram: int | None,
-    fix: bool,
     device: str,
     python: str | None,
     form: str,
@@ -68,8 +66,6 @@ def command(
     matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
     given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
     request = resolve.Request({k: v for k, v in given.items() if v is not None}, files)
-    if fix and not files:
-        raise InputError("--fix changes a configuration: give --config FILE")
     try:
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
@@ -78,10 +74,6 @@ def command(
         msgspec.json.encode({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}), indent=1
     ).decode()
     print_page(page if form == "json" else text.page(answer), output)
-    if fix and files:
-        made = change_file(request, changes(answer.tuned.baseline.choice, answer.tuned.best.choice), matrix)
-        if made is not None:
-            files[0].write_text(made.text, encoding="utf-8")
 
 
 def tune_run(
@@ -114,13 +106,12 @@ def tune_run(
         complete = run_search(hunt)
     found = hunt.outcome(complete)
     own = found.baseline.choice
-    made = change_file(request, changes(own, found.best.choice), matrix)
-    faster = change_file(request, changes(own, found.faster.choice), matrix) if found.faster else None
-    diff, left = (made.diff, made.left) if made else ("", ())
+    edits = describe_change(resolved.config, changes(own, found.best.choice))
+    faster = describe_change(resolved.config, changes(own, found.faster.choice)) if found.faster else []
     seconds = round(time.monotonic() - began, 1)
     predicted = estimate.compute(job, card).peak_allocated_bytes
     gpu = hello.name or "the CPU"
-    return text.Answer(found, resolved.source, gpu, seconds, predicted, diff, left, faster.diff if faster else "")
+    return text.Answer(found, resolved.source, gpu, seconds, predicted, tuple(edits), tuple(faster))
 
 
 def run_search(hunt: search.Search) -> bool:

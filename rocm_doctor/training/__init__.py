@@ -6,7 +6,7 @@ DeepSpeed files, and Python scripts. Nothing is executed; what is not literal is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -51,7 +51,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
         raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
     reading = Reading(tables.words)
     reading.apply(table, leaves)
-    run = _make_run(reading, table.framework, name, (table.table,), leaves)
+    run = _make_run(reading, table.framework, name)
     for leaf in reading.beside:
         run = _read_launcher(run, leaf, neighbour, matrix)
     return run
@@ -77,17 +77,15 @@ def _read_script(text: str, name: str, tables: Tables) -> Run:
     calls = [(table, call) for call in literals.read_script(text) if (table := tables.find_by_call(call.name))]
     if not calls:
         raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
-    reading, leaves = Reading(tables.words), {}
+    reading = Reading(tables.words)
     reading.settings["method"] = Setting("full", "", 0)
     reading.settings["kbit_prepare"] = Setting(False, "", 0)
     used = [table for table in tables.every.values() if any(table is one for one, _ in calls)]
     for table in used:
-        own = _merge_calls([call for one, call in calls if one is table], table)
-        reading.apply(table, own)
-        leaves.update({f"{table.table}.{key}": leaf for key, leaf in own.items()})
+        reading.apply(table, _merge_calls([call for one, call in calls if one is table], table))
     names = [table.framework for table in used]
     framework = next((one for one in ("Unsloth", "TRL") if one in names), names[0])
-    return _make_run(reading, framework, name, tuple(table.table for table in used), leaves)
+    return _make_run(reading, framework, name)
 
 
 def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
@@ -103,7 +101,7 @@ def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
     return found
 
 
-def _make_run(reading: Reading, framework: str, name: str, tables: tuple[str, ...], leaves: Mapping[str, Leaf]) -> Run:
+def _make_run(reading: Reading, framework: str, name: str) -> Run:
     settings = dict(reading.settings)
     if settings.get("method") and settings["method"].value != "qlora":
         settings.pop("quant_bits", None)
@@ -112,7 +110,7 @@ def _make_run(reading: Reading, framework: str, name: str, tables: tuple[str, ..
     if framework not in LAUNCHERS:
         unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
     unmodelled = tuple({one.words: one for one in reversed(reading.unmodelled)}.values())[::-1]
-    return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled, tables, leaves)
+    return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled)
 
 
 def _read_launcher(run: Run, leaf: Leaf, neighbour: Callable[[str], str | None], matrix: Matrix) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,15 +15,11 @@ CALLS_MOST = 5_000
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """One value. `start` and `end` are its offsets in the text, `key_at` that of its key or keyword (-1: it has none); `why` says what
-    it is instead of a literal."""
+    """One value and the line that it is on; `why` says what it is instead of a literal."""
 
     key: str
     value: Any
     line: int
-    start: int = 0
-    end: int = 0
-    key_at: int = -1
     why: str = ""
 
 
@@ -51,9 +46,8 @@ def _read_node(prefix: str, values: Mapping[Any, Any], node: Any) -> Iterator[Le
         value = spelled.get(key)
         if isinstance(value, dict) and isinstance(value_node.value, list):
             yield from _read_node(f"{prefix}{key}.", value, value_node)
-        first, last = value_node.start_mark, value_node.end_mark
         why = "an expression" if isinstance(value, str) and ("${" in value or "{{" in value) else ""
-        yield Leaf(prefix + key, value, first.line + 1, first.index, last.index, key_node.start_mark.index, why)
+        yield Leaf(prefix + key, value, value_node.start_mark.line + 1, why)
 
 
 def _yaml_key(key: Any) -> str:
@@ -67,9 +61,9 @@ def read_script(text: str) -> list[Call]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
         raise Unreadable(f"no Python: {getattr(exc, 'msg', exc)}", getattr(exc, "lineno", 0) or 0) from exc
-    places, constants = _Places(text), _constants(tree)
+    constants = _constants(tree)
     calls = [node for node in _reachable(tree) if isinstance(node, ast.Call)][:CALLS_MOST]
-    found = [Call(_dotted_name(node.func), tuple(_arguments(node, constants, places)), node.lineno) for node in calls]
+    found = [Call(_dotted_name(node.func), tuple(_arguments(node, constants)), node.lineno) for node in calls]
     return sorted((call for call in found if call.name), key=lambda call: call.line)
 
 
@@ -81,17 +75,6 @@ def _reachable(tree: ast.AST) -> Iterator[ast.AST]:
         yield node
         dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
         waiting += node.orelse if dead and isinstance(node, ast.If) else ast.iter_child_nodes(node)
-
-
-class _Places:
-    """Offsets in the text of what `ast` gives as lines and UTF-8 columns."""
-
-    def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-        self.starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
-
-    def offset(self, line: int, column: int) -> int:
-        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode(errors="ignore"))
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
@@ -117,31 +100,26 @@ def _dotted_name(node: ast.expr) -> str:
     return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
 
 
-def _arguments(call: ast.Call, constants: Mapping[str, ast.expr], places: _Places) -> Iterator[Leaf]:
+def _arguments(call: ast.Call, constants: Mapping[str, ast.expr]) -> Iterator[Leaf]:
     for number, node in enumerate(call.args):
-        yield _read_leaf(str(number), node, constants, places, -1)
+        yield _read_leaf(str(number), node, constants)
     for word in call.keywords:
-        at = places.offset(word.lineno, word.col_offset)
         if word.arg is None:
             yield Leaf("**", None, word.lineno, why="keywords that are computed")
         elif isinstance(word.value, ast.Dict) and all(isinstance(k, ast.Constant) for k in word.value.keys):
             for key, value in zip(word.value.keys, word.value.values):
                 name = str(key.value) if isinstance(key, ast.Constant) else ""
-                yield _read_leaf(f"{word.arg}.{name}", value, constants, places, -1)
+                yield _read_leaf(f"{word.arg}.{name}", value, constants)
         else:
-            yield _read_leaf(word.arg, word.value, constants, places, at)
+            yield _read_leaf(word.arg, word.value, constants)
 
 
-def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr], places: _Places, key_at: int) -> Leaf:
-    """The value of an argument; a constant of the module means its own place."""
-    line = node.lineno
-    node = constants.get(node.id, node) if isinstance(node, ast.Name) else node
-    start = places.offset(node.lineno, node.col_offset)
-    end = places.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr]) -> Leaf:
+    """The value of an argument."""
     try:
-        return Leaf(key, evaluate(node, constants), line, start, end, key_at)
+        return Leaf(key, evaluate(node, constants), node.lineno)
     except ValueError as exc:
-        return Leaf(key, None, line, start, end, key_at, str(exc))
+        return Leaf(key, None, node.lineno, str(exc))
 
 
 def evaluate(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -> Any:

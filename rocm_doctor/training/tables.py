@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any
@@ -209,14 +209,10 @@ def spelling(value: Any) -> str:
 
 
 def _first_field(rule: Rule) -> str:
-    """What a rule sets first: the name of a field."""
-    return next(fields_of(rule), "")
-
-
-def fields_of(rule: Rule) -> Iterator[str]:
-    """The names of the fields that a rule can set."""
+    """The name of the field that a rule sets first."""
     if isinstance(rule, str):
-        yield {"builder": "model", "beside": "strategy"}.get(rule, rule)
-        return
-    for effect in rule.values():
-        yield from [effect] if isinstance(effect, str) else (f.removesuffix("+") for f in effect if f != "note")
+        return {"builder": "model", "beside": "strategy"}.get(rule, rule)
+    effects = [
+        [effect] if isinstance(effect, str) else [f.removesuffix("+") for f in effect if f != "note"] for effect in rule.values()
+    ]
+    return next((field for effect in effects for field in effect), "")

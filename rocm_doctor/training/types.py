@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.training.literals import Leaf
-
 
 class ConfigError(ValueError):
     """The file cannot be used; the message names it, the line where there is one, and the remedy."""
@@ -47,17 +45,23 @@ class Unmodelled(msgspec.Struct, frozen=True):
 
 class Run(msgspec.Struct, frozen=True):
     """A training run as its files describe it. `settings` has fields of fit's Job and: model, attention (as the framework spells it),
-    workers, packing, compile, gpus, strategy. `tables` are those that the file was read by, `leaves` its values (for edits)."""
+    workers, packing, compile, gpus, strategy."""
 
     framework: str
     file: str
     settings: Mapping[str, Setting]
     unread: tuple[Unread, ...] = ()
     unmodelled: tuple[Unmodelled, ...] = ()
-    tables: tuple[str, ...] = ()
-    leaves: Mapping[str, Leaf] = {}
 
     def value(self, field: str, default: Any = None) -> Any:
         """The value of a field."""
         found = self.settings.get(field)
         return default if found is None else found.value
+
+    def describe_change(self, wanted: Mapping[str, Any]) -> list[str]:
+        """A line for each field that is to change: `line 12, micro_batch_size: 2`, its own name where the file has no key for it."""
+        found = ((self.settings.get(field), field, value) for field, value in wanted.items())
+        return [
+            f"line {one.line}, {one.key}: {value}" if one and one.line else f"not in the file, {field}: {value}"
+            for one, field, value in found
+        ]

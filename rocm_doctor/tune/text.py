@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.tune.search import Measured, Tuned
-from rocm_doctor.tune.space import Choice, changes
+from rocm_doctor.tune.space import Choice
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The outcome, the change as a diff of the person's file ("" without one) and what the file has no key for. `predicted`: bytes that `fit`
-    expects the own run to allocate, by its closed form."""
+    """The outcome, and the lines of the person's file to change, for other numerics as well (none without a file). `predicted`: bytes that
+    `fit` expects the own run to allocate, by its closed form."""
 
     tuned: Tuned
     source: str
     gpu: str
     seconds: float
     predicted: int = 0
-    diff: str = ""
-    left: tuple[str, ...] = ()
-    faster_diff: str = ""
+    edits: tuple[str, ...] = ()
+    faster_edits: tuple[str, ...] = ()
 
     @property
     def gain(self) -> float | None:
@@ -37,7 +35,7 @@ def page(answer: Answer) -> str:
     found = answer.tuned
     parts = [
         [*([] if found.complete else ["ended early: the best so far"]), *_head(answer)],
-        _diff(answer.diff, answer.left, changes(found.baseline.choice, found.best.choice)),
+        ["in your file", *answer.edits] if answer.edits else [],
         _faster(answer),
         [f"{len(found.runs)} runs in {answer.seconds:.0f} s on {answer.gpu}", *_table(found)],
     ]
@@ -57,14 +55,6 @@ def _head(answer: Answer) -> list[str]:
     ]  # fmt: skip
 
 
-def _diff(diff: str, left: tuple[str, ...], wanted: dict[str, Any]) -> list[str]:
-    if not wanted:
-        return []
-    words = [f"  {name} {wanted[name]}" for name in (left if diff else wanted) if name in wanted]
-    head = "set" if not diff else "the file has no key for"
-    return [*(diff.splitlines()), *([head, *words] if words else [])]
-
-
 def _faster(answer: Answer) -> list[str]:
     faster = answer.tuned.faster
     if faster is None:
@@ -74,7 +64,7 @@ def _faster(answer: Answer) -> list[str]:
         "with other numerics (the numbers change: check the loss of a short run)",
         f"  {faster.choice.words}",
         f"  {summary(faster)}: {gain:+.0%} beside the best with yours",
-        *(f"  {line}" for line in answer.faster_diff.splitlines()),
+        *answer.faster_edits,
     ]
 
 
