@@ -19,6 +19,7 @@ import msgspec
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
+
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.integrations.triage import Event, triage
 from rocm_doctor.integrations.triage.labels import NEEDS
@@ -26,11 +27,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
-from rocm_doctor.plan.catalog import System, load_catalog
-from rocm_doctor.plan.files import FILES, UnknownFormat
-from rocm_doctor.plan.formats import render
+from rocm_doctor.plan.catalog import System, load_catalog, order_packages
+from rocm_doctor.plan.formats import FILES, UnknownFormat, render
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.redaction import redactor

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Finding
-from rocm_doctor.plan.catalog import Catalog, System, load_catalog
+from rocm_doctor.plan.catalog import Catalog, System, load_catalog, order_packages
 from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, install_stack
-from rocm_doctor.plan.packages import order_packages
+from rocm_doctor.plan.search import Resolver, Stack
 from rocm_doctor.plan.stack_judge import stack_facts
-from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs

@@ -72,7 +72,7 @@ def test_a_plan(arguments: str, code: int, says: list[str], never: list[str]) ->
     assert (done.returncode, [w for w in says if w not in done.stdout], [w for w in never if w in done.stdout]) == (code, [], [])
 
 
-@pytest.mark.parametrize("form", ["json", "requirements", "uv", "conda", "dockerfile", "shell"])
+@pytest.mark.parametrize("form", ["json", "requirements", "uv", "dockerfile", "shell"])
 def test_every_format_has_jax_and_no_torch(form: str) -> None:
     done = called("plan", "--gpu", "gfx942", "--python", "3.12", "--with", "jax", "--format", form)
     assert done.returncode == 0

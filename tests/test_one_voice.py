@@ -22,11 +22,10 @@ from rocm_doctor.matrix import load
 from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Artifact, Finding
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import System, load_catalog
+from rocm_doctor.plan.catalog import System, load_catalog, order_packages
 from rocm_doctor.plan.commands import install, package_requirements, torch_requirements
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.stack_judge import companions
 from rocm_doctor.plan.text import variables_text
 

@@ -1,4 +1,4 @@
-"""What `plan` and `env` print: commands that parse, six formats, variables that something reads; and how the commands end."""
+"""What `plan` and `env` print: commands that parse, five formats, variables that something reads; and how the commands end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,12 +94,6 @@ def test_uv_binds_the_index_to_torch() -> None:
         Requirement(requirement)
 
 
-def test_conda_carries_the_variables() -> None:
-    document = yaml.safe_load(ran(*SIBLING, "--format", "conda").output)
-    assert document["variables"] == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
-    assert any(isinstance(d, dict) and any(p.startswith("torch==") for p in d["pip"]) for d in document["dependencies"])
-
-
 def test_dockerfile_has_devices_groups_and_variables() -> None:
     out = ran(*SIBLING, "--format", "dockerfile").output
     assert "--device=/dev/kfd" in out
@@ -116,7 +109,7 @@ def test_no_dockerfile_for_windows() -> None:
     assert "--os wsl or linux" in done.output
 
 
-@pytest.mark.parametrize("form", ["text", "requirements", "uv", "conda", "dockerfile", "shell", "json"])
+@pytest.mark.parametrize("form", ["text", "requirements", "uv", "dockerfile", "shell", "json"])
 def test_nothing_known_ends_with_one_and_says_so(form: str, tmp_path: Path) -> None:
     done = ran("plan", "--gpu", "gfx1033", "--python", "3.12", "--os", "linux", "--format", form)
     assert done.exit_code == 1

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Finding
-from rocm_doctor.plan import packages
+from rocm_doctor.model import Fact
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog
+from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog, order_packages
 from rocm_doctor.plan.commands import replacements
 from rocm_doctor.plan.evidence import _is_about_build, statements, supporting_claims
 from rocm_doctor.plan.machine import add_packages, declare_machine, install_stack
-from rocm_doctor.plan.packages import order_packages
 
 MATRIX = load()
 
@@ -97,22 +94,6 @@ def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool)
     """On RDNA4 only AMD's own pages name the variable: no guide for these cards sets it."""
     names = [v.name for v in plan_for(gfx).variables if v.value is None]
     assert ("HSA_OVERRIDE_GFX_VERSION" in names) == unset
-
-
-@pytest.mark.parametrize(("severity", "taken"), [("error", False), ("warning", False), ("note", True)])
-def test_a_release_is_passed_over_for_what_is_more_than_a_note(
-    severity: str, taken: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(packages, "_exclusions", lambda *_: iter(()))
-    monkeypatch.setattr(packages, "package_variables", lambda *_: {})
-    package = next(one for one in known_of().packages.values() if one.releases)
-    against = Finding("lib.any", "it fails", severity, "high", "")  # type: ignore[arg-type]
-    judge: Any = SimpleNamespace(
-        judge=lambda *_, **__: [against], machine=declare_machine("gfx1100", "3.12", MATRIX), upgrade=False
-    )
-    viable = packages._Viable(package, SimpleNamespace(), judge, {})  # type: ignore[arg-type]
-    assert list(viable.releases()) == (list(package.releases) if taken else [])
-    assert (viable.why is None) == taken
 
 
 @pytest.mark.parametrize(

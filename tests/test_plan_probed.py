@@ -8,10 +8,9 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import load_catalog
+from rocm_doctor.plan.catalog import load_catalog, order_packages
 from rocm_doctor.plan.commands import install, replacements
 from rocm_doctor.plan.machine import Machine, machine_from_snapshot
-from rocm_doctor.plan.packages import order_packages
 from rocm_doctor.plan.text import text
 
 MATRIX = load()

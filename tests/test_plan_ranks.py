@@ -12,10 +12,9 @@ from rocm_doctor.matrix import TorchBuild, load
 from rocm_doctor.model import GRADES, Fact, Grade, Snapshot
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.candidates import Candidate, rank
-from rocm_doctor.plan.catalog import Catalog, Index, Release, load_catalog
+from rocm_doctor.plan.catalog import Catalog, Index, load_catalog
 from rocm_doctor.plan.evidence import Claim
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.packages import _is_refused
 from rocm_doctor.rules.build import is_unseen
 from rocm_doctor.rules.code import foreign_rocm
 
@@ -67,26 +66,6 @@ def test_a_wheel_is_unseen_when_it_follows_from_others_only() -> None:
         True,
     ]
     assert not is_unseen(candidate(evidence="inferred", primary=True).build)
-
-
-@pytest.mark.parametrize(
-    ("mine", "others", "refused"),
-    [
-        ({}, {}, False),
-        ({"other": ">=2"}, {}, True),
-        ({"other": ">=1"}, {}, False),
-        ({}, {"mine": ">=2"}, True),
-        ({}, {"mine": ">=1"}, False),
-        ({"third": ">=9"}, {"third": ">=9"}, False),
-        ({"other": ">=1"}, {"mine": ">=2"}, True),
-        ({"other": ">=2"}, {"mine": ">=1"}, True),
-    ],
-)
-def test_needs_hold_in_both_directions(mine: dict[str, str], others: dict[str, str], refused: bool) -> None:
-    def one(needs: dict[str, str]) -> Release:
-        return Release("1.0", ">=2", ">=3.9", needs)
-
-    assert _is_refused("mine", one(mine), {"other": one(others)}) is refused
 
 
 @pytest.mark.parametrize(("hip", "soname", "other"), [

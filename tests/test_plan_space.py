@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.catalog import Catalog, System, load_catalog
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.stacks import Resolver
+from rocm_doctor.plan.search import Resolver
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "plan_space.py"
 

@@ -11,11 +11,10 @@ import pytest
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, System, load_catalog
+from rocm_doctor.plan.catalog import Catalog, System, load_catalog, order_packages
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import declare_machine
-from rocm_doctor.plan.packages import order_packages
-from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.search import Stack
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import contains, sort_key
 

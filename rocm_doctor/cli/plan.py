@@ -29,12 +29,10 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, Training, load_catalog
+from rocm_doctor.plan.catalog import Catalog, Training, load_catalog, order_packages
 from rocm_doctor.plan.commands import Tool
-from rocm_doctor.plan.files import UnknownFormat
-from rocm_doctor.plan.formats import FORMATS, render
+from rocm_doctor.plan.formats import FORMATS, UnknownFormat, render
 from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_from_snapshot
-from rocm_doctor.plan.packages import order_packages, unknown_names
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.versions import parse
 
@@ -137,7 +135,7 @@ def read_request(
     known_of = load_catalog(matrix)
     names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
     beside = [name for name in names if name not in frameworks.NAMES]
-    if strange := unknown_names(beside, known_of):
+    if strange := [name for name in beside if name not in known_of.packages]:
         others = ", ".join((*frameworks.NAMES, *known_of.packages))
         raise InputError(f"--with {','.join(strange)}: unknown package; known are {others}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]

@@ -121,12 +121,12 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     from rocm_doctor.plan.catalog import load_catalog
     from rocm_doctor.plan.commands import install
     from rocm_doctor.plan.machine import declare_machine, system_from_snapshot
-    from rocm_doctor.plan.stacks import best
+    from rocm_doctor.plan.search import first_stack
 
     python = snapshot.value("python.version")
     minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
     machine = declare_machine(str(gfx), minor, matrix, system_from_snapshot(snapshot))
-    stack = best(machine, load_catalog(matrix))
+    stack = first_stack(machine, load_catalog(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
 
 

@@ -10,15 +10,14 @@ import msgspec
 from rocm_doctor.commands import distribution_names, select_commands
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report
-from rocm_doctor.plan.blocking import Blocked, Freed, free_stacks
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.changes import Change, nearest_changes
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import INBOX, Machine
+from rocm_doctor.plan.search import Blocked, Resolver, Stack, free_stacks
 from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
-from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, finding_variables, variables
 from rocm_doctor.rules.driver_range import driver_release
@@ -83,24 +82,9 @@ class Plan(msgspec.Struct, frozen=True):
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
         """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
-        first = {_kind(stack): stack for stack in reversed(self.stacks)}
+        first = {(s.candidate.build.rocm, s.candidate.index.url): s for s in reversed(self.stacks)}
         others = sorted((s for s in first.values() if s is not self.best), key=self.stacks.index)
         return (*others[:count], *[s for s in others[count:] if s.candidate.known_good][:count])
-
-
-def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:
-    """What could not be taken into account, and what comes from elsewhere."""
-    for name in wish:
-        if known.packages[name].elsewhere:
-            yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
-    if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
-        yield f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog"
-    if not machine.python:
-        yield "the Python version is unknown; it was not checked against the wheels"
-
-
-def _kind(stack: Stack) -> tuple[str, str]:
-    return stack.candidate.build.rocm, stack.candidate.index.url
 
 
 def answer(
@@ -121,35 +105,58 @@ def answer(
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
     here = next((s for s in found if machine.holds(s.candidate.build)), None)
-    stays = here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build))
-    stacks = (here, *(s for s in found if s is not here)) if here and stays else tuple(found)
-    rejected = tuple(resolver.rejected)
-    best = stacks[0] if stacks else None
-    if best and machine.holds(best.candidate.build):
-        now = _fingerprints(judge_snapshot(machine.base, known.matrix))
-        anew = _fingerprints(resolver.stack_judge.findings_after(best.candidate, {}, {}))
-        machine = msgspec.structs.replace(machine, whole=now <= anew)
+    if here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build)):
+        found = [here, *(s for s in found if s is not here)]
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
-    return Plan(
+    plan = Plan(
         machine,
         tuple(wish),
-        stacks,
-        rejected,
-        variables(best, resolver.stack_judge)
-        if best
-        else finding_variables(report.findings, machine, known.matrix)
-        if report
-        else (),
-        () if stacks or ready else nearest_changes(resolver),
-        tuple(_remarks(machine, known, wish)),
-        known.matrix.version,
-        tuple(steps(best.candidate.build, machine, known)) if best and not machine.probed else (),
-        ready and not upgrade,
-        best is not None and machine.probed and not blocked and not install(best, machine),
-        blocked,
-        tuple(_elsewhere(best, resolver.stack_judge, machine, report)) if best else (),
-        report,
+        tuple(found),
+        tuple(resolver.rejected),
+        remarks=tuple(_remarks(machine, known, wish)),
+        matrix_version=known.matrix.version,
+        works=ready and not upgrade,
+        blocked=blocked,
+        report=report,
     )
+    if not found:
+        settings = finding_variables(report.findings, machine, known.matrix) if report else ()
+        return msgspec.structs.replace(plan, variables=settings, nearest=() if ready else tuple(nearest_changes(resolver)))
+    return _complete(plan, found[0], resolver.stack_judge)
+
+
+def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
+    """The plan with what goes with its first stack: variables, steps on the system, and what no stack mends."""
+    machine, known, report = plan.machine, stack_judge.known, plan.report
+    found: Iterable[Finding] = stack_judge.before
+    cured: set[str] = set()
+    if machine.probed:
+        now = _fingerprints(judge_snapshot(machine.base, known.matrix))
+        if machine.holds(best.candidate.build):
+            whole = now <= _fingerprints(stack_judge.findings_after(best.candidate, {}, {}))
+            machine = msgspec.structs.replace(machine, whole=whole)
+        found = stack_judge.findings_after(best.candidate, best.packages, best.env)
+        cured = now - _fingerprints(found)
+    left = (one for one in (report.findings if report else found) if one.severity != "note" and one.leads)
+    return msgspec.structs.replace(
+        plan,
+        machine=machine,
+        variables=variables(best, stack_judge),
+        steps=() if machine.probed else tuple(steps(best.candidate.build, machine, known)),
+        keeps=machine.probed and not plan.blocked and not install(best, machine),
+        elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not sets_variable(one)),
+    )
+
+
+def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:
+    """What could not be taken into account, and what comes from elsewhere."""
+    for name in wish:
+        if known.packages[name].elsewhere:
+            yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
+    if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
+        yield f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog"
+    if not machine.python:
+        yield "the Python version is unknown; it was not checked against the wheels"
 
 
 def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -157,12 +164,14 @@ def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return release(build.torch) or (), release(build.rocm) or ()
 
 
-def _resolve(machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool) -> Freed:
+def _resolve(
+    machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool
+) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
     """All stacks. The installed torch stays if other packages alone can be replaced or removed for it."""
     if machine.probed and machine.torch and not upgrade:
         kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
         if found and not found[0].candidate.override:
-            wide = kept.for_every_build()
+            wide = Resolver(kept.machine, known, kept.wish)
             return wide, list(wide.stacks()), blocked
     return free_stacks(Resolver(machine, known, wanted, upgrade))
 
@@ -171,28 +180,12 @@ def _fingerprints(findings: Iterable[Finding]) -> set[str]:
     return {one.fingerprint for one in findings if one.severity != "note"}
 
 
-def _elsewhere(best: Stack, stack_judge: StackJudge, machine: Machine, report: Report | None) -> Iterator[Finding]:
-    """What `check` finds now and would still find with the stack installed; and what only a log shows, which no plan can judge. Of a
-    declared machine what is known of its kernel."""
-    after = stack_judge.of_machine
-    cured: set[str] = set()
-    if machine.probed:
-        after = tuple(stack_judge.findings_after(best.candidate, best.packages, best.env))
-        cured = _fingerprints(judge_snapshot(machine.base, stack_judge.known.matrix)) - _fingerprints(after)
-    for one in report.findings if report else after:
-        if one.severity != "note" and one.leads and one.fingerprint not in cured and not sets_variable(one):
-            yield _fitting(one, machine)
-
-
-def _fitting(one: Finding, machine: Machine) -> Finding:
+def _fit(one: Finding, machine: Machine) -> Finding:
     """The finding with the commands for the machine's system, without our own, which print this plan or build it. Those of a
     distribution need its name to be known."""
-    os_name = str(machine.base.get("os").value or "") if machine.base.get("os").known else ""
-    system = "windows" if machine.system == "windows" else "linux"
+    os_name = str(machine.base.get("os").value or "")
     known = distribution_names(os_name, machine.kernel)
-    commands = tuple(
-        c
-        for c in select_commands(one.commands, system, os_name, machine.kernel)
-        if (known or not c.distributions) and not c.text.startswith(("rocm-doctor plan", "rocm-doctor fix"))
-    )
-    return msgspec.structs.replace(one, commands=commands)
+    commands = select_commands(one.commands, "windows" if machine.system == "windows" else "linux", os_name, machine.kernel)
+    ours = ("rocm-doctor plan", "rocm-doctor fix")
+    kept = tuple(c for c in commands if (known or not c.distributions) and not c.text.startswith(ours))
+    return msgspec.structs.replace(one, commands=kept)

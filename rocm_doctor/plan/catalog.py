@@ -6,7 +6,7 @@ catalog/indexes.yaml and catalog/packages/README.md describe each field.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -128,3 +128,13 @@ def load_catalog(matrix: Matrix) -> Catalog:
     packages = matrix.section("packages", Package)
     steps = matrix.section("steps", Step)
     return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages}, steps)
+
+
+def order_packages(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
+    """The packages of `--with` and `--train` and those that they take with them, once each, those first that others depend on."""
+    order = ["transformers", "peft", "accelerate", "trl"]
+    asked = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
+    names = dict.fromkeys(
+        one for name in asked for one in (*(known.packages[name].takes if name in known.packages else ()), name)
+    )
+    return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))

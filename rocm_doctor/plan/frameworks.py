@@ -5,17 +5,15 @@ from __future__ import annotations
 import datetime
 import shlex
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from rocm_doctor.model import Grade, Report
 from rocm_doctor.plan.catalog import Catalog, Step
-from rocm_doctor.plan.commands import Argv, Tool, verbs
-from rocm_doctor.plan.files import Contents, container
+from rocm_doctor.plan.commands import Argv, Tool, container, verbs
 from rocm_doctor.plan.machine import INBOX, Machine
-from rocm_doctor.plan.stacks import best
-from rocm_doctor.plan.text import wrap
+from rocm_doctor.plan.search import first_stack
+from rocm_doctor.plan.text import step_lines, wrap
 from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.frameworks import FRAMEWORKS, amd_frameworks
 
@@ -52,19 +50,27 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FrameworkPlan(msgspec.Struct, frozen=True):
-    """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run, with the command that plans it. `works`: the
-    examined environment has the framework and `check` calls it ready; `undecided`: it does, and `check` finds nothing and leaves something
-    open. `summary`: what `check` says otherwise."""
+    """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run, with the command
+    that plans it. `report`: what `check` says; `here`: the examined environment has the framework for AMD GPUs."""
 
     framework: str
     machine: Machine
     release: FrameworkRelease | None
     against: tuple[tuple[str, str], ...] = ()
     instead: tuple[tuple[str, str], ...] = ()
-    works: bool = False
-    undecided: bool = False
-    summary: str = ""
     steps: tuple[Step, ...] = ()
+    report: Report | None = None
+    here: bool = False
+
+    @property
+    def works(self) -> bool:
+        """True if `check` calls the installed framework ready."""
+        return self.here and self.report is not None and self.report.verdict == "ready"
+
+    @property
+    def undecided(self) -> bool:
+        """True if `check` finds nothing against the installed framework and leaves something open."""
+        return self.here and self.report is not None and self.report.verdict == "undetermined"
 
     @property
     def builds(self) -> bool:
@@ -77,15 +83,14 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         return self.release is not None or self.works or self.undecided
 
     @property
-    def is_installed(self) -> bool:
-        """True if the release is the one that is installed."""
-        names = (self.framework, f"{self.framework}-rocm")
-        return self.release is not None and self.release.version in map(self.machine.installed, names)
-
-    @property
     def folder(self) -> str:
         """The new environment."""
         return f".venv-{self.framework}"
+
+    @property
+    def python(self) -> str:
+        """The Python of the new environment: the machine's, else the first of the release."""
+        return self.machine.python or next(iter(self.release.pythons if self.release else ()), "3.12")
 
     @property
     def headline(self) -> str:
@@ -97,23 +102,24 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         place = "a container" if self.release.image else "an environment"
         return f"{self.release.name} for {self.machine.words()} ({self.release.grade}), in {place} of its own"
 
+    def packages(self) -> list[tuple[Install, list[str]]]:
+        """What each command of the release installs, for this target."""
+        groups = self.release.installs if self.release else ()
+        return [(one, [name.replace("{gfx}", self.machine.gfx) for name in one.packages]) for one in groups]
+
 
 def framework_plan(framework: str, machine: Machine, known: Catalog, report: Report | None = None) -> FrameworkPlan:
     """The first release that AMD or a source lists for this GPU, system, Python and driver."""
     releases = [one for one in known.matrix.section("frameworks", FrameworkRelease) if one.framework == framework]
     here = report is not None and framework in [one.key for one in amd_frameworks(report.snapshot)]
-    works, undecided = (here and report is not None and report.verdict == verdict for verdict in ("ready", "undetermined"))
-    summary = report.summary if report and not works else ""
     reasons = [(one, _unfit(one, machine, known)) for one in releases]
     fit = next((one for one, why in reasons if not why), None)
-    if fit or works:
+    plan = FrameworkPlan(framework, machine, fit, report=report, here=here)
+    if fit or plan.works:
         steps = known.system_steps(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
-        before = tuple(one for one in steps if one.framework in ("", framework))
-        return FrameworkPlan(framework, machine, fit, works=works, undecided=undecided, summary=summary, steps=before)
+        return msgspec.structs.replace(plan, steps=tuple(one for one in steps if one.framework in ("", framework)))
     against = tuple((f"{one.name}: {why}", one.sources[0]) for one, why in reasons)
-    return FrameworkPlan(
-        framework, machine, None, against, tuple(_instead(releases, machine, known)), undecided=undecided, summary=summary
-    )
+    return msgspec.structs.replace(plan, against=against, instead=tuple(_instead(releases, machine, known)))
 
 
 def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
@@ -141,7 +147,7 @@ def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog)
     linux = msgspec.structs.replace(machine, system="linux", python="", driver="")
     if machine.system != "linux" and (found := next((one for one in releases if not _unfit(one, linux, known)), None)):
         yield f"on Linux: {found.name}", f"{asked} --os linux"
-    elif stack := best(machine, known):
+    elif stack := first_stack(machine, known):
         again = "" if machine.probed else f" --gpu {machine.gfx} --os {machine.system} --python {machine.python}"
         words = f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade})"
         yield words, f"rocm-doctor plan{again} --with torch"
@@ -150,90 +156,41 @@ def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog)
 def installs(plan: FrameworkPlan, tool: Tool = "pip", python: str = "") -> list[Argv]:
     """The commands that install the release, for the interpreter of the new environment."""
     add, _ = verbs(tool, python)
-    groups = plan.release.installs if plan.release else ()
-    return [(*add, *_packages(one, plan), *(("--index-url", one.index) if one.index else ())) for one in groups]
+    return [(*add, *names, *(("--index-url", one.index) if one.index else ())) for one, names in plan.packages()]
 
 
-def _packages(one: Install, plan: FrameworkPlan) -> list[str]:
-    return [name.replace("{gfx}", plan.machine.gfx) for name in one.packages]
-
-
-def _lines(plan: FrameworkPlan, tool: Tool = "pip") -> list[str]:
+def script(plan: FrameworkPlan, tool: Tool = "pip") -> Iterator[str]:
     """All commands: the new environment, the installation and the checks; of an image its container."""
-    assert plan.release is not None
-    if plan.release.image:
-        return [f"docker pull {plan.release.image}", container("linux", plan.release.image)]
+    if plan.release and plan.release.image:
+        yield f"docker pull {plan.release.image}"
+        yield container("linux", plan.release.image)
+        return
     python = f"{plan.folder}/bin/python"
-    return [
-        f"python{_python(plan)} -m venv {plan.folder}",
-        *(shlex.join(argv) for argv in installs(plan, tool, python)),
-        f"rocm-doctor check --python {python}",
-        f"rocm-doctor smoke --framework {plan.framework} --python {python}",
-    ]
+    yield f"python{plan.python} -m venv {plan.folder}"
+    yield from map(shlex.join, installs(plan, tool, python))
+    yield f"rocm-doctor check --python {python}"
+    yield f"rocm-doctor smoke --framework {plan.framework} --python {python}"
 
 
-def _python(plan: FrameworkPlan) -> str:
-    return plan.machine.python or next(iter(plan.release.pythons if plan.release else ()), "3.12")
-
-
-def text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
+def framework_text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     """The plan for the terminal."""
-    body = wrap(f"What you have may work: {plan.summary}.", "", "  ") if plan.undecided else []
-    body += [f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."] if plan.undecided else []
-    if plan.undecided and plan.is_installed:
-        return "\n".join(body) + "\n"
-    body += ["If it does not, this is known to work:"] if plan.undecided and plan.release else []
+    release, summary = plan.release, plan.report.summary if plan.report else ""
+    body: list[str] = []
+    if plan.undecided:
+        body += wrap(f"What you have may work: {summary}.", "", "  ")
+        body += [f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."]
+        if release and release.version in map(plan.machine.installed, (plan.framework, f"{plan.framework}-rocm")):
+            return "\n".join(body) + "\n"
+        body += ["If it does not, this is known to work:"] if release else []
     body += wrap(plan.headline, "", "  ")
-    body += wrap(f"check says: {plan.summary}", "  ", "  ") if plan.summary and not plan.undecided else []
-    release = plan.release
+    body += wrap(f"check says: {summary}", "  ", "  ") if summary and not (plan.works or plan.undecided) else []
     if release and not plan.works:
         body += wrap(f"{release.words} ({release.grade}; {release.sources[0]})", "  because ", "          ")
         body += wrap(f"needs {release.needs}", "  note    ", "          ") if release.needs else []
-        for step in plan.steps:
-            body += wrap(f"{step.words} ({step.sources[0]})", "  first   ", "          ")
-            body += [f"            {command}" for command in step.commands]
-        body += ["", *(f"  {line}" for line in _lines(plan, tool))]
+        body += [*step_lines(plan.steps), "", *(f"  {line}" for line in script(plan, tool))]
     for why, cited in plan.against:
         body += wrap(f"{why} ({cited})", "  because ", "          ")
     body += ["", "What would run:"] if plan.instead else []
     for words, command in plan.instead:
         body += [*wrap(words, "  ", "      "), f"    {command}"]
     return "\n".join(body) + "\n"
-
-
-def contents(plan: FrameworkPlan) -> Contents:
-    """What the files of the release hold."""
-    release = plan.release
-    assert release is not None
-    bound, plain = (
-        [name for one in release.installs if bool(one.index) == of for name in _packages(one, plan)] for of in (True, False)
-    )
-    unfit = dict.fromkeys(
-        ("requirements", "uv", "conda"), f"{release.name} comes as the image {release.image}; take --format dockerfile"
-    )
-    unfit = unfit if release.image else {"dockerfile": f"{release.name} needs {release.needs}"} if release.needs else {}
-    return Contents(
-        heading=[
-            plan.headline,
-            f"{release.words} [{release.sources[0]}]",
-            *([f"needs {release.needs}"] if release.needs else []),
-        ],
-        python=_python(plan),
-        source=next((one.index for one in release.installs if one.index), ""),
-        bound=bound,
-        plain=plain,
-        installs=installs(plan),
-        script=_lines(plan),
-        image=release.image,
-        unfit=unfit,
-    )
-
-
-def as_document(plan: FrameworkPlan) -> dict[str, Any]:
-    """The plan for programs."""
-    return {
-        **{name: getattr(plan, name) for name in ("framework", "release", "instead", "works", "undecided")},
-        "machine": plan.machine.fields(),
-        "commands": _lines(plan) if plan.release else [],
-        "against": [{"why": why, "source": cited} for why, cited in plan.against],
-    }

@@ -31,19 +31,15 @@ _DISTS = dict.fromkeys(("therock", "rpath-packages"), ("rocm", "rocm-sdk-core", 
 
 class StackJudge(msgspec.Struct, frozen=True):
     """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
-    `about`: for each package the rows that name it."""
+    `about`: for each package the rows that name it; `present`: the installed packages with GPU code, of which that was read that goes
+    with the torch of today."""
 
     machine: Machine
     known: Catalog
     matrix: Matrix
     about: dict[str, Matrix]
-    before: frozenset[str] = frozenset()
-    of_machine: tuple[Finding, ...] = ()
-    """The findings behind `before`."""
-    present: dict[str, Release] = {}
-    """The installed packages with GPU code: what was read of it is of the library that goes with the torch of today."""
-    upgrade: bool = False
-    """True: the newest releases are wanted; False: what is installed stays where it works."""
+    before: tuple[Finding, ...]
+    present: dict[str, Release]
 
     def judge(
         self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
@@ -52,13 +48,12 @@ class StackJudge(msgspec.Struct, frozen=True):
 
         With `about`, only what it says of that package: rows that name it, and its code for the GPU.
         """
-        snapshot = self.install(candidate, chosen, env)
+        matrix, rules = self.matrix, RULES
         if about:
-            rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
-            found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
-        else:
-            found, _ = judge(snapshot, _NO_LOGS, self.matrix, RULES)
-        return [f for f in found if f.fingerprint not in self.before and not self._set_here(f, env)]
+            matrix, rules = self.about[about], (extensions_without_code,) if chosen[about].code else ()
+        found, _ = judge(self.install(candidate, chosen, env), _NO_LOGS, matrix, rules)
+        before = {one.fingerprint for one in self.before}
+        return [f for f in found if f.fingerprint not in before and not self._set_here(f, env)]
 
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
         """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
@@ -83,15 +78,20 @@ def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
     return judge(snapshot, _NO_LOGS, matrix, RULES)[0]
 
 
-def stack_judge(machine: Machine, known: Catalog, upgrade: bool = False) -> StackJudge:
-    """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
+def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
+    """The judge of a machine. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
     matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if _can_apply(row, machine)))
     about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
-    found = _machine_findings(machine, known, matrix)
+    if machine.probed:
+        before = judge_snapshot(install_stack(machine, {}), matrix)
+    else:
+        rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
+        driver = {} if machine.driver else {"driver.version": Fact(None)}
+        before, _ = judge(install_stack(machine, driver), _NO_LOGS, known.matrix.replace_rows(rows), ())
     present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
     coded = {name: one for name, one in present.items() if one.code or one.code_windows}
-    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), tuple(found), coded, upgrade)
+    return StackJudge(machine, known, matrix, about, tuple(before), coded)
 
 
 def installed_release(package: Package, machine: Machine) -> Release | None:
@@ -105,15 +105,6 @@ def installed_release(package: Package, machine: Machine) -> Release | None:
     if older is None and oldest.code:
         older = msgspec.structs.replace(oldest, code=dict.fromkeys(oldest.code, ()), code_windows={}, exact=True)
     return msgspec.structs.replace(older, version=mine) if older else None
-
-
-def _machine_findings(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
-    """The findings on the machine alone. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
-    if machine.probed:
-        return judge_snapshot(install_stack(machine, {}), matrix)
-    rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
-    driver = {} if machine.driver else {"driver.version": Fact(None)}
-    return judge(install_stack(machine, driver), _NO_LOGS, known.matrix.replace_rows(rows), ())[0]
 
 
 def _can_apply(row: Row, machine: Machine) -> bool:
@@ -136,23 +127,19 @@ def stack_facts(
 ) -> dict[str, Fact]:
     """The facts that probes would read with this stack installed and these variables set."""
     build = candidate.build
+    held = {name: package_targets(one, name, candidate, machine, known) for name, one in chosen.items()}
     values: dict[str, str | bool | tuple[str, ...] | None] = {
         "torch.version": build.local or build.torch,
         "torch.build": "rocm",
         "torch.family": build.family,
         "env.": True,
         **({} if candidate.index.nightly else {"torch.rocm": build.rocm}),
+        **({"torch.device_dists": machine.targets} if candidate.index.extras else {}),
         **{f"pkg.{name}": version for name, version in companions(candidate).items() if version},
         **{f"pkg.{name}": one.version for name, one in chosen.items()},
-        **{
-            f"code.{name}": held
-            for name, one in chosen.items()
-            if (held := package_targets(one, name, candidate, machine, known)) is not None
-        },
+        **{f"code.{name}": targets for name, targets in held.items() if targets is not None},
         **{f"env.{name}": value for name, value in env.items()},
     }
-    if candidate.index.extras:
-        values["torch.device_dists"] = machine.targets
     here = (Reading("plan", build.key, "as it would be installed"),)
     return {name: Fact(value, here) for name, value in values.items()}
 
@@ -178,22 +165,22 @@ def local_version(version: str, build: TorchBuild) -> str:
 
 
 def package_targets(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
-    """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code."""
+    """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code.
+
+    A package that takes the `nearest` loads the library of the same major below the runtime's minor, else the lowest above it.
+    """
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:
         return None
     hip = release(candidate.index.hip or hip_of_rocm(candidate.build.rocm, known.matrix.rocm)) or ()
-    exact = next((targets for minor, targets in tables.items() if release(minor) == hip[:2]), None)
-    if exact is not None or not known.packages[name].nearest or one.exact:
-        return exact or ()
-    return _nearest(tables, hip)
-
-
-def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[str, ...]:
-    """The library of the same major below the runtime's, else the lowest above it."""
-    same = sorted((release(m) or (), targets) for m, targets in tables.items() if (release(m) or (0,))[:1] == hip[:1])
+    minors = sorted((release(minor) or (), targets) for minor, targets in tables.items())
+    exact = next((targets for minor, targets in minors if minor == hip[:2]), None)
+    if exact is not None:
+        return exact
+    same = [(minor, targets) for minor, targets in minors if minor[:1] == hip[:1]]
     below = [targets for minor, targets in same if minor <= hip]
-    return below[-1] if below else same[0][1] if same else ()
+    nearest = known.packages[name].nearest and not one.exact and same
+    return (below[-1] if below else same[0][1]) if nearest else ()
 
 
 def exported_variables(finding: Finding) -> tuple[tuple[str, str], ...]:

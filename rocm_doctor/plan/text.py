@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.catalog import Step
 from rocm_doctor.plan.commands import Tool, environment, install, join_words, new_interpreter, replacements, verify_commands
 from rocm_doctor.plan.machine import Machine
-from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.search import Stack
 from rocm_doctor.plan.variables import Variable, lines
 from rocm_doctor.versions import release
 
@@ -119,12 +120,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:
-        yield "First, on the system:"
-    for step in plan.steps:
-        yield from wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
-        yield from (f"      {command}" for command in step.commands)
-    if plan.steps:
-        yield ""
+        yield from ("First, on the system:", *step_lines(plan.steps), "")
     yield from (f"  {line}" for line in commands(plan, stack, tool))
     others = plan.alternatives()
     if others:
@@ -134,6 +130,13 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
         yield from (line for other in others for line in _alternative(other))
     yield ""
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
+
+
+def step_lines(steps: Iterable[Step]) -> Iterator[str]:
+    """What the system needs before Python, each step with its source and commands."""
+    for step in steps:
+        yield from wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
+        yield from (f"      {command}" for command in step.commands)
 
 
 def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:

@@ -12,8 +12,8 @@ from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.machine import Machine
+from rocm_doctor.plan.search import READ, Stack
 from rocm_doctor.plan.stack_judge import StackJudge, exported_variables, unset_variables
-from rocm_doctor.plan.stacks import READ, Stack
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 

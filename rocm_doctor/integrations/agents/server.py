@@ -84,7 +84,7 @@ class Tools:
         train: Literal["full", "lora", "qlora"] | None = None,
         kernel: Word | None = None,
         driver: Word | None = None,
-        format: Literal["text", "json", "requirements", "uv", "conda", "dockerfile"] = "text",
+        format: Literal["text", "json", "requirements", "uv", "dockerfile"] = "text",
     ) -> Answer:
         """Which torch, ROCm and packages to install for a GPU, best first, as commands, with the reasons."""
         asked = {

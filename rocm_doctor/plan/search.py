@@ -1,0 +1,236 @@
+"""Stacks that work on a machine for a wish, best first: builds of torch with releases of packages that go with them and with one another.
+
+Each is judged as if it were installed (stack_judge.py); what does not work is kept with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import islice
+
+import msgspec
+
+from rocm_doctor.model import Finding, Grade
+from rocm_doctor.plan.candidates import Candidate, Rejected, candidates, rank
+from rocm_doctor.plan.catalog import Catalog, Package, Release
+from rocm_doctor.plan.machine import TORCH, Machine, remove_packages
+from rocm_doctor.plan.stack_judge import StackJudge, companions, exported_variables, installed_release, stack_judge
+from rocm_doctor.versions import contains, sort_key
+
+READ = ("yes", "deprecated", "old")
+"""`exists` of a variable that something reads."""
+_TRIES = 64
+"""Sets of releases that are judged before the search gives up."""
+
+
+class Stack(msgspec.Struct, frozen=True):
+    """A torch build with what goes beside it: packages at their releases, variables, and what `check` would note of it."""
+
+    candidate: Candidate
+    packages: dict[str, Release]
+    env: dict[str, str]
+    notes: tuple[Finding, ...] = ()
+
+    @property
+    def grade(self) -> Grade:
+        """The grade of the stack's evidence."""
+        return self.candidate.grade
+
+    @property
+    def name(self) -> str:
+        """How a stack is spoken of: `torch 2.9.1+rocm6.3`, with the override where it needs one."""
+        build = self.candidate.build
+        extra = f" with HSA_OVERRIDE_GFX_VERSION={self.candidate.override.value}" if self.candidate.override else ""
+        return f"torch {build.local or build.torch + ' nightly'}{extra}"
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """An installed package that rules out every stack. `finding`: what `check` would say of it beside the plan's torch; `goes`: it is
+    removed, as no release of it works."""
+
+    name: str
+    version: str
+    finding: Finding
+    goes: bool
+
+
+class Resolver:
+    """Candidates of one machine, judged for one wish when they are asked for."""
+
+    def __init__(self, machine: Machine, known: Catalog, wish: Sequence[str] = (), upgrade: bool = False, only: str = "") -> None:
+        """`only`: the one build of torch to look at, as it names itself."""
+        self.machine, self.known, self.wish, self.upgrade, self.only = machine, known, tuple(wish), upgrade, only
+        self.stack_judge: StackJudge = stack_judge(machine, known)
+        found, self.rejected = candidates(machine, known)
+        self.candidates = [one for one in found if only in ("", one.build.local)]
+        self._alone: dict[tuple[object, ...], list[Finding]] = {}
+
+    def for_wish(self, wish: Sequence[str]) -> Resolver:
+        """The same machine and candidates for another wish; what was judged of torch alone is shared."""
+        other = copy(self)
+        other.wish, other.rejected = tuple(wish), list(self.rejected)
+        return other
+
+    def without(self, names: Sequence[str], wish: Sequence[str] = ()) -> Resolver:
+        """The same question for the machine without these installed packages, with more to wish for."""
+        return Resolver(remove_packages(self.machine, names), self.known, (*self.wish, *wish), self.upgrade, self.only)
+
+    def stacks(self) -> Iterator[Stack]:
+        """Those that work, best first, and behind them those that a variable makes work. A candidate that does not work goes to
+        `rejected` when it is reached."""
+        curable: list[tuple[Candidate, dict[str, str], Finding]] = []
+        for one in self.candidates:
+            result = self._judge(one, one.env)
+            if isinstance(result, Stack):
+                yield result
+            elif result.finding and (settings := self._settings(result.finding)):
+                curable.append((one, settings, result.finding))
+            else:
+                self.rejected.append(result)
+        for one, settings, cured in curable:
+            result = self._judge(one, {**one.env, **settings})
+            if isinstance(result, Stack):
+                yield msgspec.structs.replace(result, notes=(cured, *result.notes))
+            else:
+                self.rejected.append(result)
+
+    def _settings(self, finding: Finding) -> dict[str, str]:
+        """The variables that cure a finding, where the catalog knows what reads each of them."""
+        found, readers = dict(exported_variables(finding)), self.known.matrix.env
+        return found if all(name in readers and readers[name].exists in READ for name in found) else {}
+
+    def _judge(self, one: Candidate, env: dict[str, str]) -> Stack | Rejected:
+        key = (one.build.key, tuple(sorted(env.items())))
+        if key not in self._alone:
+            self._alone[key] = self.stack_judge.judge(one, {}, env)
+        if serious := _serious(self._alone[key]):
+            return _reject(one, serious)
+        result = self._add_packages(one, env, self._alone[key])
+        return (
+            result if isinstance(result, Rejected) else Stack(one, result[0], self._variables(env, result[0]), tuple(result[1]))
+        )
+
+    def _variables(self, env: dict[str, str], chosen: dict[str, Release]) -> dict[str, str]:
+        """The variables, with those that packages need on a GPU that their default does not serve."""
+        return env | {n: v for one in chosen.values() if self.machine.gfx not in one.native for n, v in one.env.items()}
+
+    def _add_packages(
+        self, one: Candidate, env: dict[str, str], alone: list[Finding]
+    ) -> tuple[dict[str, Release], list[Finding]] | Rejected:
+        """The newest releases of the wish that fit together beside a build, and what `check` would note of them (`alone` where there are
+        none).
+
+        A release is judged alone first, when it is reached, so that the search is among releases that work on this GPU beside this torch.
+        """
+        packages, beside = self.known.packages, companions(one)
+        wish = [name for name in self.wish if not packages[name].companion]
+        if missing := next((name for name in self.wish if name not in wish and not beside.get(name)), ""):
+            return Rejected(one.build, f"no {missing} of this build is known", one.build.sources[0])
+        wish += [p.name for p in packages.values() if p.always and contains(p.always, one.build.torch) and p.name not in wish]
+        tried: dict[tuple[str, str], Rejected | None] = {}
+
+        def usable(name: str) -> Iterator[Release]:
+            for release in self._releases(packages[name]):
+                if (name, release.version) not in tried:
+                    tried[name, release.version] = self._reject_release(name, release, one, env)
+                if tried[name, release.version] is None:
+                    yield release
+
+        def sets(names: Sequence[str], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
+            if not names:
+                yield chosen
+                return
+            for release in usable(names[0]):
+                if not _excludes(names[0], release, chosen):
+                    yield from sets(names[1:], {**chosen, names[0]: release})
+
+        for name in wish:
+            if next(usable(name), None) is None:
+                against = [why for (of, _), why in tried.items() if of == name and why]
+                # A finding about the GPU is more specific than a range of versions.
+                none = Rejected(one.build, f"no release of {name} is known")
+                return next((why for why in reversed(against) if why.finding), next(iter(against), none))
+        why = Rejected(one.build, "no set of releases of these packages is compatible")
+        for chosen in islice(sets(wish, {}), _TRIES):
+            found = self.stack_judge.judge(one, chosen, self._variables(env, chosen)) if chosen else alone
+            serious = _serious(found)
+            if not serious:
+                return chosen, found
+            why = _reject(one, serious)
+        return why
+
+    def _releases(self, package: Package) -> Iterator[Release]:
+        """The installed release before the others; to upgrade, only if it is newer than all that the catalog knows."""
+        here = installed_release(package, self.machine)
+        if here and self.upgrade and sort_key(here.version) <= sort_key(package.releases[0].version):
+            here = None
+        yield from (here,) if here else ()
+        yield from (one for one in package.releases if one != here)
+
+    def _reject_release(self, name: str, release: Release, one: Candidate, env: dict[str, str]) -> Rejected | None:
+        """The reason against a release beside a torch: its system, Python, torch, or what `check` would find of it."""
+        machine, why = self.machine, ""
+        if machine.system not in release.systems:
+            why = f"has nothing for {machine.system}"
+        elif machine.python and contains(release.python, machine.python) is False:
+            why = f"wants Python {release.python}"
+        elif contains(release.torch, one.build.torch) is not True:
+            why = f"wants torch {release.torch}"
+        if why:
+            return Rejected(one.build, f"{name} {release.version} {why}", self.known.packages[name].sources[0])
+        alone = {name: release}
+        serious = _serious(self.stack_judge.judge(one, alone, self._variables(env, alone), about=name))
+        return _reject(one, serious, f"{name} {release.version}: ") if serious else None
+
+
+def _serious(found: list[Finding]) -> list[Finding]:
+    return [one for one in found if one.severity != "note"]
+
+
+def _reject(one: Candidate, serious: list[Finding], who: str = "") -> Rejected:
+    return Rejected(one.build, who + serious[0].title, next(iter(serious[0].sources), ""), serious[0], tuple(serious[1:]))
+
+
+def _excludes(name: str, one: Release, chosen: dict[str, Release]) -> bool:
+    """True if a range between two packages does not hold, in either direction."""
+    return any(
+        (other in one.needs and contains(one.needs[other], release.version) is False)
+        or (name in release.needs and contains(release.needs[name], one.version) is False)
+        for other, release in chosen.items()
+    )
+
+
+def first_stack(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> Stack | None:
+    """The first stack that works; the rest is not judged."""
+    return next(Resolver(machine, known, wish).stacks(), None)
+
+
+def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
+    """The resolver, its stacks, and the installed packages that are in the way of all: the plan is with another release of one of them
+    or without it; where that is not enough, without all of them."""
+    stacks = list(resolver.stacks())
+    if stacks or not resolver.machine.probed:
+        return resolver, stacks, ()
+    blamed: dict[str, Finding] = {}
+    for one in (f for r in resolver.rejected if r.finding for f in (r.finding, *r.more)):
+        for name in _packages_named(one, resolver):
+            blamed.setdefault(name, one)
+    changes = [((name,), (name,)) for name in blamed if name in resolver.known.packages] + [((name,), ()) for name in blamed]
+    for several in (changes, [(tuple(blamed), ())] if len(blamed) > 1 else []):
+        tried = [(resolver.without(names, wish), names, bool(wish)) for names, wish in several]
+        freed = [(other, found, names, stays) for other, names, stays in tried if (found := list(other.stacks()))]
+        if freed:
+            other, found, names, stays = min(freed, key=lambda one: rank(one[1][0].candidate))
+            installed = resolver.machine.installed
+            return other, found, tuple(Blocked(name, installed(name), blamed[name], not stays) for name in names)
+    return resolver, [], ()
+
+
+def _packages_named(one: Finding, resolver: Resolver) -> list[str]:
+    """The installed packages beside torch that a finding names: in its row's conditions, as its subject, or as its diagnosis."""
+    row = resolver.known.matrix.row(one.row) if one.row else None
+    names = [name.partition(".")[2] for name in row.when if name.startswith(("pkg.", "code."))] if row else []
+    names += [one.id.removeprefix("lib.")] if one.id.startswith("lib.") else []
+    names += [one.subject.partition(" ")[0]] if one.subject_kind == "package" else []
+    return [name for name in names if name not in (*TORCH, *resolver.wish) and resolver.machine.installed(name)]
