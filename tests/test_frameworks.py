@@ -57,6 +57,7 @@ def test_an_environment(name: str, tmp_path: Path) -> None:
 PLANS = [
     ("--gpu gfx1100 --python 3.12 --with jax", 0, ["jax-rocm10-plugin==0.11.1", ".venv-jax"], ["torch=="]),
     ("--gpu MI300X --python 3.11 --with jax", 0, ["jax-rocm7-plugin==0.10.2"], ["torch=="]),
+    ("--gpu gfx1100 --python 3.11 --with jax", 0, ["jax-rocm7-plugin==0.10.2", "(field)"], ["torch=="]),
     ("--gpu MI50 --python 3.12 --with jax", 1, ["listed for gfx90a", "What would run"], ["pip install"]),
     ("--gpu gfx1100 --python 3.10 --with jax", 1, ["with Python 3.12"], ["pip install"]),
     ("--gpu gfx1100 --os windows --python 3.12 --with jax", 1, ["on Linux"], ["pip install"]),

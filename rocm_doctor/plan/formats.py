@@ -49,13 +49,17 @@ class Contents(NamedTuple):
 
 def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose: bool = False) -> str:
     """The plan in that format; as text where nothing is known to work and a file is asked for. Raises UnknownFormat."""
-    of_torch = isinstance(plan, Plan)
     if form == "json":
-        made = _document(plan) if of_torch else _framework_document(plan)
+        made = _framework_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
         return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **made}), indent=2).decode() + "\n"
-    if form not in FILES or not (plan.stacks if of_torch else plan.release):
-        return text(plan, verbose=verbose, tool=tool) if of_torch else framework_text(plan, tool)
-    made_of = _stack_contents(plan) if of_torch else _framework_contents(plan)
+    if isinstance(plan, FrameworkPlan):
+        if form not in FILES or plan.release is None:
+            return framework_text(plan, tool)
+        made_of = _framework_contents(plan)
+    elif form not in FILES or plan.best is None:
+        return text(plan, verbose=verbose, tool=tool)
+    else:
+        made_of = _stack_contents(plan)
     if form in made_of.refused:
         raise UnknownFormat(made_of.refused[-1])
     return "\n".join([*(f"# {' '.join(line.split())}" for line in made_of.heading), *FILES[form](made_of), ""])

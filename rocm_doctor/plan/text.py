@@ -120,7 +120,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:
-        yield from ("First, on the system:", *step_lines(plan.steps), "")
+        yield from (*step_lines(plan.steps), "")
     yield from (f"  {line}" for line in commands(plan, stack, tool))
     others = plan.alternatives()
     if others:
@@ -134,7 +134,8 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
 
 def step_lines(steps: Iterable[Step]) -> Iterator[str]:
     """What the system needs before Python, each step with its source and commands."""
-    for step in steps:
+    for number, step in enumerate(steps):
+        yield from () if number else ("First, on the system:",)
         yield from wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
         yield from (f"      {command}" for command in step.commands)
 
