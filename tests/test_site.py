@@ -19,7 +19,7 @@ from website.pages import FORM, Page, block, esc, heading, pages, slug, source, 
 from rocm_doctor._version import PROJECT, SITE, page_of
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Command
-from rocm_doctor.plan.summary import HERE, answers, installing, verdict
+from rocm_doctor.plan.summary import HERE, answers, install_lines, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -246,7 +246,7 @@ def test_a_product_begins_with_the_answer_and_the_command(matrix: Matrix, made: 
     page, plans = made["gpu/rx-7900-xtx"], answers("gfx1100", matrix)
     assert page.body.startswith(f'<p class="answer ready"><strong>{verdict(plans)}</strong>')
     assert page.body.index("<pre>") < page.body.index("## known")
-    commands = [one.text for one in installing(answers("gfx1100", matrix, python=HERE)) if isinstance(one, Command)]
+    commands = [one.text for one in install_lines(answers("gfx1100", matrix, python=HERE)) if isinstance(one, Command)]
     assert all(esc(one) in page.body for one in commands)
 
 

@@ -11,7 +11,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
-from rocm_doctor.plan.summary import HERE, answers, installing
+from rocm_doctor.plan.summary import HERE, answers, install_lines
 from rocm_doctor.reports.page import Page, Stated
 from rocm_doctor.versions import sort_key
 
@@ -75,7 +75,7 @@ def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Comma
     if package.elsewhere and not package.releases:
         return
     if gpu:
-        yield from installing(answers(gpu, matrix, (package.name,), HERE))
+        yield from install_lines(answers(gpu, matrix, (package.name,), HERE))
     else:
         yield Command(f"rocm-doctor plan --with {package.name}")
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"

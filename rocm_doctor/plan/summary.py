@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Verdict
@@ -17,46 +17,17 @@ PYTHON = "3.12"
 """The version that the site plans for."""
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 """The version that runs the doctor, for which `plan` plans, too."""
-SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
-TITLES = {"linux": "Linux", "windows": "Windows", "wsl": "WSL"}
+TITLES: dict[System, str] = {"linux": "Linux", "windows": "Windows", "wsl": "WSL"}
 
 Answer = Literal["Yes", "Partly", "No"]
 STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No": "problems"}
 """The colour of an answer on the site."""
 
 
-class Plans(NamedTuple):
-    """The plan of a GPU on each system."""
-
-    of: dict[System, Plan]
-
-    @property
-    def first(self) -> Plan | None:
-        """The plan of the first system on which something works."""
-        return next((plan for plan in self.of.values() if plan.best), None)
-
-    def words(self) -> list[tuple[str, str]]:
-        """For each system its stack, or that none is known."""
-        return [(TITLES[name], stack_words(plan)) for name, plan in self.of.items()]
-
-    def sources(self) -> tuple[str, ...]:
-        """Who says that the first stack works."""
-        plan = self.first
-        return tuple(dict.fromkeys(one.source for one in plan.best.candidate.said)) if plan and plan.best else ()
-
-
-def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> Plans:
+def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> dict[System, Plan]:
     """The plans of a target on every system for a version of Python."""
-    known, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
-    if asked not in known:
-        catalog = load_catalog(matrix)
-        known[asked] = Plans({name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in SYSTEMS})
-    return known[asked]
-
-
-def _no_answers(matrix: Matrix) -> dict[tuple[str, tuple[str, ...], str], Plans]:
-    """The answers that were made with a matrix, none at first."""
-    return {}
+    catalog = load_catalog(matrix)
+    return {name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in TITLES}
 
 
 def stack_words(plan: Plan) -> str:
@@ -64,24 +35,24 @@ def stack_words(plan: Plan) -> str:
     return f"{plan.best.name} ({plan.best.grade})" if plan.best else "nothing known"
 
 
-def verdict(plans: Plans) -> Answer:
+def first_plan(plans: Mapping[System, Plan]) -> Plan | None:
+    """The plan of the first system on which something works."""
+    return next((plan for plan in plans.values() if plan.best), None)
+
+
+def verdict(plans: Mapping[System, Plan]) -> Answer:
     """Yes: a released torch is published with this GPU's code for some system; Partly: a nightly, an override or a user's report is all
     there is."""
-    found = [plan.best for plan in plans.of.values() if plan.best]
-    for one in found:
-        if one.candidate.override is None and one.grade in ("official", "upstream") and not one.candidate.index.nightly:
-            return "Yes"
-    return "Partly" if found else "No"
+    found = [plan.best for plan in plans.values() if plan.best]
+    released = (one for one in found if one.candidate.override is None and not one.candidate.index.nightly)
+    return "Yes" if any(one.grade in ("official", "upstream") for one in released) else "Partly" if found else "No"
 
 
-def installing(plans: Plans) -> tuple[str | Command, ...]:
+def install_lines(plans: Mapping[System, Plan]) -> tuple[str | Command, ...]:
     """The commands of the first plan with a word on its system; what would change where there is none."""
-    plan = plans.first
+    plan = first_plan(plans)
     if plan is None or plan.best is None:
-        changes = dict.fromkeys(f"{one.what}: {one.then}" for plan in plans.of.values() for one in plan.nearest)
+        changes = dict.fromkeys(f"{one.what}: {one.then}" for plan in plans.values() for one in plan.nearest)
         return (*list(changes)[:3],) or ("nothing is known to work, and no similar setup either",)
-    lines = commands(plan, plan.best, "pip")
-    return (
-        f"on {TITLES[plan.machine.system]}, Python {plan.machine.python}:",
-        *(line if line.startswith("#") else Command(line) for line in lines),
-    )
+    lines = (line if line.startswith("#") else Command(line) for line in commands(plan, plan.best, "pip"))
+    return (f"on {TITLES[plan.machine.system]}, Python {plan.machine.python}:", *lines)

@@ -165,7 +165,7 @@ def _gpu_table(matrix: Matrix) -> str:
     rows = []
     for target in reversed(matrix.gfx.values()):
         plans = answers(target.gfx, matrix)
-        cells = [link(f"gpu/{target.gfx}", target.gfx), *(esc(stack_words(one)) for one in plans.of.values())]
+        cells = [link(f"gpu/{target.gfx}", target.gfx), *(esc(stack_words(one)) for one in plans.values())]
         shown = "".join(f'<td data-name="{name}">{cell}</td>' for name, cell in zip(columns[1:], cells))
         for name in target.names or (target.codename,):
             rows.append(
