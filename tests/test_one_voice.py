@@ -27,7 +27,7 @@ from rocm_doctor.plan.commands import install, package_requirements, torch_requi
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.stack_judge import companions
-from rocm_doctor.plan.text import variables_text
+from rocm_doctor.plan.variables import lines
 
 MATRIX = load()
 PYTHON = "3.12"
@@ -172,7 +172,7 @@ def fix_installs(plan: Plan) -> None:
 def env_prints(gfx: str, system: System) -> None:
     done = called("env", "--gpu", gfx, "--os", system, "--python", PYTHON)
     assert done.returncode == 0
-    assert done.stdout == variables_text(planned(gfx, system, "").variables, "powershell" if system == "windows" else "bash")
+    assert done.stdout.splitlines() == lines(planned(gfx, system, "").variables, "powershell" if system == "windows" else "bash")
 
 
 def all_say_that_nothing_is_known(gfx: str, system: System) -> None:

@@ -17,8 +17,8 @@ from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.stack_judge import sets_variable
-from rocm_doctor.plan.text import headline, variables_text
-from rocm_doctor.plan.variables import Variable, finding_variables
+from rocm_doctor.plan.text import headline
+from rocm_doctor.plan.variables import Variable, finding_variables, lines
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
@@ -54,7 +54,9 @@ def command(shell: str | None, **asked: Any) -> None:
     if short:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
     system = request.machine.system
-    click.echo(variables_text(found, shell or ("powershell" if system == "windows" else "bash")), nl=False)
+    click.echo(
+        "".join(f"{line}\n" for line in lines(found, shell or ("powershell" if system == "windows" else "bash"))), nl=False
+    )
     sys.exit(1 if short or any(one.severity == "error" for one in left) else 0)
 
 

@@ -128,7 +128,7 @@ def answer(
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
     """The plan with what goes with its first stack: variables, steps on the system, and what no stack mends."""
     machine, known, report = plan.machine, stack_judge.known, plan.report
-    found: Iterable[Finding] = stack_judge.before
+    found = list(stack_judge.before)
     cured: set[str] = set()
     if machine.probed:
         now = _fingerprints(judge_snapshot(machine.base, known.matrix))
@@ -141,7 +141,7 @@ def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
     return msgspec.structs.replace(
         plan,
         machine=machine,
-        variables=variables(best, stack_judge),
+        variables=variables(best, machine, known, found),
         steps=() if machine.probed else tuple(steps(best.candidate.build, machine, known)),
         keeps=machine.probed and not plan.blocked and not install(best, machine),
         elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not sets_variable(one)),

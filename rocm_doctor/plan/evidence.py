@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
-from rocm_doctor.model import Grade, Row
+from rocm_doctor.model import Fact, Grade, Row
 from rocm_doctor.plan.machine import Machine
-from rocm_doctor.versions import contains, release
+from rocm_doctor.rules.conditions import holds
+from rocm_doctor.versions import release
 
 _FOR = ("supported", "release-ready", "works-unofficially", "preview")
 _AGAINST = ("broken", "harmful", "build-only", "unstable")
@@ -62,7 +64,10 @@ def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> 
     """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
     for one in said.support:
         if one.state in _FOR and spans(one.since, one.until, build.rocm):
-            words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}" + _scope(one, machine.gfx)
+            words = (
+                f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {machine.gfx}"
+                + _scope(one, machine.gfx)
+            )
             if said.history and one.grade == "official":
                 yield Claim("upstream", f"{words}; AMD has ended that since", one.sources[0])
             else:
@@ -76,7 +81,7 @@ def opposing_claims(build: TorchBuild, machine: Machine, said: Statements) -> It
     """Statements that this ROCm does not run there, or was only built."""
     for one in said.support:
         if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
-            words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
+            words = f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
             yield Claim(one.grade, words.rstrip("."), one.sources[0])
 
 
@@ -87,17 +92,10 @@ def has_ended(about: Sequence[Support]) -> bool:
     return bool(words) and not any(s.state in ("supported", "preview") for s in words if _numbers(s.until or "dev") == latest)
 
 
-def _rocm(build: TorchBuild) -> str:
-    return "of the nightlies" if build.rocm == "nightly" else build.rocm
-
-
 def _scope(one: Support, gfx: str) -> str:
     """The products that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
-    parts = one.scope.split("; ")
-    mine = next(
-        (p.partition(": ")[2] for p in parts if p.startswith(f"{gfx}:")),
-        one.scope if len(parts) == 1 and not one.scope.startswith("gfx") else "",
-    )
+    parts = dict(part.split(": ", 1) for part in one.scope.split("; ") if part.startswith("gfx") and ": " in part)
+    mine = parts.get(gfx, "") if parts or "; " in one.scope or one.scope.startswith("gfx") else one.scope
     return f" ({mine})" if mine else ""
 
 
@@ -114,15 +112,9 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _is_about_build(when: dict[str, str], build: TorchBuild) -> bool:
-    """Whether a row about the target is about this build: it names its version or family, and what it asks of torch holds."""
+    """True if a row about the target is about this build: it names its version or family, and what it asks of torch holds."""
     facts = {"torch.version": build.torch, "torch.rocm": build.rocm, "rocm.loaded": build.rocm, "torch.family": build.family}
     asked = {name: condition for name, condition in when.items() if name in facts}
-    if not {"torch.version", "torch.family"} & set(asked):
+    if not {"torch.version", "torch.family"} & asked.keys():
         return False
-    return all(_holds(name, condition, facts[name]) for name, condition in asked.items())
-
-
-def _holds(name: str, condition: str, value: str) -> bool:
-    if name == "torch.family":
-        return value in condition.split("|")
-    return any(contains(part, value) is True for part in condition.split("|"))
+    return all(holds(COORDS[name].kind, condition, Fact(facts[name])) for name, condition in asked.items())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Step
 from rocm_doctor.plan.commands import Tool, environment, install, join_words, new_interpreter, replacements, verify_commands
 from rocm_doctor.plan.machine import Machine
@@ -63,14 +63,6 @@ def undecided_lines(plan: Plan) -> Iterator[str]:
         yield "If it does not, this is known to work:"
 
 
-def upgrade_hint(plan: Plan) -> str:
-    """How to get a newer stack than the one that stays; empty where there is none."""
-    other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
-    if other is None or not plan.works or (release(other.candidate.build.torch) or ()) <= (release(plan.machine.torch) or ()):
-        return ""
-    return f"Newer: {other.name}. rocm-doctor plan --upgrade prints the commands."
-
-
 def _done(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
     if plan.works:
@@ -79,7 +71,9 @@ def _done(plan: Plan) -> Iterator[str]:
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
-    yield from (f"  {line}" for line in wrap(upgrade_hint(plan), "", "  "))
+    other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
+    if other and plan.works and (release(other.candidate.build.torch) or ()) > (release(plan.machine.torch) or ()):
+        yield from wrap(f"Newer: {other.name}. rocm-doctor plan --upgrade prints the commands.", "  ", "    ")
 
 
 def _is_set(variable: Variable, machine: Machine) -> bool:
@@ -105,7 +99,9 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     ]:
         it = "it " if said.of_code else ""
         yield from wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
-    yield from wrap(_runs(stack, plan.machine.gfx), "  runs    ", "          ")
+    since = f"published {stack.candidate.build.released}; " if stack.candidate.build.released else ""
+    run = "a run on {} is reported" if stack.candidate.known_good else "no report of a run of it on {} was read"
+    yield from wrap(since + run.format(plan.machine.gfx), "  runs    ", "          ")
     for note in {note.title: note for note in stack.notes}.values():
         yield from wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
@@ -122,14 +118,12 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     if plan.steps:
         yield from (*step_lines(plan.steps), "")
     yield from (f"  {line}" for line in commands(plan, stack, tool))
-    others = plan.alternatives()
-    if others:
+    if others := plan.alternatives():
+        count = len(plan.stacks) - 1
         yield ""
-        other = len(plan.stacks) - 1
-        yield f"{other} other stack{' works' if other == 1 else 's work'}. The next ones, and those with a reported run:"
+        yield f"{count} other stack{' works' if count == 1 else 's work'}. The next ones, and those with a reported run:"
         yield from (line for other in others for line in _alternative(other))
-    yield ""
-    yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
+    yield from _rejected(plan)
 
 
 def step_lines(steps: Iterable[Step]) -> Iterator[str]:
@@ -171,51 +165,35 @@ def _alternative(stack: Stack) -> Iterator[str]:
 
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
-    for why, source, count in rejection_reasons(plan)[:REASONS]:
-        yield from wrap(f"{count} of {len(plan.rejected)} builds are out: {why} ({source})", "  ", "      ")
+    reasons = [(why, found) for why, found in _reasons_against(plan) if not found[0].absent]
+    for why, found in sorted(reasons, key=lambda one: not any(r.finding for r in one[1]))[:REASONS]:
+        yield from wrap(f"{len(found)} of {len(plan.rejected)} builds are out: {why} ({found[0].source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
         yield from wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
         yield from (f"      {command}" for command in change.commands)
+    yield from _rejected(plan)
+
+
+def _rejected(plan: Plan) -> Iterator[str]:
     yield ""
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
-def rejection_reasons(plan: Plan) -> list[tuple[str, str, int]]:
-    """The reasons against builds that have a wheel for this machine, each with its source and how many builds it rules out: first those
-    that a judgement of the whole stack found, then those against most builds."""
-    found = [one for one in plan.rejected if not one.absent]
-    sources = {one.why: one.source for one in found}
-    judged = {one.why for one in found if one.finding}
-    often = Counter(one.why for one in found).most_common()
-    return [(why, sources[why], count) for why, count in sorted(often, key=lambda one: one[0] not in judged)]
-
-
-def _runs(stack: Stack, gfx: str) -> str:
-    """Who is known to have run the stack on this target, and since when it is there."""
-    since = f"published {stack.candidate.build.released}; " if stack.candidate.build.released else ""
-    return since + (
-        f"a run on {gfx} is reported" if stack.candidate.known_good else f"no report of a run of it on {gfx} was read"
-    )
+def _reasons_against(plan: Plan) -> list[tuple[str, list[Rejected]]]:
+    """The builds that are ruled out by their reason, the one against most builds first."""
+    groups: dict[str, list[Rejected]] = {}
+    for one in plan.rejected:
+        groups.setdefault(one.why, []).append(one)
+    return sorted(groups.items(), key=lambda item: -len(item[1]))
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
-    """The builds that are ruled out, grouped by reason, each reason with its source."""
-    groups: dict[str, list[str]] = {}
-    sources: dict[str, str] = {}
-    for one in plan.rejected:
-        groups.setdefault(one.why, []).append(one.build.key)
-        sources.setdefault(one.why, one.source)
     yield "Why not the others:"
-    for why, keys in sorted(groups.items(), key=lambda item: -len(item[1])):
-        yield from wrap(f"{why} ({sources[why]})", "  ", "    ")
-        yield from wrap(", ".join(keys), "      ", "      ")
-
-
-def variables_text(found: tuple[Variable, ...], shell: str) -> str:
-    """Lines of one shell; empty when nothing is to be set or unset."""
-    return "".join(f"{line}\n" for line in lines(found, shell))
+    for why, found in _reasons_against(plan):
+        yield from wrap(f"{why} ({found[0].source})", "  ", "    ")
+        yield from wrap(", ".join(one.build.key for one in found), "      ", "      ")
 
 
 def wrap(line: str, first: str, rest: str) -> list[str]:

@@ -9,11 +9,11 @@ import msgspec
 from rocm_doctor.commands import set_variable
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.citations import parse_citation
-from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.model import Finding
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import READ, Stack
-from rocm_doctor.plan.stack_judge import StackJudge, exported_variables, unset_variables
+from rocm_doctor.plan.stack_judge import exported_variables, unset_variables
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 
@@ -26,12 +26,12 @@ class Variable(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-def variables(stack: Stack, stack_judge: StackJudge) -> tuple[Variable, ...]:
-    """What to set for this stack, then what to unset. A name that nothing reads is never set."""
-    known, machine = stack_judge.known, stack_judge.machine
+def variables(stack: Stack, machine: Machine, known: Catalog, after: Iterable[Finding]) -> tuple[Variable, ...]:
+    """What to set for this stack, then what to unset. A name that nothing reads is never set. `after`: what `check` would find on a
+    machine that was read with the stack installed."""
     found = [*_stack_variables(stack, known), *_advised_variables(stack.notes, known.matrix)]
     if machine.probed:
-        found += finding_variables(stack_judge.findings_after(stack.candidate, stack.packages, stack.env), machine, known.matrix)
+        found += finding_variables(after, machine, known.matrix)
     elif machine.system == "linux" and OVERRIDE not in stack.env:
         found += _override_to_unset(machine, known.matrix)
     return tuple({v.name: v for v in reversed(found)}.values())[::-1]
@@ -39,15 +39,15 @@ def variables(stack: Stack, stack_judge: StackJudge) -> tuple[Variable, ...]:
 
 def _stack_variables(stack: Stack, known: Catalog) -> Iterator[Variable]:
     override = stack.candidate.override
+    brought = {name: (known.packages[p], one) for p, one in stack.packages.items() for name in one.env}
     for name, value in stack.env.items():
-        entry = known.matrix.env.get(name)
-        of_package = next(((p, r) for p, r in stack.packages.items() if name in r.env), None)
         if override and name == OVERRIDE:
             why = f"no wheel here contains code for this GPU; reported of this value: {override.words}"
             yield Variable(name, value, why, override.sources[0])
-        elif of_package:
-            yield Variable(name, value, of_package[1].env_why, known.packages[of_package[0]].sources[0])
-        elif entry:
+        elif name in brought:
+            package, release = brought[name]
+            yield Variable(name, value, release.env_why, package.sources[0])
+        elif entry := known.matrix.env.get(name):
             yield Variable(name, value, entry.effect, entry.sources[0])
 
 
@@ -57,13 +57,10 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
     sure = [one for one in findings if one.leads and one.confidence != "low"]
     gone = (Variable(name, None, one.title, next(iter(one.sources), "")) for one in sure for name in unset_variables(one))
     found = [v for v in (*_advised_variables(sure, matrix), *gone) if here.get(f"env.{v.name}").value != v.value]
-    return tuple(msgspec.structs.replace(v, why=v.why + _where_set(v.name, here)) for v in found)
-
-
-def _where_set(name: str, here: Snapshot) -> str:
-    """The lines of start-up files that set a variable for the next shell, as the end of a sentence."""
-    lines = [f"{reading.artifact.replace('user/', '~/')} {reading.place}" for reading in here.get(f"startup.{name}").readings]
-    return f"; set in {' and '.join(lines)}" if lines else ""
+    for n, one in enumerate(found):  # a line of a start-up file sets it for the next shell again
+        lines = [f"{r.artifact.replace('user/', '~/')} {r.place}" for r in here.get(f"startup.{one.name}").readings]
+        found[n] = msgspec.structs.replace(one, why=f"{one.why}; set in {' and '.join(lines)}") if lines else one
+    return tuple(found)
 
 
 def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[Variable]:
