@@ -145,3 +145,20 @@ def test_without_a_gpu_the_machine_is_looked_at_unless_the_cpu_was_asked_for(mon
     found = json.loads(run("--format", "json").stdout)["snapshot"]["facts"]
     assert found["torch.version"]["value"] == "2.13.0+cpu"
     assert "torch.version" not in json.loads(run("--device", "cpu", "--format", "json").stdout)["snapshot"]["facts"]
+
+
+@pytest.mark.parametrize(("broken", "says"), [("link", "which is not there"), ("program", "does not start (")])
+def test_an_interpreter_that_is_there_and_does_not_start_is_said(tmp_path: Path, broken: str, says: str) -> None:
+    """As after an upgrade of the system's Python: the environment is there, its interpreter is not."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib/python3.12/site-packages").mkdir(parents=True)
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.3\n")
+    program = tmp_path / "bin" / "python"
+    if broken == "link":
+        program.symlink_to("/no/such/python")
+    else:
+        program.write_text("#!/bin/sh\nexec /no/such/python\n")
+        program.chmod(0o755)
+    for command in ("check", "smoke", "plan", "fix"):
+        done = CliRunner().invoke(cli, [command, "--python", str(tmp_path)])
+        assert (done.exit_code, says in done.stderr, "make" in done.stderr) == (2, True, True), done.stderr

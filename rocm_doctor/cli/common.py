@@ -147,8 +147,12 @@ def interpreter(python: str | None) -> str | None:
     named = shutil.which(python) or python
     found = locate(named, Path("/"), os.environ)
     program = found if isinstance(found, str) else found.executable if Path(named).is_dir() else named
-    if isinstance(found, str) or run([program, "-c", "print(8 * 2)"], limit=20).stdout.strip() != "16":
-        raise InputError(f"--python {python}: no Python found: give the path of an interpreter or the folder of its environment")
+    if isinstance(found, str):
+        raise InputError(f"--python {found}")
+    answered = run([program, "-c", "print(8 * 2)"], limit=20)
+    if answered.stdout.strip() != "16":
+        why = answered.stderr.strip().rpartition("\n")[2] or answered.state
+        raise InputError(f"--python {python}: no Python found: {program} does not start ({why[:200]}): make its environment anew")
     return program
 
 

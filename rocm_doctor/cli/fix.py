@@ -13,23 +13,19 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from rocm_doctor import pipeline
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.check import live
 from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
 from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
 from rocm_doctor.plan.fix import build, recipe, shell_here, tool_here, variables_file, venv_python
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
+from rocm_doctor.plan.machine import cuda_packages
 from rocm_doctor.plan.text import blocking_packages, headline, undecided_lines
 from rocm_doctor.plan.variables import lines
 from rocm_doctor.sources.live.python import own_is_active
-
-_OF_CUDA = regex(r"nvidia-.+-cu\d+")
-"""Names of the packages that hold CUDA's own libraries."""
 
 
 @click.command(
@@ -71,24 +67,13 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
         inside = users and old.prefix != old.base  # a venv; a system's Python and a conda environment have no base beside them
         new = Path(old.prefix).with_name(plan.folder) if inside else Path(plan.folder).absolute()
         examined = old if users else msgspec.structs.replace(old, packages=())
-        if request.machine.base.get("torch.build").value == "cuda":
-            examined = _leave_cuda(examined, request.known)
+        if cuda := cuda_packages(request.machine, request.known.matrix):
+            left = [f"{one.name} {one.version}" for one in examined.packages if canonicalize_name(one.name) in cuda]
+            click.echo(f"not carried over, as it is for CUDA: {', '.join(left)}")
+            kept = tuple(one for one in examined.packages if canonicalize_name(one.name) not in cuda)
+            examined = msgspec.structs.replace(examined, packages=kept)
         codes.append(_fix_one(plan, examined, new, go, request.report is not None))
     return max(codes)
-
-
-def _leave_cuda(old: Environment, known: Catalog) -> Environment:
-    """The environment without the packages that are for CUDA, which are named: those that the package index has for CUDA alone, and
-    CUDA's own libraries."""
-    names = {
-        one["name"]
-        for one in known.matrix.plain("cuda_only") or ()
-        if one.get("wheels", "CUDA") == "CUDA" and not one.get("unless")
-    }
-    cuda = [one for one in old.packages if (name := canonicalize_name(one.name)) in names or _OF_CUDA.fullmatch(name)]
-    if cuda:
-        click.echo(f"not carried over, as it is for CUDA: {', '.join(f'{one.name} {one.version}' for one in cuda)}")
-    return msgspec.structs.replace(old, packages=tuple(one for one in old.packages if one not in cuda))
 
 
 def _fix_one(plan: Plan | FrameworkPlan, old: Environment, new: Path, go: bool, here: bool) -> int:

@@ -31,6 +31,7 @@ from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Training, load_catalog, order_packages
 from rocm_doctor.plan.commands import Tool
+from rocm_doctor.plan.environment import environment
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat, render
 from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_from_snapshot
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
@@ -185,7 +186,7 @@ def _declared_machine(gpu: str, python: str | None, system: str | None, driver: 
     if re.fullmatch(r"3\.\d+(\.\d+)?t", version):
         raise InputError(f"--python {version}: no plans for free-threaded Python; see: rocm-doctor explain 'Python {version}'")
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
-        version = _interpreter_version(version)
+        version = environment(interpreter(version) or sys.executable).version
     if driver and driver != INBOX and parse(driver) is None:
         raise InputError(
             f"--driver {driver}: invalid version: give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`"
@@ -193,12 +194,3 @@ def _declared_machine(gpu: str, python: str | None, system: str | None, driver: 
     chosen = system or this_system()
     minor = ".".join(version.split(".")[:2])
     return declare_machine(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
-
-
-def _interpreter_version(python: str) -> str:
-    from rocm_doctor.plan.environment import EnvironmentProblem, environment
-
-    try:
-        return environment(python).version
-    except EnvironmentProblem as exc:
-        raise InputError(f"--python {python}: {exc}") from exc

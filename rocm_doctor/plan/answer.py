@@ -15,7 +15,7 @@ from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.changes import Change, nearest_changes
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
-from rocm_doctor.plan.machine import INBOX, Machine
+from rocm_doctor.plan.machine import INBOX, Machine, cuda_packages
 from rocm_doctor.plan.search import Blocked, Resolver, Stack, free_stacks
 from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
 from rocm_doctor.plan.steps import steps
@@ -44,6 +44,8 @@ class Plan(msgspec.Struct, frozen=True):
     works: bool = False
     keeps: bool = False
     blocked: tuple[Blocked, ...] = ()
+    cuda: tuple[str, ...] = ()
+    """Installed packages for CUDA, which go with its torch."""
     elsewhere: tuple[Finding, ...] = ()
     report: Report | None = None
 
@@ -73,7 +75,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def drop(self) -> tuple[str, ...]:
         """The installed packages that go, as no stack works beside them."""
-        return tuple(one.name for one in self.blocked if one.goes)
+        return tuple(dict.fromkeys((*(one.name for one in self.blocked if one.goes), *self.cuda)))
 
     @property
     def fresh(self) -> Machine:
@@ -143,6 +145,7 @@ def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
         machine=machine,
         variables=variables(best, machine, known, found),
         steps=() if machine.probed else tuple(steps(best.candidate.build, machine, known)),
+        cuda=tuple(name for name in cuda_packages(machine, known.matrix) if name not in best.packages),
         keeps=machine.probed and not plan.blocked and not install(best, machine),
         elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not sets_variable(one)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -97,13 +96,11 @@ def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
 
 
 def environment(python: str) -> Environment:
-    """The environment of an interpreter or of a folder. Raises EnvironmentProblem when the interpreter does not answer."""
-    folder = Path(python)
-    program = next((str(path) for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.is_file()), python)
-    answered = run([program, "-I", "-c", _PROBE], limit=30.0)
+    """The environment of an interpreter. Raises EnvironmentProblem when it does not answer."""
+    answered = run([python, "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:
         why = "; ".join(answered.stderr.strip().splitlines()[-1:]) or answered.state
-        raise EnvironmentProblem(f"{python}: no Python found ({why[:200]}): give the path of an interpreter or its environment")
+        raise EnvironmentProblem(f"{python} does not start ({why[:200]}): make the environment anew")
     try:
         return jsons.decode(answered.stdout, Environment)
     except Unreadable as exc:

@@ -187,7 +187,8 @@ def framework_text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     if release and not plan.works:
         body += wrap(f"{release.words} ({release.grade}; {release.sources[0]})", "  because ", "          ")
         body += wrap(f"needs {release.needs}", "  note    ", "          ") if release.needs else []
-        body += ["", *step_lines(plan.steps), "", *(f"  {line}" for line in script(plan, tool))]
+        body += ["", *step_lines(plan.steps)] if plan.steps else []
+        body += ["", *(f"  {line}" for line in script(plan, tool))]
     for why, cited in plan.against:
         body += wrap(f"{why} ({cited})", "  because ", "          ")
     body += ["", "What would run:"] if plan.instead else []

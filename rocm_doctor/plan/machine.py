@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.derive import HIP, ROCR, derive
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, TorchBuild
@@ -21,6 +22,8 @@ INBOX = "inbox"
 
 TORCH = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "triton-rocm")
 """What a new torch replaces."""
+_OF_CUDA = regex(r"nvidia-.+-cu\d+")
+"""Names of the packages that hold CUDA's own libraries."""
 _OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "env.", "pkg.rocm", "pkg.amd-torch")
 
 
@@ -153,6 +156,17 @@ def _package(fact: str) -> str:
 def _text(snapshot: Snapshot, name: str) -> str:
     value = snapshot.get(name).value
     return value if isinstance(value, str) else ""
+
+
+def cuda_packages(machine: Machine, matrix: Matrix) -> tuple[str, ...]:
+    """The installed packages that are for CUDA, where torch is: those that the package index has for CUDA alone, and CUDA's own
+    libraries."""
+    if machine.base.get("torch.build").value != "cuda" or machine.creates:
+        return ()
+    alone = (one for one in matrix.plain("cuda_only") or () if one.get("wheels", "CUDA") == "CUDA" and not one.get("unless"))
+    names = {one["name"] for one in alone}
+    here = (name[4:] for name, fact in machine.base.facts.items() if name.startswith("pkg.") and isinstance(fact.value, str))
+    return tuple(name for name in here if name in names or _OF_CUDA.fullmatch(name))
 
 
 def install_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str] = ()) -> Snapshot:

@@ -113,6 +113,9 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
         yield from wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
     yield from (line for said in replacements(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
+    if plan.cuda:
+        gone = ", ".join(f"{name} {plan.machine.installed(name)}" for name in plan.cuda)
+        yield from wrap(f"without what is for CUDA: {gone}", "  change  ", "          ")
     yield from _elsewhere(plan)
     yield ""
     if plan.steps:

@@ -88,11 +88,14 @@ def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interprete
         return _own_interpreter(root)
     path = _program(Path(python))
     if path is None:
+        links = (link for link in (Path(python), *(Path(python) / name for name in _PROGRAMS)) if link.is_symlink())
+        for link in links:
+            return f"{python}: no Python found: {link} leads to {link.readlink()}, which is not there: make the environment anew"
         return f"{python}: no Python found: give the path of an interpreter or the folder of its environment"
     return (
         _read_files(path, env)
         or _ask_interpreter(path)
-        or f"{python}: its packages were not found, neither from its files nor by starting it"
+        or f"{python}: no Python found: its packages were not found, neither from its files nor by starting it"
     )
 
 
