@@ -53,4 +53,12 @@ def test_an_installed_torch_that_cannot_work_is_said(venv: Path) -> None:
     having_torch(venv, "2.13.0+rocm7.2", "7.2.26015-fc0010cf6a")
     done = env(venv, "gfx803")
     assert done.exit_code == 1
-    assert "the installed torch 2.13.0+rocm7.2 is not known to work" in done.output
+    assert "no variable mends this: torch 2.13.0+rocm7.2 has no code for gfx803" in done.output
+
+
+def test_a_plan_for_another_gpu_is_made_around_the_environment(venv: Path) -> None:
+    """`plan --gpu` starts from what `check --gpu` says of the environment."""
+    having_torch(venv, "2.9.1+cu128", "")
+    done = CliRunner().invoke(cli, ["plan", "--gpu", "gfx1100", "--python", str(venv)], catch_exceptions=False)
+    assert "in place of 2.9.1+cu128" in done.output
+    assert "pip uninstall -y torch" in done.output

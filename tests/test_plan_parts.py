@@ -14,7 +14,7 @@ from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog, order_packages
 from rocm_doctor.plan.commands import replacements
 from rocm_doctor.plan.evidence import _is_about_build, statements, supporting_claims
-from rocm_doctor.plan.machine import add_packages, declare_machine, install_stack
+from rocm_doctor.plan.machine import declare_machine, install_stack
 
 MATRIX = load()
 
@@ -36,7 +36,9 @@ def test_a_nightly_replaces_any_other_torch(here: str) -> None:
     """A nightly's build has no local version of its own; what is installed is told all the same."""
     nightly = next(s for s in plan_for("gfx1100").stacks if s.candidate.index.nightly)
     assert not nightly.candidate.build.local
-    machine = add_packages(declare_machine("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
+    machine = declare_machine("gfx1100", "3.12", MATRIX)
+    facts = {**machine.base.facts, **({"pkg.torch": Fact(here)} if here else {})}
+    machine = msgspec.structs.replace(machine, base=msgspec.structs.replace(machine.base, facts=facts))
     said = [words for words in replacements(nightly, machine) if words.startswith("torch ")]
     assert said == ([f"torch {nightly.candidate.build.torch} in place of {here}"] if here else [])
 

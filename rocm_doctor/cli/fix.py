@@ -52,7 +52,7 @@ def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
 def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
     old = environment(python or sys.executable)
-    request = read_request(**{**asked, "python": old.version if asked["gpu"] else python}, installed=old.versions())
+    request = read_request(**{**asked, "python": python or (old.version if asked["gpu"] else None)})
     users = bool(python) or own_is_active(os.environ)
     codes = []
     for plan in request.plans():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.check import examine
 from rocm_doctor.cli.common import (
     InputError,
@@ -25,18 +25,21 @@ from rocm_doctor.cli.common import (
     this_system,
     with_option,
 )
+from rocm_doctor.cli.gate import judge
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Training, load_catalog, order_packages
 from rocm_doctor.plan.commands import Tool
-from rocm_doctor.plan.environment import environment
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat, render
-from rocm_doctor.plan.machine import INBOX, Machine, add_packages, declare_machine, machine_from_snapshot
+from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, machine_from_snapshot
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
+from rocm_doctor.sources.declared import Target
 from rocm_doctor.versions import parse
 
+_VERSION = regex(r"3\.\d+(\.\d+)?t?")
+"""What --python takes for a version."""
 plan_options = options(
     click.option(
         "--gpu", shell_complete=completes("targets"), help="Plan for this target (gfx1100) instead of this machine's GPU."
@@ -125,12 +128,9 @@ class Request(msgspec.Struct, frozen=True):
 def read_request(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
     packages: Sequence[str], train: str | None, index: str, upgrade: bool,
-    installed: Mapping[str, str] | None = None,
 ) -> Request:  # fmt: skip
     """What the options ask for, and the machine. Raises InputError if they cannot be planned. Without --with and --train it is about the
     frameworks that are installed here.
-
-    `installed`: what is in the environment of a declared machine, by name.
     """
     matrix = load_matrix()
     known_of = load_catalog(matrix)
@@ -143,15 +143,15 @@ def read_request(
     if given:
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
     wish = order_packages(beside, train or "", known_of)
-    report = None if gpu else examine_here(python, matrix)
-    if gpu:
-        target = _declared_machine(gpu, python, system, driver, kernel, matrix)
-        machine = add_packages(target, installed) if installed else target
-    elif report and (found := machine_from_snapshot(report.snapshot)):
-        machine = found
+    if gpu and (python is None or _VERSION.fullmatch(python)):
+        report, machine = None, _declared_machine(gpu, python, system, driver, kernel, matrix)
     else:
-        assert report is not None
-        raise NoTarget("\n".join(_unknown_gpu_lines(report, known_of)))
+        target = Target(resolve_gpu(gpu, matrix), "", _driver(driver), kernel, system or this_system()) if gpu else None
+        report = judge([target], python, None, matrix, ())[0][0] if target else examine_here(python, matrix)
+        found = machine_from_snapshot(report.snapshot)
+        if found is None:
+            raise NoTarget("\n".join(_unknown_gpu_lines(report, known_of)))
+        machine = found
     if not names and not train:
         about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]
@@ -162,7 +162,7 @@ def read_request(
 
 def examine_here(python: str | None, matrix: Matrix) -> Report:
     """What `check` says of this machine and the examined environment, without a smoke test."""
-    if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
+    if python and _VERSION.fullmatch(python):
         raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")
     return examine(interpreter(python), matrix)
 
@@ -181,16 +181,17 @@ def _unknown_gpu_lines(report: Report, known_of: Catalog) -> Iterator[str]:
 
 
 def _declared_machine(gpu: str, python: str | None, system: str | None, driver: str, kernel: str, matrix: Matrix) -> Machine:
-    gpu = resolve_gpu(gpu, matrix)
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
-    if re.fullmatch(r"3\.\d+(\.\d+)?t", version):
+    if version.endswith("t"):
         raise InputError(f"--python {version}: no plans for free-threaded Python; see: rocm-doctor explain 'Python {version}'")
-    if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
-        version = environment(interpreter(version) or sys.executable).version
+    minor = ".".join(version.split(".")[:2])
+    return declare_machine(resolve_gpu(gpu, matrix), minor, matrix, system or this_system(), _driver(driver), kernel)  # type: ignore[arg-type]
+
+
+def _driver(driver: str) -> str:
+    """The version that --driver gives. Raises InputError for another text."""
     if driver and driver != INBOX and parse(driver) is None:
         raise InputError(
             f"--driver {driver}: invalid version: give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`"
         )
-    chosen = system or this_system()
-    minor = ".".join(version.split(".")[:2])
-    return declare_machine(gpu, minor, matrix, chosen, driver, kernel)  # type: ignore[arg-type]
+    return driver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from typing import Any
 
 import msgspec
@@ -121,15 +121,6 @@ def machine_from_snapshot(snapshot: Snapshot) -> Machine | None:
         probed=True,
         creates=snapshot.get("python.env").value in ("doctor", "system") and not amd_frameworks(snapshot),
     )
-
-
-def add_packages(machine: Machine, installed: Mapping[str, str]) -> Machine:
-    """A declared machine whose environment was listed: packages by canonical name, with their versions."""
-    here = {
-        f"pkg.{name}": Fact(version, (Reading("pip freeze", name, f"{name}=={version}"),)) for name, version in installed.items()
-    }
-    base = msgspec.structs.replace(machine.base, facts={**machine.base.facts, **here})
-    return msgspec.structs.replace(machine, base=base, probed=True)
 
 
 def remove_packages(machine: Machine, names: Container[str]) -> Machine:

@@ -26,8 +26,16 @@ STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No":
 
 def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> dict[System, Plan]:
     """The plans of a target on every system for a version of Python."""
-    catalog = load_catalog(matrix)
-    return {name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in TITLES}
+    known, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
+    if asked not in known:
+        catalog = load_catalog(matrix)
+        known[asked] = {name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in TITLES}
+    return known[asked]
+
+
+def _no_answers(matrix: Matrix) -> dict[tuple[str, tuple[str, ...], str], dict[System, Plan]]:
+    """The answers that were made with a matrix, none at first."""
+    return {}
 
 
 def stack_words(plan: Plan) -> str:
