@@ -332,10 +332,8 @@ def test_a_file_larger_than_its_limit_is_named(tmp_path: Path) -> None:
 
 REPOSITORY = {
     "compose.yaml": b"services: " + b"{a: " * DEEP,
-    "environment.yml": b"- " * DEEP,
     "rocm-doctor.yaml": b"? " * DEEP,
     "pyproject.toml": b"a" + b".a" * 40_000 + b" = 1",
-    "uv.lock": b"a = " + b"9" * 5000,
     "requirements.txt": b"#" * (5 * MIB),
     "run.bat": b'set A=%A%%A%"\n' * 200_000,
     "run.ps1": b"$env:A = 'x'\n" * 11_000,

@@ -74,8 +74,6 @@ HOSTILE = (
     "Dockerfile",
     "compose.yaml",
     "run.sh",
-    "environment.yml",
-    "uv.lock",
 )
 
 
@@ -254,7 +252,7 @@ def test_resolve_takes_a_lock_as_it_is(tmp_path: Path) -> None:
     """No index is asked: uv chooses the fork for Linux."""
     repository(tmp_path, rocm__uv_DOT_lock=LOCK, rocm__pyproject_DOT_toml=PROJECT)
     out = tmp_path / "report.json"
-    invoked(str(tmp_path / "rocm/uv.lock"), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out))
+    invoked(str(tmp_path / "rocm/pyproject.toml"), "--gpu", "gfx1100", "--resolve", "--format", "json", "-o", str(out))
     assert "uv.lock takes torch 2.9.1+rocm6.4 (1 packages, judged)" in json.loads(out.read_bytes())["summary"]
 
 

@@ -69,7 +69,7 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Read the requirements, locks, Dockerfiles, compose files and scripts under PATHS (default: here) as they are written, and judge them for GPUs that need not be here.
+    """Read the requirements, Dockerfiles, compose files and scripts under PATHS (default: here) as they are written, and judge them for GPUs that need not be here.
 
     PATHS are of one repository. A file among them is judged alone, as one for AMD GPUs. Without --gpu the targets are those that the repository declares, else those
     that its files name themselves.

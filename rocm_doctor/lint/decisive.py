@@ -20,7 +20,7 @@ def decisive_unread(
     set a variable that decides. In the `runners`, the scripts and containers that may run a list of packages: lines that set an
     override."""
     ours = [u for other in (one, *installers) for u in other.unread]
-    theirs = [u for other in runners for u in other.unread] if one.kind in (*LISTS, "lock") else []
+    theirs = [u for other in runners for u in other.unread] if one.kind in LISTS else []
     overrides, choices = matrix.once(_overrides), matrix.once(_choices)
     return [
         # What a command sets for a program that is not read was read.

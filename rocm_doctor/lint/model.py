@@ -10,10 +10,10 @@ import msgspec
 
 from rocm_doctor.model import Grade, Reading, Severity
 
-Kind = Literal["requirements", "project", "lock", "conda", "image", "service", "script", "policy"]
-LISTS: tuple[Kind, ...] = ("requirements", "project", "conda")
+Kind = Literal["requirements", "project", "image", "service", "script", "policy"]
+LISTS: tuple[Kind, ...] = ("requirements", "project")
 """What is written to be installed into an environment of the reader's own."""
-Tool = Literal["pip", "uv", "conda", "poetry", "lock"]
+Tool = Literal["pip", "uv"]
 Audience = Literal["declared", "amd", "main", "neutral", "aside", "other"]
 """Whom an environment is for. declared: the repository or the command line names it; amd: its path or its own text says AMD; main: what
 installs torch in a repository without an environment for AMD; aside: tests, archives, vendored folders; other: other hardware."""
@@ -80,7 +80,7 @@ class Index(msgspec.Struct, frozen=True):
 class Install(msgspec.Struct, frozen=True):
     """One installation: what is asked for, from where, by which tool. `upgrade`: what is there is not kept. `ignores_installed`: pip does not look at
     what is there (`--target`, `--prefix`, `--ignore-installed`). `is_complete`: the indexes are all that will be asked; false for a file
-    whose caller may name more. `without_dependencies`: nothing else is resolved (`--no-deps`, a lock)."""
+    whose caller may name more. `without_dependencies`: nothing else is resolved (`--no-deps`)."""
 
     tool: Tool
     place: Place

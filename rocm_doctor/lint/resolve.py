@@ -42,16 +42,12 @@ class Resolution(NamedTuple):
 
 
 def resolve(root: Path, one: Environment, target: Target) -> Resolution:
-    """The packages of an environment on the target's system and Python, as its lock names them or as uv resolves them."""
+    """The packages of an environment on the target's system and Python, as uv exports its lock or resolves them."""
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     uv = shutil.which("uv")
-    lock = Path(one.file).with_name("uv.lock") if one.kind == "project" else Path(one.file)
-    if uv and lock.name == "uv.lock" and (root / lock).is_file():
+    lock = Path(one.file).with_name("uv.lock")
+    if uv and one.kind == "project" and (root / lock).is_file():
         return _export_uv_lock(uv, root / lock.parent, one.label, msgspec.structs.replace(target, python=python))
-    if one.kind == "lock":
-        if one.unread:
-            return Resolution("the lock", {}, "no-resolver", f"{one.file} holds several torch, and uv is not there to choose")
-        return Resolution("the lock", {r.name: r.specifier.removeprefix("==") for r in one.requirements})
     return _run_uv(uv, root, one, python, target.os) if uv else Resolution("uv", {}, "no-resolver", "uv is not installed")
 
 
@@ -98,7 +94,7 @@ def findings(
     for row in found.rows:
         one = row.environment
         if (
-            one.kind not in ("requirements", "project", "lock")
+            one.kind not in ("requirements", "project")
             or row.audience not in ("declared", "amd", "main")
             or row.cells.get(target.gpu) == "-"
         ):

@@ -102,7 +102,7 @@ def _keeps_torch(now: Torch, one: Requirement, named: tuple[str, str] | None) ->
     """True if pip keeps the torch that is there."""
     if named and (named[0] != now.vendor or (named[1] and now.rocm and named[1] != now.rocm)):
         return False
-    if one.url and not one.url.startswith("conda:"):
+    if one.url:
         return False
     return catalog.admits(one.specifier, now.version) if now.version else not catalog.pinned_version(one.specifier)
 
@@ -128,8 +128,6 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
     """torch as it is taken from the indexes."""
     version = catalog.pinned_version(one.specifier)
     devices = tuple(e.removeprefix("device-") for e in one.extras if e.startswith("device-gfx"))
-    if step.tool == "conda":
-        return _conda_torch(step, one)
     asked, first = _sources(step, "torch")
     if named:
         missing = _explain_missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
@@ -198,7 +196,7 @@ def _make_torch(
 
 def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
     """Why none of the indexes has a pinned ROCm build; empty where one may have it."""
-    if step.tool != "lock" and step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
+    if step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
         return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]
     builds = [catalog.list_builds(matrix, s.rocm) for s in ours]
@@ -213,15 +211,6 @@ def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Ask
     return f"the index of rocm{ours[-1].rocm} has no torch{one.specifier}"
 
 
-def _conda_torch(step: Install, one: Requirement) -> Torch | Unread:
-    words = f"{one.url} {' '.join(index.url for index in step.indexes)}".lower()
-    if "rocm" in words or "hip" in words or "amd" in words:
-        return Unread(one.place, Reason.INDEX, True)
-    cpu = any(r.name == "cpuonly" for r in step.requirements)
-    version, why = catalog.pinned_version(one.specifier), "conda's channels have CUDA and CPU builds"
-    return Torch("cpu" if cpu else "cuda", version, "", one.place, why, requirement=one, step=step)
-
-
 def _required_torch(
     step: Install,
     before: Torch | Unread | None,
@@ -231,7 +220,7 @@ def _required_torch(
     there: frozenset[str],
 ) -> Torch | Unread | None:
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
-    if step.without_dependencies or step.tool in ("conda", "lock") or isinstance(before, Unread):
+    if step.without_dependencies or isinstance(before, Unread):
         return now
     known = catalog.brings_torch(matrix)
     asked = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]

@@ -11,9 +11,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Kind, Place, Reason, Unread
 from rocm_doctor.lint.readers import (
     compose,
-    conda,
     dockerfile,
-    locks,
     pyproject,
     requirements,
     scripts,
@@ -26,18 +24,13 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"(?:^|/)(?:[^/]*[-_.])?requirements[^/]*\.(?:txt|in)$|(?:^|/)requirements/[^/]+\.(?:txt|in)$"), requirements.read),
     (regex(r"(?:^|/)pyproject\.toml$"), pyproject.read),
     (regex(r"(?:^|/)setup\.py$"), setuptools.read),
-    (regex(r"(?:^|/)(?:uv|poetry|pdm)\.lock$|(?:^|/)pylock(?:\.[^/]+)?\.toml$"), locks.read),
     (regex(r"(?:^|/)(?:[^/]*[._-])?(?:Dockerfile|Containerfile)(?:[._-][^/]*)?$", re.I), dockerfile.read),
     (regex(r"\.(?:sh|bash)$"), scripts.read),
-    (regex(r"(?:^|/)environment[^/]*\.ya?ml$"), conda.read),
     (regex(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"), compose.read),
 )
-_BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = (
-    (compose.is_compose, compose.read),
-    (conda.is_environment, conda.read),
-)
+_BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = ((compose.is_compose, compose.read),)
 _KINDS: dict[Read, Kind] = {
-    pyproject.read: "project", setuptools.read: "project", locks.read: "lock", conda.read: "conda", compose.read: "service",
+    pyproject.read: "project", setuptools.read: "project", compose.read: "service",
 }  # fmt: skip
 """What a file is that its reader cannot parse."""
 _IMPORT = regex(r"^[ \t]*(?:import|from)[ \t]+(torch|jax|tensorflow)\b", re.MULTILINE)
@@ -67,7 +60,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
                 found += reader(tree, path)
             except Unreadable as exc:
                 kind = _KINDS[reader]
-                unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, installs=kind in ("project", "lock"))
+                unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, installs=kind == "project")
                 found.append(Environment(kind, Place(path, 1), unread=(unread,), files=(path,)))
             except RecursionError:
                 tree.unread.append(Unread(Place(path, 1), Reason.SYNTAX))

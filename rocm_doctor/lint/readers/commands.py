@@ -1,4 +1,4 @@
-"""What a command installs: pip, uv, conda, Poetry. A word that is not literal leaves the command unread."""
+"""What a command installs: pip, uv, Poetry, PDM. A word that is not literal leaves the command unread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import msgspec
 
-from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import (
     Environment,
@@ -25,7 +24,7 @@ from rocm_doctor.lint.model import (
     Unread,
     Variable,
 )
-from rocm_doctor.lint.readers import locks, pyproject, requirements
+from rocm_doctor.lint.readers import pyproject, requirements
 from rocm_doctor.lint.readers.shell import Command
 from rocm_doctor.lint.tree import Tree
 
@@ -127,12 +126,13 @@ class Commands:
         elif program == "uv":
             self._uv(words[1:], one)
         elif program in ("conda", "mamba", "micromamba"):
-            self._conda(words[1:], one)
+            if words[1:2] in (["install"], ["create"], ["update"], ["env"]):
+                self._skip(Unread(one.place, Reason.SCRIPT, True))
         elif program in ("docker", "podman") and "run" in words[1:3]:
             self._container(words, one.place)
         elif program in ("poetry", "pdm"):
             if words[1:2] in (["install"], ["sync"]):
-                self._sync(f"{program}.lock", words[2:], one)
+                self._sync(words[2:], one)
             elif words[1:2] == ["add"]:
                 self._skip(Unread(one.place, Reason.SCRIPT, True))
         elif program in ("source", ".") and len(words) > 1 and (words[1] or "").rsplit("/", 1)[-1] == "activate":
@@ -167,33 +167,25 @@ class Commands:
         elif words[:1] == ["add"]:
             self._install("uv", words[1:], one)
         elif words[:1] == ["sync"]:
-            self._sync("uv.lock", words[1:], one)
+            self._sync(words[1:], one)
         elif words[:1] == ["run"] or words[:2] == ["pip", "sync"]:
             self._skip(Unread(one.place, Reason.SCRIPT, True))
 
-    def _sync(self, lock: str, words: Sequence[str | None], one: Command) -> None:
-        """The installation of a whole project into an environment of its own: its lock as it is, else what the project states."""
+    def _sync(self, words: Sequence[str | None], one: Command) -> None:
+        """The installation of a whole project into an environment of its own, as the project states it."""
         chosen = {word for option, word in pairwise(words) if option in _CHOOSES}
-        path, locked = self._find_file("pyproject.toml", one), self._find_file(lock, one)
+        path = self._find_file("pyproject.toml", one)
         asked = pyproject.dependencies(self.tree, path, [word or "" for word in chosen]) if path else None
         if asked is None or path is None or None in words or len(chosen) > 1 or not _SYNC_KNOWN.issuperset(_options(words)):
             self._skip(Unread(one.place, Reason.SCRIPT, True))
             return
-        if locked and not any(r.name == "torch" for r in asked):
-            self._skip(Unread(one.place, Reason.EXPRESSION, True))  # a lock names what other extras ask for, too
-            return
-        try:
-            read = locks.read(self.tree, locked) if locked else pyproject.read(self.tree, path)
-        except Unreadable as exc:
-            self._skip(Unread(Place(locked or path, max(1, exc.line)), Reason.SYNTAX, True))
-            read = []
-        label = "" if locked else next(iter(chosen), "") or ""
-        for step in (step for found in read if found.label == label for step in found.steps):
+        label = next(iter(chosen), "") or ""
+        for step in (step for found in pyproject.read(self.tree, path) if found.label == label for step in found.steps):
             if isinstance(step, Unread):
                 self._skip(step)
             else:
                 self.steps.append(msgspec.structs.replace(step, ignores_installed=True))
-        self.files += [locked or path]
+        self.files += [path]
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
         place = one.place
@@ -304,17 +296,6 @@ class Commands:
             if self.tree.has(path):
                 return path
         return None
-
-    def _conda(self, words: Sequence[str | None], one: Command) -> None:
-        if words[:1] not in (["install"], ["create"], ["update"], ["env"]):
-            return
-        if None in words or words[:1] == ["env"]:
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
-            return
-        from rocm_doctor.lint.readers import conda
-
-        if step := conda.parse_command([w for w in words[1:] if w is not None], one.place):
-            self.steps.append(step)
 
 
 def _options(words: Sequence[str | None]) -> set[str]:

@@ -21,7 +21,7 @@ def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
     """What pip and uv are asked for by name, with markers that hold on the target."""
     target = catalog.take_image_python(case.target, case.environment.image, case.matrix)
     for step in case.environment.installs:
-        for r in step.requirements if step.tool in ("pip", "uv") else ():
+        for r in step.requirements:
             if catalog.applies(r.marker, target):
                 yield step, r
 
@@ -134,7 +134,7 @@ def not_on_index(case: Case) -> Iterator[Problem]:
         )
         asked = [r for r in step.requirements if r.name not in there]
         missing = [r for r in asked if held and r.name not in held.holds and not _OF_TORCH.match(r.name) and not r.url]
-        if is_alone and missing and held and step.tool in ("pip", "uv") and case.is_amd:
+        if is_alone and missing and held and case.is_amd:
             names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
             yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",

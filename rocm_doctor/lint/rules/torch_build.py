@@ -40,8 +40,6 @@ def torch_build(case: Case) -> Iterator[Problem]:
     hints = _rocm_build(case, torch)
     if one.kind in (*LISTS, "script"):
         hints = (f"If torch is installed beforehand, say so in a comment of this file: `{SILENCE}`.", *hints)
-    if torch.step is not None and torch.step.tool == "conda":
-        hints = ("conda's channels have no torch for ROCm: install it with pip from a ROCm index.",)
     yield case.problem(
         "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
         is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints,
