@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import COMMANDS, cli
-from rocm_doctor.cli.common import exit_code
+from rocm_doctor.cli.common import Reporting
 from rocm_doctor.model import Finding, Report, Snapshot
 
 ROOT = Path(__file__).parent.parent
@@ -199,7 +199,7 @@ def test_the_exit_code_is_a_function_of_the_report(severities: list[str], verdic
     order = ["error", "warning", "note"]
     reached = fail_on != "never" and any(order.index(s) <= order.index(fail_on) for s in severities)
     want = 1 if reached else 3 if strict and verdict == "undetermined" else 0
-    assert exit_code(_report(severities, verdict), fail_on, strict) == want
+    assert Reporting(fail_on=fail_on, strict=strict).exit_code(_report(severities, verdict)) == want
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Unix names of standard output")

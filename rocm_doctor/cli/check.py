@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,10 +15,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.common import (
     InputError,
-    deliver,
-    drop_baseline,
-    exit_code,
-    finish,
+    Reporting,
     interpreter,
     load_matrix,
     python_option,
@@ -82,11 +78,7 @@ def command(
     reader_model: str,
     reader_seconds: float,
     dry_run: bool,
-    fail_on: str,
-    strict: bool,
-    baseline: Path | None,
-    ignore: tuple[str, ...],
-    **show: Any,
+    reporting: Reporting,
 ) -> None:
     """Check this machine (no PATH), or captured text: files, folders, archives, or - for standard input.
 
@@ -100,11 +92,11 @@ def command(
         if paths or logs or ask or same_machine or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
         with notice_when_slow("still reading the environment's libraries"):
-            reports, artifacts = judge(wanted, python, root, matrix, ignore, named)
-        reports = [second(drop_baseline(report, baseline), artifacts) for report in reports]
-        deliver(reports, artifacts=artifacts, **show)
+            reports, artifacts = judge(wanted, python, root, matrix, reporting.ignore, named)
+        reports = [second(reporting.drop_baseline(report), artifacts) for report in reports]
+        reporting.deliver(reports, artifacts)
         say_when_old(matrix)
-        finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
+        reporting.finish(reports)
     python = interpreter(python) if python or not (paths or example or sysroot) else None
     captures = (
         [(name, [*found, *named]) for name, found in _captures(paths, logs)]
@@ -113,8 +105,8 @@ def command(
     )
     found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
     kind: ReportKind = "capture" if paths or example else "machine"
-    judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=ignore) for name, artifacts in found]
-    reports = [drop_baseline(report, baseline) for report in judged]
+    judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=reporting.ignore) for name, artifacts in found]
+    reports = list(map(reporting.drop_baseline, judged))
     if dry_run:
         from rocm_doctor.reader import question
 
@@ -132,7 +124,7 @@ def command(
     except KeyboardInterrupt:
         stopped = True
         click.echo("interrupted: the reports are without the opinion of --reader", err=True)
-    deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
+    reporting.deliver(reports, [a for _, artifacts in found for a in artifacts])
     say_when_old(matrix)
     if (
         kind == "machine"
@@ -144,7 +136,7 @@ def command(
         )
     if stopped:
         sys.exit(130)
-    finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
+    reporting.finish(reports)
 
 
 def _alone(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, cast
 
 import click
 
@@ -100,7 +100,7 @@ with_option = click.option(
 )
 
 
-report_options = options(
+_report_options = options(
     click.option(
         "--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"
     ),
@@ -132,6 +132,83 @@ report_options = options(
     click.option("-v", "--verbose", is_flag=True, help="Show every reading and every undecided check."),
     click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
 )
+
+
+class Reporting(NamedTuple):
+    """What the options of `report_options` say of reports: their formats and files, what is left out, and what fails."""
+
+    formats: tuple[str, ...] = ()
+    outputs: tuple[Path, ...] = ()
+    fail_on: str = "error"
+    strict: bool = False
+    ignore: tuple[str, ...] = ()
+    baseline: Path | None = None
+    no_redact: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+    @property
+    def is_text_printed(self) -> bool:
+        """True if standard output gets a report as text."""
+        return "text" in (self.formats or ("text",))[len(self.outputs) :]
+
+    def drop_baseline(self, report: Report) -> Report:
+        """The report without findings whose fingerprints are in the earlier JSON report. Raises InputError for another file."""
+        if self.baseline is None:
+            return report
+        try:
+            old = read_report(files.read(self.baseline))
+        except (OSError, Unreadable) as exc:
+            one = self.baseline
+            raise InputError(f"{one}: not a report of rocm-doctor ({exc}); make one with --format json -o {one}") from exc
+        from rocm_doctor.pipeline import accept_findings
+
+        known = {f.fingerprint for f in old.findings}
+        return accept_findings(report, [f for f in report.findings if f.fingerprint in known])
+
+    def deliver(self, reports: Sequence[Report], artifacts: Sequence[Artifact] = ()) -> None:
+        """Write the reports, one for each machine: one document for each format, to its file or, without one, to standard output in the
+        order given.
+
+        Shared formats are redacted, including names that occur only in `artifacts`, from which the reports were made.
+        """
+        names = self.formats or ("text",)
+        if len(self.outputs) > len(names):
+            raise InputError(f"{len(self.outputs)} outputs but {len(names)} formats: give one --format for each -o")
+
+        @cache
+        def shown(redacted: bool) -> list[Report]:
+            return list(map(clean, _redact(reports, artifacts) if redacted else reports))
+
+        for number, name in enumerate(names):
+            to_file = number < len(self.outputs) and str(self.outputs[number]) not in _STDOUT
+            look = RenderOptions(width(to_file), not to_file and _color(), self.verbose, self.quiet)
+            text = _render(name, shown(not self.no_redact and (name != "text" or number < len(self.outputs))), look)
+            if to_file:
+                write_file(self.outputs[number], text.encode("utf-8"))
+            else:
+                with workflow_commands() if name == "github" else nullcontext():
+                    click.echo(text.rstrip("\n"), color=look.color)
+
+    def exit_code(self, report: Report) -> int:
+        """0 nothing at or above `fail_on`, 1 findings, 3 undetermined under `strict`: the same for every format."""
+        if self.fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(self.fail_on) for f in report.findings):
+            return 1
+        return 3 if self.strict and report.verdict == "undetermined" else 0
+
+    def finish(self, reports: Iterable[Report]) -> NoReturn:
+        """Exit with the highest exit code of the reports."""
+        sys.exit(max(map(self.exit_code, reports)))
+
+
+def report_options(command: F) -> F:
+    """The options of a command that reports, as one argument `reporting`."""
+
+    @wraps(command)
+    def collect(**given: Any) -> Any:
+        return command(reporting=Reporting(**{name: given.pop(name) for name in Reporting._fields}), **given)
+
+    return _report_options(cast("F", collect))
 
 
 def interpreter(python: str | None) -> str | None:
@@ -225,54 +302,6 @@ def say_when_old(matrix: Any) -> None:
         click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: rocm-doctor matrix update", err=True)
 
 
-def drop_baseline(report: Report, baseline: Path | None) -> Report:
-    """The report without findings whose fingerprints are in an earlier JSON report."""
-    if baseline is None:
-        return report
-    try:
-        old = read_report(files.read(baseline))
-    except (OSError, Unreadable) as exc:
-        raise InputError(f"{baseline}: not a report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
-    from rocm_doctor.pipeline import accept_findings
-
-    known = {f.fingerprint for f in old.findings}
-    return accept_findings(report, [f for f in report.findings if f.fingerprint in known])
-
-
-def deliver(
-    reports: Sequence[Report],
-    *,
-    formats: Sequence[str],
-    outputs: Sequence[Path],
-    no_redact: bool,
-    verbose: bool,
-    quiet: bool,
-    artifacts: Sequence[Artifact] = (),
-) -> None:
-    """Write the reports, one for each machine: one document for each format, to its file or, without one, to standard output in the
-    order given.
-
-    Shared formats are redacted, including names that occur only in `artifacts`, from which the reports were made.
-    """
-    names = tuple(formats) or ("text",)
-    if len(outputs) > len(names):
-        raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
-
-    @cache
-    def shown(redacted: bool) -> list[Report]:
-        return list(map(clean, _redact(reports, artifacts) if redacted else reports))
-
-    for number, name in enumerate(names):
-        to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
-        look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        text = _render(name, shown(not no_redact and (name != "text" or number < len(outputs))), look)
-        if to_file:
-            write_file(outputs[number], text.encode("utf-8"))
-        else:
-            with workflow_commands() if name == "github" else nullcontext():
-                click.echo(text.rstrip("\n"), color=look.color)
-
-
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
 """Outputs that are standard output: opening one as a file would truncate it."""
 
@@ -313,15 +342,3 @@ def width(to_file: bool = False) -> int:
 
 def _color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def finish(report: Report, *, fail_on: str, strict: bool) -> NoReturn:
-    """Exit with the report's exit code, the same for every format."""
-    sys.exit(exit_code(report, fail_on, strict))
-
-
-def exit_code(report: Report, fail_on: str, strict: bool) -> int:
-    """0 nothing at or above `fail_on`, 1 findings, 3 undetermined under `strict`."""
-    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in report.findings):
-        return 1
-    return 3 if strict and report.verdict == "undetermined" else 0

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live
-from rocm_doctor.cli.common import InputError, deliver, exit_code, interpreter, load_matrix
+from rocm_doctor.cli.common import InputError, Reporting, interpreter, load_matrix
 from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
@@ -129,8 +129,8 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], variable
     program = str(venv_python(new))
     artifacts = live(program, None, (), smoke=probed)
     report = pipeline.judge(artifacts, load_matrix())
-    deliver([report], formats=(), outputs=(), no_redact=False, verbose=False, quiet=False)
-    code = exit_code(report, "error", False) if probed else 0
+    Reporting().deliver([report])
+    code = Reporting().exit_code(report) if probed else 0
     activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"
     click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was. To use it:\n  $ {activate}")
     if variables:

@@ -6,17 +6,15 @@ import datetime
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rocm_doctor.bounded.texts import printable
 from rocm_doctor.cli.common import (
-    FAIL_ON,
     InputError,
+    Reporting,
     completes,
-    deliver,
-    drop_baseline,
     load_matrix,
     report_options,
     resolve_gpu,
@@ -63,11 +61,7 @@ def command(
     python: str,
     os_: str,
     resolving: bool,
-    fail_on: str,
-    strict: bool,
-    baseline: Path | None,
-    ignore: tuple[str, ...],
-    **show: Any,
+    reporting: Reporting,
 ) -> None:
     """Read the requirements, Dockerfiles, compose files and scripts under PATHS (default: here) as they are written, and judge them for GPUs that need not be here.
 
@@ -91,23 +85,17 @@ def command(
     if resolving and not wanted:
         raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    found = accept(judge.lint(root, wanted, matrix, named=files), today, ignore)
+    found = accept(judge.lint(root, wanted, matrix, named=files), today, reporting.ignore)
     name, shown = printable(root.name), _path_from_here(root, here)
     made = report.report(found, matrix, name, shown)
-    made = drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made, baseline)
-    if "text" in (show["formats"] or ("text",))[len(show["outputs"]) :] and not show["quiet"]:
-        click.echo("".join(f"{line}\n" for line in (*report.table(found, shown, whole=show["verbose"]), "")), nl=False)
-    deliver([made], **show)
-    is_given = click.get_current_context().get_parameter_source("fail_on") != click.core.ParameterSource.DEFAULT
-    sys.exit(_exit_code(made, found, fail_on if is_given else found.policy.fail_on or fail_on, baseline is not None))
-
-
-def _exit_code(made: Report, found: Result, fail_on: str, accepting: bool) -> int:
-    """1 for a finding of that severity, 3 where nothing was judged for some target, else 0."""
-    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in made.findings):
-        return 1
-    is_judged = found.verdict in ("fails", "passes") if accepting else made.verdict != "undetermined"
-    return 0 if is_judged else 3
+    made = reporting.drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made)
+    if reporting.is_text_printed and not reporting.quiet:
+        click.echo("".join(f"{line}\n" for line in (*report.table(found, shown, whole=reporting.verbose), "")), nl=False)
+    reporting.deliver([made])
+    if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
+        reporting = reporting._replace(fail_on=found.policy.fail_on or reporting.fail_on)
+    is_judged = found.verdict in ("fails", "passes") if reporting.baseline else made.verdict != "undetermined"
+    sys.exit(reporting.exit_code(made) if reporting.exit_code(made) == 1 or is_judged else 3)
 
 
 def _locate(paths: tuple[Path, ...]) -> tuple[Path, tuple[str, ...]]:

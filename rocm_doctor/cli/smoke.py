@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,13 +11,12 @@ import click
 from rocm_doctor import pipeline
 from rocm_doctor.cli.common import (
     InputError,
-    deliver,
-    drop_baseline,
-    finish,
+    Reporting,
     interpreter,
     load_matrix,
     python_option,
     report_options,
+    width,
 )
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
@@ -69,11 +66,7 @@ def command(
     python: str | None,
     stage_limit: float | None,
     memory_limit: int | None,
-    fail_on: str,
-    strict: bool,
-    baseline: Path | None,
-    ignore: tuple[str, ...],
-    **show: Any,
+    reporting: Reporting,
 ) -> None:
     """Run short training steps, from a copy to LoRA, in child processes that may crash, hang or compute wrong results.
 
@@ -98,15 +91,16 @@ def command(
         memory_limit=memory_limit and memory_limit * MIB,
     )
     artifacts += machine_facts(python, device, artifacts)
-    report = drop_baseline(
-        pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=ignore), baseline
+    report = reporting.drop_baseline(
+        pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=reporting.ignore)
     )
-    summarize(report, **show)
-    deliver([report], artifacts=artifacts, **show)
+    if not reporting.quiet:
+        summarize(report, to_stderr=not reporting.is_text_printed)
+    reporting.deliver([report], artifacts)
     if any(artifact.note == "interrupted" for artifact in artifacts):
         click.echo("interrupted: the report covers what ran until then", err=True)
         sys.exit(130)
-    finish(report, fail_on=fail_on, strict=strict)
+    reporting.finish([report])
 
 
 def check_stages(names: tuple[str, ...], framework: str) -> None:
@@ -125,12 +119,10 @@ def check_stages(names: tuple[str, ...], framework: str) -> None:
             )
 
 
-def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...], quiet: bool, **_: Any) -> None:
+def summarize(report: Report, *, to_stderr: bool) -> None:
     """Print the stages by result: above a text report, else on standard error, apart from the format."""
-    readable = "text" in (formats or ("text",))[len(outputs) :]
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    for line in [] if quiet else lines(report.snapshot):
-        click.echo(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False), err=not readable)
+    for line in lines(report.snapshot):
+        click.echo(textwrap.fill(line, width(), subsequent_indent="  ", break_on_hyphens=False), err=to_stderr)
 
 
 def machine_facts(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
