@@ -99,6 +99,10 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("cat: /opt/rocm/.info/version: No such file or directory", {"rocm.version": None}),
     ],
     "jax-devices": [("[RocmDevice(id=0)]", {"jax.device": "rocm"}), ("[CpuDevice(id=0)]", {"jax.device": "cpu"})],
+    "tensorflow-devices": [
+        ("[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]", {"tensorflow.device": "gpu"}),
+        ("[]", {"tensorflow.device": "cpu"}),
+    ],
     "packages": [(PIP, {"pkg.peft": "0.18.1", "pkg.bitsandbytes": None, "torch.version": "2.9.1+rocm6.4"})],
     "python": [("3.11.7 /usr/local", {"python.version": "3.11.7", "python.prefix": "/usr/local"})],
     "env": [

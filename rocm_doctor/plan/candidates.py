@@ -18,7 +18,7 @@ from rocm_doctor.versions import release, sort_key
 
 _PLATFORM = {"linux": ("linux", "manylinux"), "wsl": ("linux", "manylinux"), "windows": ("win",)}
 _GLIBC = {"manylinux_2_28_x86_64": (2, 28)}
-_UNSAID = {
+_NO_REPORT = {
     "windows": "no source says that it runs on this target on Windows",
     "wsl": "no source says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
 }
@@ -55,15 +55,11 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Unfit(Exception):
-    """A reason that rules a build out, with its source."""
+    """A reason that rules a build out, with its source. `absent`: there is no wheel for this machine."""
 
-    def __init__(self, why: str, source: str = "") -> None:
+    def __init__(self, why: str, source: str = "", *, absent: bool = False) -> None:
         super().__init__(why)
-        self.why, self.source = why, source
-
-
-class Absent(Unfit):
-    """There is no wheel for this machine."""
+        self.why, self.source, self.absent = why, source, absent
 
 
 def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
@@ -75,7 +71,7 @@ def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[
         try:
             fit.append(_candidate(build, machine, known, said))
         except Unfit as exc:
-            out.append(Rejected(build, exc.why, exc.source or build.sources[0], absent=isinstance(exc, Absent)))
+            out.append(Rejected(build, exc.why, exc.source or build.sources[0], absent=exc.absent))
     return sorted(fit, key=rank), out
 
 
@@ -100,65 +96,58 @@ def rank(one: Candidate) -> tuple[object, ...]:
 def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
     index = known.build_index(build)
     if build.family == "amd-listing" or (index and index.kind == "files"):
-        raise Absent("AMD lists it as single files, not as a package index")
+        raise Unfit("AMD lists it as single files, not as a package index", absent=True)
     if index is None:
-        raise Absent("no address of its index is known")
-    _fits_system(build, index, machine)
+        raise Unfit("no address of its index is known", absent=True)
+    _check_system(build, index, machine)
     if index.nightly:
-        _fits_driver(index, machine, known)
+        _check_driver(index, machine, known)
     targets = build.gfx or index.devices
-    override = _code(build, targets, machine, known)
-    said = build_claims(build, index, override, machine, about)
+    override = _find_code(build, targets, machine, known)
+    said = _claims(build, index, override, machine, about)
     if not said:
-        raise Unfit(
-            f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0]
-        )
-    best = min(GRADES.index(s.grade) for s in said)
-    spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
-    for voice in opposing_claims(build, machine, about):
-        if GRADES.index(voice.grade) <= spoken:
-            raise Unfit(voice.words, voice.source)
-    if words := missing_report(said, machine):
+        words = f"no page says that the nightlies run on {machine.gfx}, only that a device package is built"
         raise Unfit(words, index.sources[0])
-    return Candidate(build, index, GRADES[best], drop_repetitions(said), override, _env(override, machine, build, known))
+    spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
+    for claim in opposing_claims(build, machine, about):
+        if GRADES.index(claim.grade) <= spoken:
+            raise Unfit(claim.words, claim.source)
+    if machine.system != "linux" and all(s.of_code for s in said):
+        raise Unfit(_NO_REPORT[machine.system], index.sources[0])
+    env = {OVERRIDE: override.value} if override else {}
+    for step in known.system_steps(machine.system, machine.gfx, build.rocm):
+        env |= step.env
+    return Candidate(build, index, min((s.grade for s in said), key=GRADES.index), drop_repetitions(said), override, env)
 
 
-def missing_report(said: list[Claim], machine: Machine) -> str:
-    """What is missing where only lists of targets speak for a build on a system other than Linux."""
-    return _UNSAID[machine.system] if machine.system != "linux" and all(s.of_code for s in said) else ""
-
-
-def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
+def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
     platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
     if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
-        raise Absent(f"no wheel for {machine.system}" if platforms else "its platforms are unknown")
+        raise Unfit(f"no wheel for {machine.system}" if platforms else "its platforms are unknown", absent=True)
     if machine.python and pythons and f"cp{machine.python.replace('.', '')}" not in pythons:
-        raise Absent(f"no wheel for Python {machine.python}")
-    wanted = _GLIBC.get(platforms[0])
-    mine = release(machine.glibc)
+        raise Unfit(f"no wheel for Python {machine.python}", absent=True)
+    wanted, mine = _GLIBC.get(platforms[0]), release(machine.glibc)
     if wanted and mine and mine[:2] < wanted:
         raise Unfit(f"its wheel needs glibc {wanted[0]}.{wanted[1]}; this system has {machine.glibc}")
 
 
-def _fits_driver(index: Index, machine: Machine, known: Catalog) -> None:
+def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:
     """A nightly's ROCm has no number: it is at least the newest release, for which the driver may be too old already."""
     newest = max((r.version for r in known.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
-    driver = (
-        driver_release(machine.driver, known.matrix) if machine.system == "linux" and machine.driver not in ("", INBOX) else ""
-    )
+    named = machine.system == "linux" and machine.driver not in ("", INBOX)
+    driver = driver_release(machine.driver, known.matrix) if named else ""
     if newest and driver and outside(driver, newest, known.matrix) == "older":
         raise Unfit(f"driver {driver} is too old for ROCm {newest}, and the nightlies are newer", index.sources[0])
 
 
-def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
+def _find_code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
     """None when the build has code and BLAS kernels for the GPU; else the override that reaches a sibling's. Raises Unfit."""
     if not targets:
         raise Unfit("the targets of its torch are unknown")
     lacks = _lacks(build, targets, machine.gfx, None)
     if not lacks:
         return None
-    chip = known.matrix.gfx[machine.gfx]
-    for one in chip.overrides if machine.system == "linux" else ():
+    for one in known.matrix.gfx[machine.gfx].overrides if machine.system == "linux" else ():
         sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
         if sibling and not _lacks(build, targets, machine.gfx, one.value):
             return one
@@ -178,10 +167,10 @@ def _code_source(build: TorchBuild) -> str:
     return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
 
 
-def build_claims(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
+def _claims(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """The evidence for a build: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
-        return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
+        return [Claim("field", override.words, override.sources[0])]
     said = list(supporting_claims(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
@@ -189,11 +178,3 @@ def build_claims(build: TorchBuild, index: Index, override: Override | None, mac
     elif index.devices:
         said.append(Claim("upstream", f"has device code for {machine.gfx} in its index", index.sources[0], of_code=True))
     return said
-
-
-def _env(override: Override | None, machine: Machine, build: TorchBuild, known: Catalog) -> dict[str, str]:
-    """The variables that this build needs on this system and GPU."""
-    needed: dict[str, str] = {OVERRIDE: override.value} if override else {}
-    for step in known.system_steps(machine.system, machine.gfx, build.rocm):
-        needed |= step.env
-    return needed

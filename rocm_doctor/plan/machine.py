@@ -81,23 +81,14 @@ def declare_machine(
     gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = ""
 ) -> Machine:
     """A machine with one GPU of that target and no known problem. `driver`: `inbox` is the kernel's own, empty not known."""
-    facts: dict[str, Fact] = {}
-    _record(facts, "platform", "windows" if system == "windows" else "linux")
-    _record(facts, "wsl", system == "wsl")
-    for name, value in (("python.version", python), ("kernel", kernel), ("glibc", glibc)):
-        if value:
-            _record(facts, name, value)
+    declared: dict[str, str | bool | None] = {"platform": "windows" if system == "windows" else "linux", "wsl": system == "wsl"}
+    declared |= {n: value for n, value in (("python.version", python), ("kernel", kernel), ("glibc", glibc)) if value}
     if driver:
-        name = "driver.windows" if system == "windows" else "driver.version"
-        _record(facts, name, None if driver == INBOX else driver)
-    for name in {"linux": ("kfd.exists", "kfd.openable"), "wsl": ("dxg.exists",), "windows": ()}[system]:
-        _record(facts, name, True)
+        declared["driver.windows" if system == "windows" else "driver.version"] = None if driver == INBOX else driver
+    nodes = {"linux": ("kfd.exists", "kfd.openable"), "wsl": ("dxg.exists",), "windows": ()}[system]
+    facts = {name: Fact(value, (DECLARED,)) for name, value in (declared | dict.fromkeys(nodes, True)).items()}
     snapshot = Snapshot(facts, (Gpu({"gfx": Fact(gfx, (DECLARED,))}),), gpus_listed=True)
     return Machine(gfx, python, system, driver, kernel, glibc, enrich(snapshot, matrix))
-
-
-def _record(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
-    facts[name] = Fact(value, (DECLARED,))
 
 
 def system_from_snapshot(snapshot: Snapshot) -> System:
