@@ -437,9 +437,9 @@ class Check(msgspec.Struct, frozen=True):
     """One part of the machine that was checked (driver, access, torch, ...) and what was found; `unknown`: not read."""
 
     name: str
-    """driver, access, the framework, GPU code, libraries, link or memory."""
-    state: Literal["ok", "note", "unknown", "not-judged"]
-    """note: works, and a note says what could be better. not-judged: only the machine of a declared target could tell."""
+    """driver, access, the framework, GPU code or libraries."""
+    state: Literal["ok", "unknown", "not-judged"]
+    """not-judged: only the machine of a declared target could tell."""
     words: str = ""
     """What was found; empty where nothing was read."""
 

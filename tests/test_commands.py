@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import click
-import msgspec
 import pytest
 
 from rocm_doctor import commands as known
@@ -24,7 +23,6 @@ from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
 from rocm_doctor.pipeline import judge
 from rocm_doctor.plan.catalog import load_catalog as known_catalog
 from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.reports.json import read
 from rocm_doctor.reports.terminal import command_lines
 from rocm_doctor.sources.paste import cut
 
@@ -276,24 +274,6 @@ def test_windows_gets_powershell() -> None:
 def test_what_comes_after_a_command_is_said() -> None:
     assert remarks(classify("sudo usermod -aG render $USER", MATRIX.programs)) == "log out and in again afterwards"
     assert "replace MODEL" in remarks(classify("rocm-doctor fit --model MODEL", MATRIX.programs))
-
-
-def test_a_report_of_version_1_is_still_read() -> None:
-    """Commands were plain strings, and what settles a hypothesis too."""
-    finding = Finding(
-        "a.b", "t", "error", "high", "c", commands=(Command("ls"),), verify=(Command("id"),), settle=Command("uname -r")
-    )
-    report = Report(2, "0", "0", "problems", "s", (finding,), (), Snapshot())
-    new = msgspec.json.decode(render("json", report, RenderOptions()))
-    old = {
-        **new,
-        "schema_version": 1,
-        "findings": [{**new["findings"][0], "commands": ["ls"], "verify": ["id"], "settle": "uname -r"}],
-    }
-    assert read(msgspec.json.encode(new)) == report
-    assert read(msgspec.json.encode(old)) == report
-    empty = {**new, "schema_version": 1, "findings": [{**new["findings"][0], "commands": [], "verify": [], "settle": ""}]}
-    assert read(msgspec.json.encode(empty)).findings[0].settle is None
 
 
 def test_bash_is_parsed_without_the_grammar_of_powershell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,16 +178,6 @@ def test_gpus_of_one_kind_share_a_line() -> None:
     assert list(gpu_lines(Snapshot(gpus=tuple(boards)))) == [("GPU 0-7", "8 × Instinct MI300X (gfx942) 304 CUs")]
 
 
-def test_partitions_name_their_boards_and_mode() -> None:
-    parts = [
-        gpu(marketing_name="Aqua Vanjaram [Instinct MI300X]", compute_units=38, pci_bdf=f"0000:{board:02x}:00.{part}")
-        for board in (5, 38)
-        for part in range(8)
-    ]
-    [(_, line)] = gpu_lines(Snapshot(gpus=tuple(parts)))
-    assert line == "16 × Instinct MI300X (gfx942) 38 CUs, partitions of 2 boards in CPX mode"
-
-
 def test_evidence_names_the_users_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "a-rocminfo.txt").write_text(ROCMINFO, encoding="utf-8")
     (tmp_path / "train.log").write_text("\n\nRuntimeError: HIP error: invalid device function\n", encoding="utf-8")

@@ -11,8 +11,8 @@ from rocm_doctor.cures.no_build import drop_plan, plan_packages
 from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
-from rocm_doctor.rules.conditions import holds
+from rocm_doctor.model import Artifact, Diagnosis, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
+from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.findings import drop_repeats, gpu_subject
 from rocm_doctor.rules.logs import Logs
@@ -130,15 +130,13 @@ def _holds(cure: Cure, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
 
 
 def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
-    excludes = asked.startswith("!") or asked == "absent"
     known = coord(name)
     if known is None:
         return False
     if known.kind == "log":
-        return (logs.find(asked.removeprefix("!")) is None) is excludes
-    fact = (gpu.get(name[4:]) if gpu else Fact(None)) if name.startswith("gpu.") else snapshot.get(name)
-    truth = holds(known.kind, asked, fact)
-    return excludes if truth is None else truth
+        return (logs.find(asked.removeprefix("!")) is None) is excludes(asked)
+    truth = holds(known.kind, asked, named_fact(name, snapshot, gpu or Gpu()))
+    return excludes(asked) if truth is None else truth
 
 
 def _subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:

@@ -6,35 +6,29 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.model import NOT_ASKED, Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.reports.machine import show_value
 from rocm_doctor.reports.page import Page, Section
 
-# Parts of the stack by how likely a change explains a failure that no finding names. A family ends in `.`.
-_STACK = (
-    "torch.", "rocm.version", "rocm.", "driver.version", "driver.", "kernel", "firmware.", "gpus", "env.", "pkg.bitsandbytes",
-    "pkg.triton", "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
-)  # fmt: skip
 _SEVERE = ("error", "warning", "note")
 _MOST = 15
 """Differences of one kind that a short page shows, at most."""
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One fact that differs. `explains` names the findings that depend on it; `rank` is 0 if it explains one, 1 for the stack,
-    2 for the rest.
-    """
+    """One fact that differs. `explains` names the findings that depend on it."""
 
     name: str
     before: str
     after: str
-    rank: int
     explains: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """`new` and `gone`: findings of only the second or only the first report. Differences are ranked."""
+    """`new` and `gone`: findings of only the second or only the first report. Differences that explain one come first."""
 
     before: str
     after: str
@@ -97,7 +91,7 @@ def _same(key: str, one: Gpu, other: Gpu) -> bool:
 
 
 def _differ(one: Fact | None, other: Fact | None) -> bool:
-    return in_words(one) != in_words(other) and not (_silent(one) and _silent(other))
+    return _words(one) != _words(other) and not (_silent(one) and _silent(other))
 
 
 def _silent(fact: Fact | None) -> bool:
@@ -105,23 +99,15 @@ def _silent(fact: Fact | None) -> bool:
     return fact is None or not fact.known
 
 
-def in_words(fact: Fact | None) -> str:
-    """A value in words; `not known` if not probed, `absent` if missing."""
-    if fact is None or not fact.known:
-        return "not known"
-    if fact.value is None:
-        return "absent"
-    return ", ".join(fact.value) if isinstance(fact.value, tuple) else str(fact.value)
+def _words(fact: Fact | None) -> str:
+    return show_value(fact or NOT_ASKED)
 
 
 def _difference(name: str, one: Fact | None, other: Fact | None, findings: Sequence[Finding], matrix: Matrix) -> Difference:
     # A value that can no longer be read is not a change of the machine: it explains nothing.
     resting = [f for f in findings if _depends_on(f, name, one, other, matrix)] if not _silent(other) else []
-    explains = tuple(dict.fromkeys(f.row or f.id for f in resting))
-    silent = _silent(one) or _silent(other)
-    rank = 0 if explains else 1 if _stack_place(name) < len(_STACK) and not silent else 2
-    readings = (*(one.readings[:1] if one else ()), *(other.readings[:1] if other else ()))
-    return Difference(name, in_words(one), in_words(other), rank, explains, readings)
+    readings = tuple(reading for fact in (one, other) if fact for reading in fact.readings[:1])
+    return Difference(name, _words(one), _words(other), tuple(dict.fromkeys(f.row or f.id for f in resting)), readings)
 
 
 def _depends_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:
@@ -134,33 +120,32 @@ def _depends_on(finding: Finding, name: str, one: Fact | None, other: Fact | Non
     return any((r.artifact, r.place, r.quote) in readings for r in finding.evidence)
 
 
-def _stack_place(name: str) -> int:
-    return next((n for n, part in enumerate(_STACK) if name.startswith(part)), len(_STACK))
-
-
 def _rank(differences: Sequence[Difference], findings: Sequence[Finding]) -> tuple[Difference, ...]:
-    """Sort key: explanations of the most severe finding first, then the order of the stack."""
+    """The differences, those first that explain the most severe finding, then in the order of coords.txt."""
     severe = {f.row or f.id: _SEVERE.index(f.severity) for f in reversed(findings)}
+    worst = {one.name: min((severe[name] for name in one.explains), default=len(_SEVERE)) for one in differences}
+    places = {name: place for place, name in enumerate(COORDS)}
 
-    def order(one: Difference) -> tuple[int, int, int, str]:
-        worst = min((severe.get(name, len(_SEVERE)) for name in one.explains), default=len(_SEVERE))
-        return one.rank, worst, _stack_place(one.name), one.name
+    def order(one: Difference) -> tuple[int, int, str]:
+        name = "gpu." + one.name.rsplit("].", 1)[1] if one.name.startswith("gpus[") else one.name
+        place = places.get(name, places.get(name.partition(".")[0] + ".", len(places)))
+        return worst[one.name], place, one.name
 
     return tuple(sorted(differences, key=order))
 
 
 def as_page(diff: Diff) -> Page:
     """The comparison as a page: new and gone findings, then the differences, likely causes first."""
-    sections = [Section(label, [_words(one) for one in found]) for label, found in (("new", diff.new), ("gone", diff.gone))]
-    for rank, label in enumerate(("causes", "stack", "other")):
-        sections.append(Section(label, [_line(one) for one in diff.differences if one.rank == rank], _MOST))
+    sections = [Section(label, [_sentence(one) for one in found]) for label, found in (("new", diff.new), ("gone", diff.gone))]
+    for label, explains in (("causes", True), ("other", False)):
+        sections.append(Section(label, [_line(one) for one in diff.differences if bool(one.explains) is explains], _MOST))
     if not diff.differences:
         sections.append(Section("", ["No difference in the facts that both know."]))
     title = f"{diff.before} -> {diff.after}"
     return Page(title, tuple(one for one in sections if one.lines))
 
 
-def _words(one: Finding) -> str:
+def _sentence(one: Finding) -> str:
     """A finding in a sentence, with the finding that it follows from (new or in both reports)."""
     cause = f"follows from {one.follows_from}" if one.follows_from else one.severity
     return f"{cause}: {one.title} ({one.row or one.id})"

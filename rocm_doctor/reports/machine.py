@@ -10,9 +10,6 @@ from rocm_doctor.model import Fact, Gpu, Snapshot
 
 _CHIP_AND_PRODUCT = regex(r".*\[(.+)\]\s*$")
 """pci.ids writes `Aqua Vanjaram [Instinct MI300A]`."""
-_XCD = 40
-"""Most compute units of one XCD: a partition with at most so many is the smallest (CPX)."""
-_MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -30,7 +27,7 @@ def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         if first == last:
             yield f"GPU {first}", words
         else:
-            yield f"GPU {first}-{last}", f"{len(members)} × {words}{_partitions([gpu for _, gpu in members])}"
+            yield f"GPU {first}-{last}", f"{len(members)} × {words}"
 
 
 def gpu_line(gpu: Gpu) -> str:
@@ -55,19 +52,6 @@ def product(gpu: Gpu) -> str:
         found = _CHIP_AND_PRODUCT.fullmatch(name)
         return found[1] if found else name
     return next((v for k in ("product", "codename") if isinstance(v := gpu.value(k), str) and v), "GPU")
-
-
-def _partitions(gpus: list[Gpu]) -> str:
-    """`, partitions of 8 boards in CPX mode`, where several GPUs share one PCI device."""
-    boards = [str(gpu.value("pci_bdf")).rpartition(":")[0] for gpu in gpus if isinstance(gpu.value("pci_bdf"), str)]
-    each = max((boards.count(board) for board in set(boards)), default=1)
-    if len(boards) < len(gpus) or each == 1:
-        return ""
-    units = gpus[0].value("compute_units")
-    mode = "CPX" if isinstance(units, int) and units <= _XCD else _MODES.get(each, "")
-    count = len(set(boards))
-    stated = isinstance(gpus[0].value("partition"), str)
-    return f", partitions of {count} board{'s' * (count > 1)}" + (f" in {mode} mode" if mode and not stated else "")
 
 
 def stack_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -89,13 +89,13 @@ def _machine(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _wrap(f"disputed: {dispute}", look, "  ", "    ", "yellow")
 
 
-_CHECKED = {"ok": ("✓", "green"), "note": ("·", "cyan"), "unknown": ("?", "yellow")}
+_CHECKED = {"ok": ("✓", "green"), "unknown": ("?", "yellow")}
 
 
 def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
     """A line for each checked part; unread parts only if all others were read. The verdict names those that are not judged."""
     for check in report.checks:
-        if check.state in ("ok", "note") or (check.state == "unknown" and report.verdict == "ready"):
+        if check.state == "ok" or (check.state == "unknown" and report.verdict == "ready"):
             mark, color = _CHECKED[check.state]
             first = f"  {click.style(mark, fg=color)} {check.name:<9}  "
             yield from _wrap(check.words or "not read", look, first, " " * 15)

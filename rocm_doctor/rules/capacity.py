@@ -8,7 +8,6 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Subject
 from rocm_doctor.rules.findings import finding
 
-LINK, MEMORY = "hw.below-capacity/link", "hw.below-capacity/memory"
 BUSY = 0.5
 """Share of a GPU's memory in use that gets a note. A desktop takes a tenth."""
 SIBLINGS = 0.9
@@ -63,8 +62,8 @@ def _number(gpu: Gpu, key: str) -> int | None:
 
 
 _LACKS: tuple[tuple[str, _Judge, tuple[str, ...]], ...] = (
-    (LINK, _narrow, ("link_width", "link_max_width")),
+    ("hw.below-capacity/link", _narrow, ("link_width", "link_max_width")),
     ("hw.below-capacity/power", _lowered, ("power_cap_watts", "power_default_watts")),
-    (MEMORY, _busy, ("vram_used_bytes", "vram_bytes", "vram_used_percent")),
+    ("hw.below-capacity/memory", _busy, ("vram_used_bytes", "vram_bytes", "vram_used_percent")),
 )
 """Each note's case, what gives the figures of a GPU that it is for, and the facts that are its evidence."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from rocm_doctor.binaries.targets import covers, override_target
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.capacity import LINK, MEMORY
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
@@ -24,7 +22,6 @@ LIBRARIES = (
 def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> tuple[Check, ...]:
     """Each part with its result. A part with an error or a warning is left to its findings."""
     serious = {f.id for f in findings if f.severity != "note"}
-    noted = {part for part, case in (("link", LINK), ("memory", MEMORY)) if any(f.case == case for f in findings)}
     made = []
     for name, about, look in PARTS:
         if any(one.startswith(about) for one in serious):
@@ -36,7 +33,7 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
         if name == "driver" and _not_compared(snapshot, matrix):
             made.append(Check(name, "unknown", f"{words}: not in the catalog, so not compared with ROCm"))
         elif words:
-            made.append(Check(name, "note" if name in noted else "ok", words))
+            made.append(Check(name, "ok", words))
         else:
             made.append(Check(name, "not-judged" if name in unjudged_parts(snapshot) else "unknown"))
     return tuple(made)
@@ -44,7 +41,7 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
 
 def unjudged_parts(snapshot: Snapshot) -> tuple[str, ...]:
     """The parts that only a machine can tell, where a target was declared in place of one."""
-    return ("driver", "access", "link", "memory") if snapshot.value("declared") is True else ()
+    return ("driver", "access") if snapshot.value("declared") is True else ()
 
 
 def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
@@ -130,46 +127,6 @@ def _libraries(snapshot: Snapshot, _: Matrix) -> str:
     )
 
 
-def _link(snapshot: Snapshot, _: Matrix) -> str:
-    cards = [gpu for gpu in _gpus(snapshot) if gpu.value("is_apu") is not True]
-    widths = [(gpu.value("link_width"), gpu.value("link_max_width")) for gpu in cards]
-    if _gpus(snapshot) and not cards:
-        return "integrated GPU, no slot"
-    if not cards or not all(isinstance(width, int) for width, _ in widths):
-        return ""
-    return "PCIe " + _each(f"x{width} of x{most}" if isinstance(most, int) else f"x{width}" for width, most in widths)
-
-
-def _memory(snapshot: Snapshot, _: Matrix) -> str:
-    return _each(words for gpu in _gpus(snapshot) if (words := _memory_words(gpu)))
-
-
-def _memory_words(gpu: Gpu) -> str:
-    whole, used, carveout = (gpu.value(name) for name in ("vram_bytes", "vram_used_bytes", "carveout_bytes"))
-    if not isinstance(whole, int):
-        return ""
-    if gpu.value("is_apu") is True and isinstance(carveout, int) and carveout < whole:
-        return f"{whole / 2**30:.1f} GiB of system memory, which the driver maps for the GPU"
-    free = f"{(whole - used) / 2**30:.1f} of " if isinstance(used, int) else ""
-    return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}"
-
-
-def _each(words: Iterable[str]) -> str:
-    """The words of all GPUs, equal ones once: `192.0 GiB on each of 8`; those that differ in their first number as a range."""
-    said = list(words)
-    alike = list(dict.fromkeys(said))
-    if len(alike) == 1 and len(said) > 1:
-        return f"{alike[0]} on each of {len(said)}"
-    parts = [_FIRST_NUMBER.fullmatch(one) for one in alike]
-    if len(alike) > 1 and all(parts) and len({(m[1], m[3]) for m in parts if m}) == 1:
-        first, *_, last = sorted((m for m in parts if m), key=lambda m: float(m[2]))
-        return f"{first[1]}{first[2]} to {last[1]}{last[2]}{last[3]}"
-    return "; ".join(alike)
-
-
-_FIRST_NUMBER = regex(r"(\D*)(\d+(?:\.\d+)?)(.*)")
-
-
 def _gpus(snapshot: Snapshot) -> list[Gpu]:
     return [gpu for _, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
 
@@ -180,8 +137,6 @@ PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...
     ("torch", ("version.torch", "version.rocm", "version.companion"), lambda *_: ""),
     ("GPU code", ("arch.",), _code),
     ("libraries", ("lib.", "version.package"), _libraries),
-    ("link", ("dist.p2p", "platform.pcie"), _link),
-    ("memory", ("memory.",), _memory),
 )
 """Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up. In the place of torch comes each
 framework that is built for AMD GPUs."""

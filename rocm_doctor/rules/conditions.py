@@ -14,7 +14,7 @@ from functools import cache
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.coords import Kind
-from rocm_doctor.model import Fact, Unknown, Value
+from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown, Value
 
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _NUMBER = regex(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*([kmgt]ib)?$", re.IGNORECASE)
@@ -35,6 +35,16 @@ def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
     if fact.value is None:
         return False
     return True if condition == "set" else any(_one(kind, part.strip(), fact.value) for part in condition.split("|"))
+
+
+def excludes(condition: str) -> bool:
+    """True for a condition that only rules out: it names what must be absent."""
+    return condition == "absent" or condition.startswith("!")
+
+
+def named_fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:
+    """The fact that a condition names; of a GPU (`gpu.gfx`) where there is one."""
+    return gpu.get(name[4:]) if gpu is not None and name.startswith("gpu.") else snapshot.get(name)
 
 
 def _candidates_hold(kind: Kind, condition: str, value: Unknown) -> bool | None:

@@ -31,7 +31,7 @@ from rocm_doctor.model import (
     Undecided,
     last_read,
 )
-from rocm_doctor.rules.conditions import holds
+from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
 from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
@@ -180,37 +180,24 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
             continue
         if name == "kernel" and snapshot.value("wsl") is True:
             return None  # in WSL the Windows driver runs the GPU, and the Linux kernel knows nothing about it
-        fact = _fact(name, snapshot, gpu)
-        truth = _holds(name, condition, fact)
+        fact = named_fact(name, snapshot, gpu)
+        known = coord(name)
+        truth = holds(known.kind, condition, fact) if known else None
         if truth is False:
             return _rule_out(row, name, fact, logs)
         if truth:
             decided += 1
             evidence += fact_readings(fact, name)[:2]
-        elif not (("log" in row.when or row.harmless) and _excludes(condition)):
+        elif not (("log" in row.when or row.harmless) and excludes(condition)):
             missing.append(name)
     lines = _lines(row, logs)
     return None if lines is None else Judged(lines, tuple(evidence), tuple(missing), decided)
-
-
-def _excludes(condition: str) -> bool:
-    """True for a condition that only rules out: it names what must be absent."""
-    return condition == "absent" or condition.startswith("!")
 
 
 def _rule_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
     if "log" not in row.when or not _lines(row, logs):
         return None
     return Judged(ruled_out=f"{name} is {value_words(fact.value)}")
-
-
-def _fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:
-    return gpu.get(name[4:]) if gpu is not None and name.startswith("gpu.") else snapshot.get(name)
-
-
-def _holds(name: str, condition: str, fact: Fact) -> bool | None:
-    known = coord(name)
-    return holds(known.kind, condition, fact) if known else None
 
 
 def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
