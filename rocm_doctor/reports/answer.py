@@ -26,28 +26,29 @@ class Line(NamedTuple):
 
 
 def whole_findings(report: Report) -> list[Finding]:
-    """The first root cause, if there is no answer instead, and every other that evidence decides; of a repository all of them."""
+    """The first root cause, if there is no answer or opinion instead, and every other that evidence decides; of a repository all of them."""
     roots = [f for f in report.findings if f.severity != "note" and f.leads]
+    instead = report.reply or (report.opinion and report.opinion.causes)
     return (
         roots
         if report.kind == "repository"
-        else [f for n, f in enumerate(roots) if f.confidence == "high" or (n == 0 and not report.reply)]
+        else [f for n, f in enumerate(roots) if f.confidence == "high" or (n == 0 and not instead)]
     )
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """What else there is to say: the answer to a question, what else it may be, solved reports, a second opinion."""
+    """What else there is to say: the answer to a question, a second opinion, what else it may be, solved reports."""
     if report.reply:
         yield from _reply(report.reply)
+    if report.opinion:
+        yield Line("opinion", _heading(report.opinion))
+        yield from _opinion(report.opinion)
     yield from _possible(report)
     if not report.reply and not (report.opinion and report.opinion.causes):
         for number, one in enumerate(report.guesses):
             more = () if number else (Command(f"rocm-doctor explain {one.id}", effect="reads"),)
             yield Line("guess", f"the words read like this: {one.title} [{one.id}]", more)
     yield from (Line("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
-    if report.opinion:
-        yield Line("opinion", _heading(report.opinion))
-        yield from _opinion(report.opinion)
 
 
 def _reply(reply: Reply) -> Iterator[Line]:
