@@ -63,9 +63,12 @@ def judge(
 
 def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
     """The table of the reports in these files."""
+    import gc
+
     from rocm_doctor.fleet.reports import read_lines
     from rocm_doctor.fleet.table import Table
 
+    gc.disable()  # nothing that is read points back at itself
     table = Table(ignore)
     for line in read_lines(paths, sys.stdin.buffer):
         table.add(line)
