@@ -79,11 +79,6 @@ def orphan(bench: Any) -> dict[str, Any]:
     return {}
 
 
-def hog(bench: Any) -> None:
-    bench.held = b"x" * (150 << 20)
-    time.sleep(600)
-
-
 def raises(bench: Any) -> None:
     raise RuntimeError("HIP error: invalid device function\nCompile with TORCH_USE_HIP_DSA to enable device-side assertions.")
 
@@ -98,7 +93,6 @@ FAULTS: dict[str, Callable[[Any], Any]] = {
     "hang": hang,
     "deaf": deaf,
     "orphan": orphan,
-    "hog": hog,
     "raises": raises,
     "two-gpus": two_gpus,
     "second-gpu-dies": second_gpu_dies,

@@ -84,11 +84,3 @@ def test_a_busy_gpu_is_refused_by_the_name_of_the_program(tmp_path: Path) -> Non
     report = runner.run(load(), quick=True, device="cpu", prelude=str(prelude), environment=ALONE)
     assert report.figures == ()
     assert runner.busy_words(report) == "the GPU is in use by ollama (pid 4711, 12.0 GiB)"
-
-
-def test_an_earlier_report_that_is_none_is_a_usage_error(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text("{}")
-    done = CliRunner().invoke(cli, ["bench", "--compare", str(path)])
-    assert done.exit_code == 2
-    assert "not a report of `rocm-doctor bench" in done.output

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from rocm_doctor.workers.bench import timing
 
 
@@ -30,12 +28,6 @@ class Context:
     def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
         action()
         return 0.001
-
-
-def test_drift_is_what_the_halves_of_a_run_differ_by() -> None:
-    steady, moved = [10.0, 10.1, 9.9, 10.0] * 2, [10.0] * 4 + [8.0] * 4
-    assert timing.figure("x", "GB/s", steady, {}, {})["drift"] == 0
-    assert timing.figure("x", "GB/s", moved, {}, {})["drift"] == pytest.approx(0.25)
 
 
 def test_sensors_are_read_after_each_burst() -> None:

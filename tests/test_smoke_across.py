@@ -140,12 +140,12 @@ if job.rank in (2, 5):
 """
 SLOW_PAIR = """
 import time
-plain = job.ops["exchange"]
-def late(sent, received):
-    if {1: 6, 6: 1}.get(job.rank) in sent:
+plain = job.ops["all_reduce"]
+def late(values, group):
+    if group is not None and job.distributed.get_process_group_ranks(group) == [1, 6]:
         time.sleep(0.8)
-    plain(sent, received)
-job.ops["exchange"] = late
+    plain(values, group)
+job.ops["all_reduce"] = late
 """
 
 
@@ -168,7 +168,7 @@ def test_eight_ranks_one_slow_one_wrong(tmp_path: Path) -> None:
 @pytest.mark.torch
 def test_a_slow_pair(tmp_path: Path) -> None:
     found = across(tmp_path, SLOW_PAIR)
-    assert [(one["step"], one["symptom"], sorted(one["ranks"])) for one in found["found"]] == [("exchange", "slow", [[1], [6]])]
+    assert [(one["step"], one["symptom"], sorted(one["ranks"])) for one in found["found"]] == [("all-reduce", "slow", [[1], [6]])]
 
 
 @torch
@@ -178,8 +178,8 @@ def test_a_slow_pair(tmp_path: Path) -> None:
     "prelude",
     [
         "import os\nif job.rank == 3: os.kill(os.getpid(), 9)",
-        "import os\nif job.rank == 3: job.ops['exchange'] = lambda *_: os.kill(os.getpid(), 9)",
-        "import time\nif job.rank == 3: job.ops['exchange'] = lambda *_: time.sleep(3600)",
+        "import os\nif job.rank == 3: job.ops['all_reduce'] = lambda *_: os.kill(os.getpid(), 9)",
+        "import time\nif job.rank == 3: job.ops['all_reduce'] = lambda *_: time.sleep(3600)",
     ],
     ids=["dead at once", "dies in a step", "hangs in a step"],
 )

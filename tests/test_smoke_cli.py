@@ -56,12 +56,12 @@ RESULT = '{"kind":"header","device":"cpu"}\n{"kind":"result","stage":"peft","sta
 
 def test_a_failure_is_judged_and_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", RESULT))
-    limits = ("--memory-limit", "512", "--stage-limit", "9")
+    limits = ("--stage-limit", "9")
     done = run("--device", "cpu", "--stage", "peft", *limits, "--gpu-index", "1", "--python", sys.executable)
     assert done.exit_code == 1
     assert "version.package-mismatch" in done.stdout
     assert asked["stages"] == ("peft",)
-    assert (asked["memory_limit"], asked["limit"], asked["gpu"], asked["python"]) == (512 << 20, 9.0, 1, sys.executable)
+    assert (asked["limit"], asked["gpu"], asked["python"]) == (9.0, 1, sys.executable)
     assert run("--device", "cpu", "--fail-on", "never").exit_code == 0
 
 

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -294,23 +293,6 @@ def test_the_chunked_loss_is_the_loss(dtype: str, frozen: bool, autocast: bool) 
             assert torch.nn.functional.cosine_similarity(ours.flatten(), theirs.flatten(), 0) > (0.99999 if exact else 0.995)
             assert torch.allclose(ours.norm(), theirs.norm(), rtol=1e-4 if exact else 0.03)
     assert len(loss.slices((1000, 16), 500)) == 4
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("fused", [True, False])
-def test_compile_takes_what_the_step_calls_and_is_forgotten_after_the_run(fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    taken: list[str] = []
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: taken.append(type(self).__name__))
-    monkeypatch.setattr(torch._dynamo, "reset", lambda: taken.append("reset"))
-    job = {
-        **msgspec.structs.asdict(Job(TINY, method="full", seq=8, optimizer="adamw", fused_loss=fused)),
-        "id": 1, "compile": True, "steps": 1, "device": "cpu",
-    }  # fmt: skip
-    found = main.attempt(job)
-    assert found.get("tokens_s"), found
-    assert taken == ["LlamaModel" if fused else "LlamaForCausalLM", "reset"]
 
 
 def test_a_worker_without_torch_says_so(tmp_path: Path) -> None:

@@ -9,18 +9,15 @@ import click
 import msgspec
 
 from rocm_doctor.bench import causes, runner, text
-from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, width
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command(
     epilog="Examples:  rocm-doctor bench --quick;  rocm-doctor bench --format json -o today.json;  "
-    "rocm-doctor bench --compare today.json;  rocm-doctor check today.json"
+    "rocm-doctor diff today.json later.json;  rocm-doctor check today.json"
 )
 @click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 50 s.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
@@ -28,19 +25,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--gpu-index", "gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]"
 )
 @python_option
-@click.option(
-    "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
-)
 @page_options("text", "json")
-def command(
-    quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, form: str, output: Path | None
-) -> None:
+def command(quick: bool, device: str, gpu: int | None, python: str | None, form: str, output: Path | None) -> None:
     """Measure matrix products, memory, copies, attention and training steps, and judge each figure.
 
-    References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs, an earlier run.
+    References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs.
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.
     """
-    earlier = read_report(compare) if compare else None
     matrix = load_matrix()
     python = interpreter(python)
     measured = runner.run(
@@ -50,23 +41,13 @@ def command(
         raise InputError(f"{words}: end it, or choose another GPU with --gpu")
     if not measured.figures:
         raise InputError(explain_nothing(measured))
-    if earlier and earlier.quick != measured.quick:
-        click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
-    judged = judge.judge_figures(measured, matrix, earlier, str(compare or ""))
+    judged = judge.judge_figures(measured, matrix)
     report = causes.explain_figures(judged, matrix, machine_artifacts(judged, python))
     as_json = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
     print_page(as_json if form == "json" else text.page(report, width(output is not None)), output)
     if report.interrupted:
         sys.exit(130)
     sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
-
-
-def read_report(path: Path) -> BenchReport:
-    """An earlier report. Raises InputError."""
-    try:
-        return jsons.decode(files.read(path), BenchReport)
-    except (OSError, Unreadable) as exc:
-        raise InputError(f"{path}: not a report of `rocm-doctor bench --format json` ({exc})") from exc
 
 
 def explain_nothing(report: BenchReport) -> str:

@@ -244,7 +244,7 @@ def files(name: str | None) -> None:
 @page_options("text", "json")
 @click.option("--prelude", type=click.Path(exists=True, dir_okay=False), hidden=True)
 def across(nodes: int, rendezvous: str, python: str | None, form: str, output: Path | None, **options: Any) -> None:
-    """Run collectives and exchanges over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
+    """Run all-reduces over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
 
     A rank, a node or a pair that is slow or wrong is named. Exit code 1 if there is one, or a rank died.
     """

@@ -22,8 +22,6 @@ from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS
 
-MIB = 1 << 20
-
 
 @click.command(
     epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --framework jax;  rocm-doctor smoke --stage bf16 --gpu-index 1"
@@ -55,7 +53,6 @@ MIB = 1 << 20
 @click.option(
     "--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its default."
 )
-@click.option("--memory-limit", type=click.IntRange(256), metavar="MIB", help="End a child process that uses more system memory.")
 @report_options
 def command(
     framework: str,
@@ -65,7 +62,6 @@ def command(
     gpu: int | None,
     python: str | None,
     stage_limit: float | None,
-    memory_limit: int | None,
     reporting: Reporting,
 ) -> None:
     """Run short training steps, from a copy to LoRA, in child processes that may crash, hang or compute wrong results.
@@ -88,7 +84,6 @@ def command(
         stages=stages,
         gpu=gpu,
         limit=stage_limit,
-        memory_limit=memory_limit and memory_limit * MIB,
     )
     artifacts += machine_facts(python, device, artifacts)
     report = reporting.drop_baseline(

@@ -1,12 +1,7 @@
-"""The verdict on a figure: as expected, slow, or cannot tell, with every reference that it was compared with.
-
-Samples are compared by the Mann-Whitney test, which asks nothing of their distribution: its normal approximation, with the correction for
-continuity (Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947).
-"""
+"""The verdict on a figure: as expected, slow, or cannot tell, with every reference that it was compared with."""
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -50,22 +45,15 @@ NOISY = 0.25
 """A figure whose samples spread by more than this part of the median is not judged: something else is running."""
 TOO_FAST = 1.02
 """Above this part of a peak, the peak or the measurement is wrong."""
-LEVEL = 0.02
-"""Probability of chance below which a difference of samples counts."""
-LEAST, LEAST_OF_HOST = 0.03, 0.10
-"""Difference below which it does not matter: two runs on one machine differ by as much, in figures that the host's processor decides by
-more (docs/bench.md has what they differed by on an H200)."""
+LEAST = 0.05
+"""Difference of two GPUs below which it does not matter: two runs on one machine differ by up to 3 % (docs/bench.md)."""
 
 
-def judge_figures(report: BenchReport, matrix: Matrix, earlier: BenchReport | None = None, file: str = "") -> BenchReport:
-    """The report with references and verdicts; `file` names the earlier report."""
+def judge_figures(report: BenchReport, matrix: Matrix) -> BenchReport:
+    """The report with references and verdicts."""
     devices = {one.index: one for one in report.gpus}
     figures = tuple(
-        verdict(
-            one,
-            [*_references(one, devices[one.gpu], matrix), *_run_references(one, report), *_earlier_reference(one, earlier, file)],
-        )
-        for one in report.figures
+        verdict(one, [*_references(one, devices[one.gpu], matrix), *_run_references(one, report)]) for one in report.figures
     )
     return msgspec.structs.replace(report, figures=figures)
 
@@ -105,44 +93,14 @@ def _run_references(figure: Figure, report: BenchReport) -> Iterable[Reference]:
 
 
 def _sibling_reference(figure: Figure, report: BenchReport) -> Iterable[Reference]:
-    """The same figure of the other GPUs of this machine, pooled; only of GPUs of the same name."""
+    """The same figure of the other GPUs of this machine, of those of the same name. Significant: worse by more than the samples spread."""
     names = {one.index: one.name for one in report.gpus}
-    others = [
-        f
-        for f in report.figures
-        if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu] and f.samples
-    ]
-    if others:
-        yield _sample_reference("others", figure, others, "the other GPUs of this machine", "this run")
-
-
-def _earlier_reference(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
-    """The same figure of the same GPU in an earlier report."""
-    for one in earlier.figures if earlier else ():
-        if (one.gpu, one.name, one.unit) == (figure.gpu, figure.name, figure.unit) and one.samples:
-            yield _sample_reference("earlier", figure, [one], "the earlier run", file)
-
-
-def _sample_reference(kind: ReferenceKind, figure: Figure, others: Sequence[Figure], words: str, source: str) -> Reference:
-    """Significant: more than chance, and more than both figures moved within their own runs."""
-    middle = statistics.median(one.value for one in others)
-    pooled = [sample for one in others for sample in one.samples]
-    chance = probability(figure.samples, pooled)
-    about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
-    ratio = figure.value / middle if middle else 1.0
-    of_host = figure.name == "host-to-device-pageable"
-    least = max(LEAST_OF_HOST if of_host else LEAST, figure.drift + max(one.drift for one in others))
-    return Reference(kind, middle, round(ratio, 4), about, source, abs(ratio - 1) >= least and chance < LEVEL)
-
-
-def probability(one: Sequence[float], other: Sequence[float]) -> float:
-    """The two-sided probability that samples of one distribution differ as much as these; 1 if a set has fewer than three."""
-    first, second = len(one), len(other)
-    if min(first, second) < 3:
-        return 1.0
-    wins = sum((a > b) + (a == b) / 2 for a in one for b in other)
-    distance = max(0.0, abs(wins - first * second / 2) - 0.5)
-    return math.erfc(distance / math.sqrt(first * second * (first + second + 1) / 6))
+    same = [f for f in report.figures if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu]]
+    if same:
+        middle = statistics.median(one.value for one in same)
+        ratio = figure.value / middle if middle else 1.0
+        worse = 1 - ratio > max(LEAST, 2 * (figure.spread + max(one.spread for one in same)))
+        yield Reference("others", middle, round(ratio, 4), "the other GPUs of this machine", "this run", worse)
 
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
@@ -159,10 +117,8 @@ def _decide(figure: Figure, by_kind: Mapping[ReferenceKind, Reference]) -> tuple
         return host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
     if figure.spread > NOISY:
         return None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
-    for kind in ("earlier", "others"):
-        one = by_kind.get(kind)
-        if one and one.significant and one.ratio < 1:
-            return one, "slow", f"{abs(1 - one.ratio):.0%} worse than {one.words} (level {LEVEL:g})"
+    if (others := by_kind.get("others")) and others.significant:
+        return others, "slow", f"{1 - others.ratio:.0%} worse than {others.words}"
     if field and (peak is None or peak.ratio <= TOO_FAST):
         why = f"{field.ratio:.0%} of the median of {field.words}"
         return field, "slow" if field.significant else "as expected", why

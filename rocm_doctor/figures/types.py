@@ -10,7 +10,7 @@ from rocm_doctor.model import Command
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
-ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "host"]
+ReferenceKind = Literal["peak", "link", "field", "others", "host"]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,7 +30,7 @@ class Reference(msgspec.Struct, frozen=True):
     """A value that a figure is compared with."""
 
     kind: ReferenceKind
-    """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured; earlier: an earlier run;
+    """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured;
     others: the other GPUs of this machine; host: a copy from the host."""
     value: float
     """In the figure's unit."""
@@ -39,9 +39,9 @@ class Reference(msgspec.Struct, frozen=True):
     words: str
     """The reference and its conditions, such as dual issue or the clock."""
     source: str
-    """Citation, or the file that was compared with."""
+    """Citation."""
     significant: Union[bool, None] = None
-    """For earlier and others: whether the samples differ by more than chance. For field: whether the figure is far below the lowest."""
+    """For others: whether the figure is worse by more than the samples spread. For field: whether the figure is far below the lowest."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -75,8 +75,6 @@ class Figure(msgspec.Struct, frozen=True):
     """What was measured: shape, dtype, library, kernel path, bytes."""
     conditions: Conditions = Conditions()
     """Sensors during the measurement."""
-    drift: float = 0.0
-    """How far the values of the first and the second half of the samples are apart: the least difference that can be told."""
 
 
 class Device(msgspec.Struct, frozen=True, omit_defaults=True):

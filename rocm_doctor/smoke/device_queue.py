@@ -174,18 +174,14 @@ def _mark(queue: DeviceQueue) -> str:
 
 
 def enforce(queue: DeviceQueue, worker: Worker) -> None:
-    """End a child that is over its time or memory limit, and record which."""
+    """End a child that is over its time limit, and record where it was."""
     if worker.child.ended is not None or worker.child.proc is None:
         return
     limit = time_limit(queue, worker)
-    used = watch.resident_bytes(worker.child.proc.pid) if queue.settings.memory_limit else None
-    if used is not None and used > (queue.settings.memory_limit or 0):
-        worker.verdict = {"status": "died", "reason": "memory-limit", "resident_bytes": used}
-    elif time.monotonic() - worker.since > limit:
+    if time.monotonic() - worker.since > limit:
         _ask_for_stack(worker)
         asleep = process.kernel_wait(worker.child.proc.pid)
         worker.verdict = {"status": "timeout", "limit": limit} | ({"asleep_in": asleep} if asleep else {})
-    if worker.verdict:
         process.stop(worker.child, "timeout")
         if worker.child.state == "abandoned":
             worker.verdict |= {"reason": "unkillable", "pid": worker.child.proc.pid}

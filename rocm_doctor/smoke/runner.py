@@ -44,7 +44,6 @@ def run_smoke(
     stages: Sequence[str] = (),
     plan: Sequence[Stage] = (),
     gpu: int | None = None,
-    memory_limit: int | None = None,
     limit: float | None = None,
     prelude: str | None = None,
     environment: dict[str, str] | None = None,
@@ -53,8 +52,7 @@ def run_smoke(
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
     `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other. `gpu`: only this index, without
-    fallback to the CPU; by default every GPU that the framework lists. `memory_limit` is bytes of system memory per child, `limit`
-    seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
+    fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
     worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
     stage.
     """
@@ -68,7 +66,6 @@ def run_smoke(
         device="cuda" if device == "auto" and gpu is not None else device,
         tell=on_progress or (lambda line: None),
         limit=limit,
-        memory_limit=memory_limit,
         prelude=prelude,
         environment=environment or {},
     )

@@ -18,9 +18,7 @@ Record = dict[str, Any]
 
 
 class Settings(Struct, frozen=True):
-    """Settings of the whole smoke test. `limit` replaces every stage's limit, `memory_limit` is bytes of system memory per
-    child.
-    """
+    """Settings of the whole smoke test. `limit` replaces every stage's limit, in seconds."""
 
     python: str
     level: int
@@ -30,7 +28,6 @@ class Settings(Struct, frozen=True):
     tell: Callable[[str], None]
     kernel: watch.KernelLog
     limit: float | None = None
-    memory_limit: int | None = None
     prelude: str | None = None
     framework: str = "torch"
     environment: Mapping[str, str] = {}

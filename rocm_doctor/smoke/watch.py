@@ -1,4 +1,4 @@
-"""The surroundings of a smoke test: new lines of the kernel log, memory of a child, processes that outlive their parent."""
+"""The surroundings of a smoke test: new lines of the kernel log, processes that outlive their parent."""
 
 from __future__ import annotations
 
@@ -51,16 +51,6 @@ class KernelLog:
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
-
-
-def resident_bytes(pid: int) -> int | None:
-    """System memory of a process in bytes; None if it has ended."""
-    import psutil
-
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return None
 
 
 def end_marked(token: str) -> list[str]:

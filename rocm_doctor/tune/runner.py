@@ -19,8 +19,8 @@ from rocm_doctor.tune.search import Measured
 from rocm_doctor.tune.space import Choice, job_of
 from rocm_doctor.workers import START, process
 
-START_LIMIT, RUN_LIMIT, COMPILE_LIMIT = 120.0, 120.0, 420.0
-"""Seconds for the worker's imports, for one configuration, and for one that is compiled."""
+START_LIMIT, RUN_LIMIT = 120.0, 120.0
+"""Seconds for the worker's imports, and for one configuration."""
 TICK = 0.05
 
 
@@ -85,10 +85,10 @@ class Worker:
         hello = self._read()[0]["hello"]
         job = job_of(choice, self.base)
         plain = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
-        ask = {**plain, "id": len(self._read()), "compile": choice.compile, "steps": steps, "device": hello["device"]}
+        ask = {**plain, "id": len(self._read()), "steps": steps, "device": hello["device"]}
         with self.asks.open("a", encoding="utf-8") as file:
             file.write(msgspec.json.encode(ask).decode() + "\n")
-        line = self._wait_for(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
+        line = self._wait_for(ask["id"], RUN_LIMIT)
         if line is None:
             return Measured(choice, steps, error=self._end_worker())
         self.ran = True

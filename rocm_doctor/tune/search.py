@@ -22,13 +22,11 @@ MOST = 12
 """Shapes that are tried, the largest micro-batches first."""
 FOR_FINALS = 0.4
 """Part of the time that is kept for the long runs."""
-COMPILE_NEEDS = 180.0
-"""Seconds that must be left for torch.compile to be tried: it takes a minute for a model of 24 layers."""
 
 
 class Measured(msgspec.Struct, frozen=True):
     """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator;
-    `context`: bytes in use on the GPU beside it; `compile_s`: seconds of the first step with torch.compile."""
+    `context`: bytes in use on the GPU beside it."""
 
     choice: Choice
     steps: int
@@ -37,7 +35,6 @@ class Measured(msgspec.Struct, frozen=True):
     peak_allocated: int = 0
     peak_reserved: int = 0
     context: int = 0
-    compile_s: float = 0.0
     error: str = ""
 
 
@@ -82,9 +79,9 @@ class Search:
             by_choice.setdefault(run.choice, []).append(run)
         return sorted(map(join, by_choice.values()), key=lambda one: -one.tokens_s)
 
-    def is_late(self, needed: float = 0.0) -> bool:
-        """True if the time is over, or less is left than needed, beside what is kept for the long runs."""
-        return time.monotonic() + needed + self.reserved > self.until
+    def is_late(self) -> bool:
+        """True if the time is over, beside what is kept for the long runs."""
+        return time.monotonic() + self.reserved > self.until
 
     def search(self) -> None:
         """Run everything. Raises NothingFits, or RuntimeError if no run gave a figure."""
@@ -98,8 +95,6 @@ class Search:
         for change in (*list_numerics(self.base, self.half), *list_alternatives(self.base)):
             for leader in self.leaders():
                 self._try(msgspec.structs.replace(leader.choice, **change), 2 * SHORT)
-        if not self.is_late(COMPILE_NEEDS):
-            self.run(msgspec.structs.replace(self.leaders()[0].choice, compile=True), 2 * SHORT)
         self._finish()
 
     def _try(self, choice: Choice, steps: int = SHORT) -> None:

@@ -17,7 +17,7 @@ room. A configuration that needs some of it is measured all the same: running ou
 
 
 class Choice(msgspec.Struct, frozen=True, order=True):
-    """One configuration: what `tune` may change of a job, and torch.compile. The sequences of an optimizer step stay the same."""
+    """One configuration: what `tune` may change of a job. The sequences of an optimizer step stay the same."""
 
     batch: int
     grad_accum: int
@@ -28,7 +28,6 @@ class Choice(msgspec.Struct, frozen=True, order=True):
     adapter_dtype: Dtype
     optimizer: Optimizer
     fused_loss: bool
-    compile: bool = False
 
     @property
     def numerics(self) -> tuple[str, str | None, str]:
@@ -40,7 +39,7 @@ class Choice(msgspec.Struct, frozen=True, order=True):
         """The configuration in a line."""
         cast = f" + {_SHORT[self.autocast]} autocast" if self.autocast else ""
         precision = f"{_SHORT[self.dtype]} weights{cast}, {_SHORT[self.adapter_dtype]} adapters"
-        flags = {"checkpointing": self.checkpointing, "fused loss": self.fused_loss, "compile": self.compile}
+        flags = {"checkpointing": self.checkpointing, "fused loss": self.fused_loss}
         parts = [f"{self.batch} x {self.grad_accum}", precision, self.implementation, self.optimizer]
         return ", ".join([*parts, *(name for name, on in flags.items() if on)])
 
@@ -50,12 +49,12 @@ _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 def choice_of(job: Job) -> Choice:
     """The configuration of a job."""
-    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__ if name != "compile"})
+    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__})
 
 
 def job_of(choice: Choice, base: Job) -> Job:
     """The run that `fit` predicts and the worker measures."""
-    return msgspec.structs.replace(base, **{k: v for k, v in msgspec.structs.asdict(choice).items() if k != "compile"})
+    return msgspec.structs.replace(base, **msgspec.structs.asdict(choice))
 
 
 def changes(old: Choice, new: Choice) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Collectives and exchanges over all ranks of a torchrun job, with numbers checked. Imports nothing of rocm_doctor."""
+"""All-reduces over all ranks of a torchrun job, with numbers checked. Imports nothing of rocm_doctor."""

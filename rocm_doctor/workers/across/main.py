@@ -1,4 +1,4 @@
-"""A rank of a torchrun job: collectives and exchanges with checked numbers, then the search for a slow or wrong rank.
+"""A rank of a torchrun job: all-reduces with checked numbers, then the search for a slow or wrong rank.
 
 Rank 0 leads. What is done next, and what each rank saw of it, goes through the job's TCPStore, so that a rank that died or hangs is
 named by the rank that waits for it. Rank 0 writes the result as JSON to --result.
@@ -22,6 +22,7 @@ from .search import Shown, find_culprits
 WORDS = (1 << 10, 1 << 20)
 """Sizes of the tensors in float32 words: one for latency, one for bandwidth."""
 REPEATS = 3
+STEP = "all-reduce"
 MODULUS = 89
 """Values are whole numbers below it: sums over 100,000 ranks are exact in float32."""
 
@@ -51,7 +52,7 @@ class Job:
             os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=own, timeout=datetime.timedelta(seconds=limit)
         )
         self.store = distributed.PrefixStore("rocm-doctor", store)
-        self.ops: dict[str, Callable[..., Any]] = {"all_reduce": self._all_reduce, "exchange": self._exchange}
+        self.ops: dict[str, Callable[..., Any]] = {"all_reduce": self._all_reduce}
         self.groups: dict[tuple[int, ...], Any] = {}
         self.rounds = 0
 
@@ -102,13 +103,6 @@ class Job:
     def _all_reduce(self, values: Any, group: Any) -> None:
         self.distributed.all_reduce(values, group=group)
 
-    def _exchange(self, sent: dict[int, Any], received: dict[int, Any]) -> None:
-        d = self.distributed
-        work = [d.P2POp(d.isend, tensor, peer) for peer, tensor in sent.items()]
-        work += [d.P2POp(d.irecv, tensor, peer) for peer, tensor in received.items()]
-        for one in d.batch_isend_irecv(work) if work else []:
-            one.wait()
-
     def time_call(self, body: Callable[[], Any]) -> float:
         """Seconds of the body, to the end of what it started on the GPU."""
         began = time.monotonic()
@@ -133,33 +127,10 @@ def check_sum(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[st
     return {"seconds": min(seconds), "wrong": wrong}
 
 
-def check_exchange(job: Job, words: int, ranks: Sequence[int], group: Any) -> dict[str, Any]:
-    """Every rank sends to every other of the group at once; what arrives is compared."""
-    peers = [rank for rank in ranks if rank != job.rank]
-    seconds, wrong = [], False
-    for _ in range(REPEATS):
-        sent = {peer: job.values(words, job.rank + 3 * peer) for peer in peers}
-        got = {peer: job.torch.zeros(words, device=job.device) for peer in peers}
-        seconds.append(job.time_call(lambda sent=sent, got=got: job.ops["exchange"](sent, got)))  # type: ignore[misc]
-        wrong = wrong or any(not job.torch.equal(got[peer], job.values(words, peer + 3 * job.rank)) for peer in peers)
-    return {"seconds": min(seconds), "wrong": wrong}
-
-
-STEPS: dict[str, Callable[[Job, int, Sequence[int], Any], dict[str, Any]]] = {
-    "all-reduce": check_sum,
-    "exchange": check_exchange,
-}
-MOVED: dict[str, Callable[[int], float]] = {
-    "all-reduce": lambda n: 2 * (n - 1) / n,
-    "exchange": lambda n: n - 1,
-}
-"""How many times the tensor each rank sends, at least: bytes of it over seconds are the bandwidth."""
-
-
-def step(job: Job, name: str, words: int, ranks: Sequence[int], group: Any = None) -> dict[str, Any]:
+def step(job: Job, words: int, ranks: Sequence[int], group: Any = None) -> dict[str, Any]:
     """What this rank saw of a step; an exception of torch's is its `error`."""
     try:
-        return STEPS[name](job, words, ranks, group)
+        return check_sum(job, words, ranks, group)
     except Exception as exc:
         return {"seconds": 0.0, "wrong": False, "error": f"{type(exc).__name__}: {exc}"[:300]}
 
@@ -181,13 +152,13 @@ def obey(job: Job, order: dict[str, Any]) -> None:
             job.groups[tuple(ranks)] = None if len(ranks) == job.world else job.distributed.new_group(ranks)
     for ranks in order["groups"]:
         if job.rank in ranks:
-            job.put(str(job.rounds), step(job, order["step"], order["words"], ranks, job.groups[tuple(ranks)]))
+            job.put(str(job.rounds), step(job, order["words"], ranks, job.groups[tuple(ranks)]))
 
 
-def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list[dict[str, Any]]:
+def order_step(job: Job, words: int, groups: list[list[int]]) -> list[dict[str, Any]]:
     """Rank 0: have the groups run a step at once; what each group showed."""
     job.rounds += 1
-    order = {"step": name, "words": words, "groups": groups}
+    order = {"words": words, "groups": groups}
     job.send_order(str(job.rounds), order)
     obey(job, order)
     found = []
@@ -195,7 +166,7 @@ def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list
         said = job.collect(str(job.rounds), ranks)
         errors = [(rank, one["error"]) for rank, one in zip(ranks, said) if one.get("error")]
         if errors:
-            raise RuntimeError(f"{name}: " + "; ".join(f"rank {rank}: {error}" for rank, error in errors[:3]))
+            raise RuntimeError(f"{STEP}: " + "; ".join(f"rank {rank}: {error}" for rank, error in errors[:3]))
         found.append({"seconds": max(one["seconds"] for one in said), "wrong": any(one["wrong"] for one in said)})
     return found
 
@@ -203,25 +174,24 @@ def order_step(job: Job, name: str, words: int, groups: list[list[int]]) -> list
 def lead(job: Job, people: list[dict[str, Any]], result: dict[str, Any]) -> None:
     """Rank 0: all steps over all ranks, then the search for what is slow or wrong."""
     everybody = list(range(job.world))
-    for name in STEPS:
-        for words in WORDS:
-            (seen,) = order_step(job, name, words, [everybody])
-            rate = MOVED[name](job.world) * 4 * words / seen["seconds"] / 1e9 if seen["seconds"] else None
-            result["steps"].append({"step": name, "bytes": 4 * words, "gb_per_s": rate, **seen})
+    for words in WORDS:
+        (seen,) = order_step(job, words, [everybody])
+        # What each rank sends at least: 2 (n - 1) / n of the tensor.
+        rate = 2 * (job.world - 1) / job.world * 4 * words / seen["seconds"] / 1e9 if seen["seconds"] else None
+        result["steps"].append({"step": STEP, "bytes": 4 * words, "gb_per_s": rate, **seen})
     nodes: dict[int, list[int]] = {}
     for one in people:
         nodes.setdefault(one["node"], []).append(one["rank"])
     units = list(nodes.values()) if len(nodes) > 1 else [[rank] for rank in everybody]
-    for name in STEPS:
-        result["found"] += search(job, name, units, result)
+    result["found"] += search(job, units, result)
 
 
-def search(job: Job, name: str, units: list[list[int]], result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The culprits of a step. A node that is one is searched for the rank to blame."""
+def search(job: Job, units: list[list[int]], result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The culprits. A node that is one is searched for the rank to blame."""
 
     def measure(groups: list[list[int]]) -> list[Shown]:
         result["rounds"] += 1
-        return [Shown(one["seconds"], one["wrong"]) for one in order_step(job, name, WORDS[-1], groups)]
+        return [Shown(one["seconds"], one["wrong"]) for one in order_step(job, WORDS[-1], groups)]
 
     found = []
     for symptom, culprit in find_culprits(measure, units):
@@ -229,7 +199,7 @@ def search(job: Job, name: str, units: list[list[int]], result: dict[str, Any]) 
         if len(ranks) == 1 and len(ranks[0]) > 1:
             inside = [unit for kind, unit in find_culprits(measure, [[rank] for rank in ranks[0]]) if kind == symptom]
             ranks = [list(unit) for unit in inside[0]] if inside else ranks
-        found.append({"step": name, "symptom": symptom, "ranks": ranks})
+        found.append({"step": STEP, "symptom": symptom, "ranks": ranks})
     return found
 
 

@@ -74,17 +74,10 @@ def figure(name: str, unit: str, samples: list[float], detail: dict[str, Any], c
         "unit": unit,
         "value": round_to_five(statistics.median(samples)),
         "spread": round_to_five(spread(samples)),
-        "drift": round_to_five(drift(samples)),
         "samples": [round_to_five(one) for one in samples],
         "detail": detail,
         "conditions": conditions,
     }
-
-
-def drift(samples: list[float]) -> float:
-    """The relative difference between the medians of the first and the second half of the samples."""
-    half = len(samples) // 2
-    return abs(statistics.median(samples[:half]) / statistics.median(samples[half:]) - 1) if half else 0.0
 
 
 def spread(samples: list[float]) -> float:

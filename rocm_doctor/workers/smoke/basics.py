@@ -24,7 +24,7 @@ def import_framework(context: Context) -> dict[str, Any]:
 
 
 def device(context: Context) -> dict[str, Any]:
-    """Start the runtime and read the properties. Reasons: not-available (with the runtime's words), no-such-index, pci-mismatch."""
+    """Start the runtime and read the properties. Reasons: not-available (with the runtime's words), no-such-index."""
     context.load()
     context.report("first contact with the device")
     return context.describe()

@@ -57,7 +57,7 @@ class Context:
         raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
-        """The device's properties. Raises Wrong: not-available, no-such-index, pci-mismatch."""
+        """The device's properties. Raises Wrong: not-available, no-such-index."""
         raise NotImplementedError
 
     def take_device(self) -> None:

@@ -5,11 +5,9 @@ written: what is written here for HIP comes from the sources named and is **unpr
 
 | Subject | CUDA | HIP | Source for HIP |
 |---|---|---|---|
-| kernel's view of a GPU | PCI vendor 10de | PCI vendor 1002 | Linux amdgpu driver, pci.ids |
 | PCI address by call | cudaDeviceGetPCIBusId | hipDeviceGetPCIBusId | HIP runtime API reference |
 | chip name | compute capability | gcnArchName, gfx name with feature flags | torch.cuda.get_device_properties |
 | BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS), hipBLASLt | torch's preferred_blas_library |
-| "nccl" | NCCL | RCCL | torch.distributed documentation |
 | visibility variables | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | ROCm/clr rocdevice.cpp: GPU_DEVICE_ORDINAL is OpenCL's |
 | tf32-like products | Ampere and later | gfx94x and gfx95x only | torch.cuda.is_tf32_supported |
 | a read past an allocation | often unnoticed | often "Memory access fault by GPU node", SIGABRT | ROCr runtime |
@@ -23,18 +21,11 @@ from pathlib import Path
 from typing import Any
 
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-PCI_DISPLAY = ("0x03", "0x12")
-"""PCI base classes of GPUs: display controller, processing accelerator."""
 
 
 def is_hip(torch: Any) -> bool:
     """True for a ROCm build of torch."""
     return bool(getattr(torch.version, "hip", None))
-
-
-def vendor(torch: Any) -> str:
-    """The PCI vendor id of the GPUs that this torch uses."""
-    return "0x1002" if is_hip(torch) else "0x10de"
 
 
 def architecture(torch: Any, index: int) -> str:
@@ -67,18 +58,6 @@ def library_path(stem: str) -> str | None:
     except (OSError, IndexError):
         return None
     return min((path for path in paths if Path(path).name.startswith(stem)), default=None)
-
-
-def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> list[str] | None:
-    """PCI addresses of this vendor's GPUs as the kernel lists them; None where the kernel shows no PCI devices."""
-    folders = sorted(Path(root).glob("*"))
-    if not folders:
-        return None
-    found = []
-    for folder in folders:
-        if read(folder, "vendor") == vendor(torch) and read(folder, "class")[:4] in PCI_DISPLAY:
-            found.append(folder.name.lower())
-    return found
 
 
 def read(folder: Path, name: str) -> str:

@@ -59,8 +59,7 @@ class TorchContext(Context):
         return {"torch": str(self.torch.__version__), "hip": getattr(version, "hip", None), "cuda": version.cuda}
 
     def describe(self) -> dict[str, Any]:
-        """The properties, and the PCI address as torch and as the kernel has it. Tells when the index is an integrated GPU and a
-        discrete one is there too."""
+        """The properties and the PCI address. Tells when the index is an integrated GPU and a discrete one is there too."""
         torch = self.torch
         if not self.on_gpu:
             why = "asked for" if self.args.device == "cpu" else "this torch was built without GPU support"
@@ -78,11 +77,6 @@ class TorchContext(Context):
         self.take_device()
         about = properties(torch, index)
         about.update(count=count, index=index, masks=hip.visibility_variables())
-        kernel = about["kernel_pci"]
-        if kernel and about["pci"] and about["pci"] not in kernel:
-            raise Wrong(
-                "pci-mismatch", f"torch's GPU {index} is at {about['pci']}; the kernel lists {', '.join(kernel)}", **about
-            )
         others = [n for n in range(count) if n != index and about["integrated"] and not is_integrated(torch, n)]
         return dict(about, discrete_beside=others)
 
@@ -229,7 +223,6 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
         "free_bytes": free,
         "integrated": is_integrated(torch, index),
         "pci": hip.pci_address(torch, index),
-        "kernel_pci": hip.kernel_addresses(torch),
     }
 
 

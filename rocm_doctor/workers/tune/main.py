@@ -1,7 +1,7 @@
 """Entry point: `main([asks, results, bytes, package ...])` measures every job that is appended to the first file and appends a line of JSON
 for each. `bytes`: memory of the GPU that it may take, 0 for all; `package`: imported at the start.
 
-The last line is `{"stop": true}`. A job is that of `fit`'s worker with `compile`, `steps` and `device`; running out of memory is
+The last line is `{"stop": true}`. A job is that of `fit`'s worker with `steps` and `device`; running out of memory is
 a result, and the process goes on.
 """
 
@@ -106,8 +106,6 @@ def attempt(job: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:
         full = "out of memory" in str(error).lower()
         result = {"error": "out of memory" if full else (type(error).__name__ + ": " + str(error))[:500]}
-    if job["compile"]:
-        torch._dynamo.reset()  # after eight recompilations of one function torch runs it uncompiled, and says nothing
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -125,14 +123,10 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     model = build.build_model(job, job["device"])
     fill(model)
     optimizer = build.build_optimizer(model, job)
-    if job["compile"]:
-        module_to_compile(model, job).compile()
     if on_gpu:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
     step(model, optimizer, job, 1)
-    first = time.perf_counter() - began
     few = 2 if job["steps"] < WHOLE else job["grad_accum"]
     seconds = [step(model, optimizer, job, few) for _ in range(job["steps"])]
     tokens = job["batch"] * job["seq"] * job["grad_accum"]
@@ -142,7 +136,6 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "peak_allocated": torch.cuda.max_memory_allocated() if on_gpu else 0,
         "peak_reserved": torch.cuda.max_memory_reserved() if on_gpu else 0,
         "context": context_bytes() if on_gpu else 0,
-        "compile_s": first if job["compile"] else 0.0,
     }
 
 
@@ -154,12 +147,6 @@ def fill(model: Any) -> None:
         for parameter in model.parameters():
             if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
                 parameter.normal_(0.0, 0.02)
-
-
-def module_to_compile(model: Any, job: dict[str, Any]) -> Any:
-    """The module to give to torch.compile: the model, or its inner module where a fused loss replaces the head."""
-    core = model.get_base_model() if hasattr(model, "get_base_model") else model
-    return core.model if job["fused_loss"] else model
 
 
 def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
