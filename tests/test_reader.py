@@ -114,6 +114,7 @@ def test_what_is_sent_is_what_the_dry_run_prints_and_is_redacted(server: Server)
     words = json.dumps(sent)
     assert "invalid device function" in words
     assert "gfx1100" in words
+    assert all(f"{name}: " in words for name in load().diagnoses)
     assert "arch.not-in-build" in words
     assert "hf_abc" not in words
     assert "jroe" not in words

@@ -44,9 +44,8 @@ Answer with one JSON object of this schema and nothing else:
 
 def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> list[dict[str, str]]:
     """The messages of one exchange, for a report and artifacts that were redacted."""
-    text = own_text(artifacts)
+    text, diagnoses = own_text(artifacts), "\n".join(f"{one.id}: {one.title}" for one in matrix.diagnoses.values())
     parts = {
-        "diagnoses": (f"{one.id}: {one.title}" for one in matrix.diagnoses.values()),
         "facts": _facts(report),
         "findings": (line for one in report.findings if one.severity != "note" for line in _finding(one)),
         "guess": (f"{one.id}: {one.title}" for one in report.guesses),
@@ -54,7 +53,8 @@ def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> l
         "solved reports that read alike": solved_lines(artifacts, matrix),
         "known": known_lines(report, matrix),
     }
-    told = [f"<{name}>\n{body}\n</{name}>" for name, lines in parts.items() if (body := bound_lines(lines))]
+    told = [f"<diagnoses>\n{diagnoses}\n</diagnoses>"]
+    told += [f"<{name}>\n{body}\n</{name}>" for name, lines in parts.items() if (body := bound_lines(lines))]
     report_text = text if len(text) <= TEXT else f"{text[:_HEAD]}\n[cut]\n{text[_HEAD - TEXT :]}"
     asked = "\n\n".join([*told, f"<report>\n{_inert(report_text)}\n</report>"])
     return [{"role": "system", "content": RULES + SCHEMA}, {"role": "user", "content": asked}]

@@ -18,17 +18,10 @@ from rocm_doctor.rules.offers import drop_python
 MOST = 5
 MOST_OF_GUESS = 2
 """Questions beside a hypothesis, at most."""
-_NEEDED = 100.0
-"""Weight of a fact without which no machine is ready."""
-_HYPOTHESIS = 60.0
-_SEPARATES = 101.0
-"""Weight of what a row of a likely diagnosis lacks, beside a hypothesis: asked first."""
 _SEEN = 20.0
 """Weight of a row whose failure line is in the text."""
 _LEAST = 15.0
 """Weight below which a row's fact is not worth a question."""
-_EACH = 0.1
-"""For each row more that asks for it."""
 _BY_STATUS = {"wrong": 16.0, "broken": 16.0, "degraded": 6.0, "unsupported": 6.0}
 
 
@@ -47,20 +40,26 @@ def questions(
     `python`: False leaves out what only a Python answers. Beside a hypothesis, what the rows of the `likely` diagnoses lack comes first, and
     no other row is asked about.
     """
-    found: dict[str, tuple[float, Question]] = {}
     guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
-    rows = _row_facts((one for one in undecided if one.id in likely or not guessed), matrix)
-    for fact, weight in (*_wanted_facts(missing), *((fact, weight + guessed * _SEPARATES) for fact, weight in rows)):
-        known = _find_question(fact, snapshot, matrix)
-        if known:
-            before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.classify([known.command])[0])))
-            facts = tuple(dict.fromkeys((*one.facts, fact)))
-            found[known.key] = max(before, weight) + _EACH, msgspec.structs.replace(one, facts=facts)
-    found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
-    answered = _answered_facts(snapshot)
-    ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
-    ranked = [one for one in ranked if drop_torch_commands([one.command], snapshot) and (python or drop_python([one.command]))]
-    return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][: MOST_OF_GUESS if guessed else MOST]
+    lacking = _row_facts((one for one in undecided if one.id in likely or not guessed), matrix)
+    rows = [fact for fact, _ in sorted(lacking, key=lambda pair: -pair[1])]
+    of_rows, needed = ([one for fact in facts for one in _ask(fact, snapshot, matrix)] for facts in (rows, missing))
+    hypothesis = list(_hypotheses(findings))
+    found: dict[str, Question] = {}
+    for one in (*of_rows, *needed, *hypothesis) if guessed else (*needed, *hypothesis, *of_rows):
+        before = found.setdefault(one.command.text, one)
+        found[one.command.text] = msgspec.structs.replace(before, facts=tuple(dict.fromkeys((*before.facts, *one.facts))))
+    ran = snapshot.value("said.ran")
+    asked = [one for text, one in found.items() if not (isinstance(ran, tuple) and text in ran)]
+    asked = [one for one in asked if drop_torch_commands([one.command], snapshot) and (python or drop_python([one.command]))]
+    return tuple(asked[: MOST_OF_GUESS if guessed else MOST])
+
+
+def _ask(fact: str, snapshot: Snapshot, matrix: Matrix) -> Iterator[Question]:
+    """The question that settles the fact; none where there is none."""
+    known = _find_question(fact, snapshot, matrix)
+    if known:
+        yield Question(known.key, known.asks, matrix.classify([known.command])[0], (fact,))
 
 
 def _find_question(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
@@ -87,10 +86,6 @@ def _covers(settled: str, fact: str) -> bool:
     return fact == settled or (settled.endswith(".") and fact.startswith(settled))
 
 
-def _wanted_facts(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
-    yield from ((fact, _NEEDED - place) for place, fact in enumerate(missing))
-
-
 def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
     """The facts that undecided rows lack: a row counts more if it lacks fewer facts and if its problem is worse."""
     for one in undecided:
@@ -108,8 +103,3 @@ def _hypotheses(findings: Sequence[Finding]) -> Iterator[Question]:
     )
     if first and first.settle:
         yield Question(first.row or first.id, f"whether it is this: {first.title}", first.settle)
-
-
-def _answered_facts(snapshot: Snapshot) -> frozenset[str]:
-    ran = snapshot.value("said.ran")
-    return frozenset(ran) if isinstance(ran, tuple) else frozenset()
