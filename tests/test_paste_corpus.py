@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from called import called
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tool_texts import EVERY, NAMES, SINGLE, plain
@@ -165,3 +166,9 @@ def cost(piece: str, length: int) -> float:
     for module in PROBES:
         module.probe(found)
     return time.process_time() - start
+
+
+def test_a_version_that_is_not_known_is_written_as_words() -> None:
+    text = "pip3 install --pre torch torchvision --index-url https://download.pytorch.org/whl/nightly/rocm7.0\nERROR: hash mismatch\n"
+    shown = called("check", "-", stdin=text).stdout
+    assert "version not known, built for ROCm 7.0" in shown

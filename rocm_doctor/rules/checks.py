@@ -89,8 +89,9 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _build_words(one: Framework, snapshot: Snapshot) -> str:
-    rocm = snapshot.value(f"{one.key}.rocm")
-    return str(one.version(snapshot).value) + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
+    version, rocm = one.version(snapshot), snapshot.value(f"{one.key}.rocm")
+    named = str(version.value) if version.known else "version not known"
+    return named + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
 
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
