@@ -142,14 +142,7 @@ def gpu_names(matrix: Matrix) -> GpuNames:
 def _gpu_names(matrix: Matrix) -> GpuNames:
     from rocm_doctor.probes.text.gpu_names import GpuNames
 
-    targets = matrix.gfx.values()
-    return GpuNames.from_catalog(
-        [(t.gfx, t.names, t.pci) for t in targets],
-        codenames=[(t.gfx, t.codename) for t in targets],
-        families=[(t.gfx, t.family) for t in targets],
-        processors=[(t.gfx, t.processors) for t in targets],
-        accelerators=[int(pci, 16) for t in targets if t.family.startswith("CDNA") for pci in t.pci],
-    )
+    return GpuNames(matrix.gfx.values())
 
 
 def programs(matrix: Matrix) -> Programs:

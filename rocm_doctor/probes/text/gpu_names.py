@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.matrix.types import Target
 
 _TOKEN = regex(r"[0-9]+|[a-z]+")
 _MARKS = regex(r"\((?:tm|r|c)\)|[™®©]")
 _TIMES = regex(r"(?<=\d)[x×](?=(?:mi|rx|w|r|gfx|radeon|amd|instinct)\s?\d|amd|radeon|instinct)")
 _NOISE = frozenset(("amd", "ati", "graphics", "instinct", "gpu", "series"))
-_BRAND = frozenset(("radeon",))
 _OPTIONAL = frozenset(("radeon", "rx", "pro", "ai"))
 _SUFFIX = frozenset(("xt", "xtx", "gre", "m", "s", "x", "a", "p", "lp"))
-_OTHER_SPELLING = {"strix": "stx"}
 _NO_DEVICE = regex(r"\s{0,2}[- ]?(?:param|model|token|weight|sample|byte|lines|rows)", re.I)
 _CONTEXT = regex(r"\b(?:amd|apu|i?gpu|radeon|ryzen|vga|graphics|dgpu)\b")
 _LONGEST = 7
-
-Key = tuple[str, ...]
+"""Words of the longest name."""
 
 
 class Mention(NamedTuple):
@@ -37,19 +35,14 @@ class Mention(NamedTuple):
     kind: str
 
 
-class _Token(NamedTuple):
-    word: str
-    start: int
-    end: int
-
-
 class _Entry(NamedTuple):
-    """`joints`: indexes of key words that must follow without a blank (the letter of `780M`, not the `XT` of `7900 XT`)."""
+    """`joints`: indexes of words that must follow without a blank (the letter of `780M`, not the `XT` of `7900 XT`). `alone`: a code name of
+    one word, which means a GPU only near another word for one."""
 
     gfx: tuple[str, ...]
     kind: str
-    joints: tuple[int, ...] = ()
-    needs_context: bool = False
+    joints: tuple[int, ...]
+    alone: bool
 
 
 class _Word(NamedTuple):
@@ -57,43 +50,41 @@ class _Word(NamedTuple):
     joined: bool
 
 
-class GpuNames(NamedTuple):
-    """The lookup, built once from the catalog by `GpuNames.from_catalog`. `accelerators`: device ids of Instinct boards, whose subsystem
-    id is the device id."""
+class GpuNames:
+    """The lookup, built once from the catalog. `accelerators`: device ids of Instinct boards, whose subsystem id is the device id."""
 
-    entries: dict[Key, _Entry]
-    pci: dict[int, tuple[str, ...]]
-    processors: tuple[tuple[re.Pattern[str], str], ...]
-    firsts: frozenset[str]
-    accelerators: frozenset[int] = frozenset()
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self.entries: dict[tuple[str, ...], _Entry] = {}
+        self.pci: dict[int, tuple[str, ...]] = {}
+        self.processors: list[tuple[re.Pattern[str], str]] = []
+        self.accelerators: set[int] = set()
+        short: list[tuple[list[_Word], str]] = []
+        for target in targets:
+            for words in map(_words, target.names):
+                self._add(_spellings(words), target.gfx, "name")
+                short += [(spelled, target.gfx) for spelled in _spellings(_drop_suffix(words))]
+            for number in (int(pci, 16) for pci in target.pci):
+                self.pci[number] = (*self.pci.get(number, ()), target.gfx)
+                if target.family.startswith("CDNA"):
+                    self.accelerators.add(number)
+            codenames = f"{target.codename}/{target.codename.replace('Strix', 'STX')}"
+            self._add(map(_words, codenames.split("/")), target.gfx, "codename")
+            self._add([[w._replace(joined=False) for w in _words(target.family)]], target.gfx, "family")
+            self.processors += [(_glob(glob), target.gfx) for glob in target.processors]
+        whole = set(self.entries)
+        for words, gfx in short:
+            if tuple(w.word for w in words) not in whole:
+                self._add([words], gfx, "name")
+        self._firsts = frozenset(key[0] for key in self.entries)
 
-    @classmethod
-    def from_catalog(
-        cls,
-        cards: Iterable[tuple[str, Sequence[str], Sequence[str]]],
-        codenames: Iterable[tuple[str, str]] = (),
-        families: Iterable[tuple[str, str]] = (),
-        processors: Iterable[tuple[str, Sequence[str]]] = (),
-        accelerators: Iterable[int] = (),
-    ) -> GpuNames:
-        """The lookup of (target, marketing names, PCI ids in hex) and of pairs of target and code name, family or processor glob."""
-        entries: dict[Key, _Entry] = {}
-        pci: dict[int, tuple[str, ...]] = {}
-        short: dict[Key, _Entry] = {}
-        for gfx, names, ids in cards:
-            for name in names:
-                for words in _spellings(_words(name)):
-                    _add(entries, words, gfx, "name")
-                for words in _spellings(_drop_suffix(_words(name))):
-                    _add(short, words, gfx, "name")
-            for number in ids:
-                pci[int(number, 16)] = (*pci.get(int(number, 16), ()), gfx)
-        for key, entry in short.items():
-            entries.setdefault(key, entry)
-        _add_others(entries, codenames, families)
-        patterns = tuple((_glob(glob), gfx) for gfx, globs in processors for glob in globs)
-        firsts = frozenset(key[0] for key in entries)
-        return cls(entries, pci, patterns, firsts, frozenset(accelerators))
+    def _add(self, names: Iterable[Sequence[_Word]], gfx: str, kind: str) -> None:
+        for words in filter(None, names):
+            key = tuple(w.word for w in words)
+            had = self.entries.get(key)
+            if had is None or gfx not in had.gfx:
+                joints = tuple(n for n, w in enumerate(words) if n and w.joined and 1 in (len(w.word), len(words[n - 1].word)))
+                alone = kind == "codename" and len(words) == 1
+                self.entries[key] = _Entry((*(had.gfx if had else ()), gfx), had.kind if had else kind, joints, alone)
 
     def find(self, text: str) -> list[Mention]:
         """Every GPU named in the text, in order; the longest of the names at one offset. Linear time."""
@@ -104,23 +95,10 @@ class GpuNames(NamedTuple):
             start += len(line) + 1
         return found
 
-    def _find_in_line(self, text: str) -> list[Mention]:
-        low = _TIMES.sub(" ", _MARKS.sub(lambda m: " " * len(m.group()), text.replace("\u0130", "I").lower()))
-        named: list[Mention] = []
-        if not self.firsts.isdisjoint(_TOKEN.findall(low)):
-            tokens = [_Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(low) if m.group() not in _NOISE]
-            named = list(self._find_names(text, low, tokens))
-        kept: list[Mention] = []
-        for mention in sorted([*named, *self._processors(text, low)]):
-            if not kept or mention.start >= kept[-1].end:
-                kept.append(mention)
-        return kept
-
     def targets_by_name(self, name: str) -> tuple[str, ...]:
         """The targets that a name printed by a tool may mean; empty for a generic name (`AMD Radeon Graphics`)."""
-        device = re.fullmatch(r"Device ([0-9a-fA-F]{4})", name.strip())
-        if device:
-            return self.pci.get(int(device.group(1), 16), ())
+        if device := re.fullmatch(r"Device ([0-9a-fA-F]{4})", name.strip()):
+            return self.targets_by_pci(int(device[1], 16))
         found = self.find(name[:200])
         best = [m for m in found if m.kind == "name"] or found
         return tuple(dict.fromkeys(gfx for mention in best for gfx in mention.gfx))
@@ -129,64 +107,48 @@ class GpuNames(NamedTuple):
         """The targets of a PCI device id."""
         return self.pci.get(device_id, ())
 
-    def _find_names(self, text: str, low: str, tokens: list[_Token]) -> Iterator[Mention]:
+    def _find_in_line(self, text: str) -> list[Mention]:
+        low = _TIMES.sub(" ", _MARKS.sub(lambda m: " " * len(m.group()), text.replace("\u0130", "I").lower()))
+        named = [] if self._firsts.isdisjoint(_TOKEN.findall(low)) else list(self._find_names(text, low))
+        kept: list[Mention] = []
+        for mention in sorted([*named, *self._find_processors(text, low)]):
+            if not kept or mention.start >= kept[-1].end:
+                kept.append(mention)
+        return kept
+
+    def _find_names(self, text: str, low: str) -> Iterator[Mention]:
+        tokens = [m for m in _TOKEN.finditer(low) if m[0] not in _NOISE]
         place = 0
         while place < len(tokens):
-            hit = self._longest(tokens[place : place + _LONGEST])
-            if hit is None or not _is_name(hit[1], tokens[place : place + hit[0]], low):
-                place += 1
-                continue
-            start, end = tokens[place].start, tokens[min(place + hit[0], len(tokens)) - 1].end
-            yield Mention(start, end, text[start:end], hit[1].gfx, hit[1].kind)
-            place += hit[0]
+            words = tuple(token[0] for token in tokens[place : place + _LONGEST])
+            entry, count = next(((e, n) for n in range(len(words), 0, -1) if (e := self.entries.get(words[:n]))), (None, 1))
+            if entry and _is_name(entry, tokens[place : place + count], low):
+                start, end = tokens[place].start(), tokens[place + count - 1].end()
+                yield Mention(start, end, text[start:end], entry.gfx, entry.kind)
+            else:
+                count = 1
+            place += count
 
-    def _longest(self, tokens: list[_Token]) -> tuple[int, _Entry] | None:
-        words = tuple(t.word for t in tokens)
-        return next(((n, entry) for n in range(len(words), 0, -1) if (entry := self.entries.get(words[:n]))), None)
-
-    def _processors(self, text: str, low: str) -> Iterator[Mention]:
-        for word in ("ryzen", "ai max", "custom apu"):
-            place = low.find(word)
-            while place >= 0:
-                found = next(((m, gfx) for pattern, gfx in self.processors if (m := pattern.match(low, place, place + 60))), None)
-                if found:
-                    words = text[place : found[0].end()].rstrip()
-                    yield Mention(place, place + len(words), words, (found[1],), "processor")
-                place = low.find(word, found[0].end() if found else place + len(word))
+    def _find_processors(self, text: str, low: str) -> Iterator[Mention]:
+        for found in _PROCESSOR.finditer(low):
+            start = found.start()
+            hit = next(((m, gfx) for pattern, gfx in self.processors if (m := pattern.match(low, start, start + 60))), None)
+            if hit:
+                words = text[start : hit[0].end()].rstrip()
+                yield Mention(start, start + len(words), words, (hit[1],), "processor")
 
 
-def _is_name(entry: _Entry, tokens: list[_Token], low: str) -> bool:
+_PROCESSOR = regex(r"ryzen|ai max|custom apu")
+
+
+def _is_name(entry: _Entry, tokens: list[re.Match[str]], low: str) -> bool:
     """True if letters that belong to a number touch it, the name is not part of a longer word, and no unit follows."""
-    start, end = tokens[0].start, tokens[-1].end
+    start, end = tokens[0].start(), tokens[-1].end()
     if (start and low[start - 1].isalnum() and low[start - 1] != "x") or low[end : end + 1].isalnum():
         return False
-    if any(tokens[n].start != tokens[n - 1].end for n in entry.joints):
+    if any(tokens[n].start() != tokens[n - 1].end() for n in entry.joints) or end - start > 12 * len(tokens):
         return False
-    if any(b.start - a.end > 12 for a, b in pairwise(tokens)):
-        return False
-    return not _NO_DEVICE.match(low, end) and (
-        not entry.needs_context or _CONTEXT.search(low, max(0, start - 80), end + 60) is not None
-    )
-
-
-def _add(entries: dict[Key, _Entry], words: Sequence[_Word], gfx: str, kind: str, needs_context: bool = False) -> None:
-    key = tuple(w.word for w in words)
-    had = entries.get(key)
-    targets = had.gfx if had else ()
-    if gfx not in targets:
-        joints = tuple(n for n, w in enumerate(words) if n and w.joined and 1 in (len(w.word), len(words[n - 1].word)))
-        entries[key] = _Entry((*targets, gfx), had.kind if had else kind, joints, needs_context)
-
-
-def _add_others(entries: dict[Key, _Entry], codenames: Iterable[tuple[str, str]], families: Iterable[tuple[str, str]]) -> None:
-    for gfx, several in codenames:
-        for name in several.split("/"):
-            words = _words(name)
-            for spelled in (words, [w._replace(word=_OTHER_SPELLING.get(w.word, w.word)) for w in words]):
-                if words:
-                    _add(entries, spelled, gfx, "codename", needs_context=len(words) == 1)
-    for gfx, family in families:
-        _add(entries, [w._replace(joined=False) for w in _words(family)], gfx, "family")
+    return not _NO_DEVICE.match(low, end) and not (entry.alone and not _CONTEXT.search(low, max(0, start - 80), end + 60))
 
 
 def _words(name: str) -> list[_Word]:
@@ -202,11 +164,10 @@ def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
     """The name with and without the words (and the memory size) that people leave out, unless only a number is left."""
     if len(words) > 2 and words[-1].word == "gb":
         yield from _spellings(words[:-2])
-    optional = _OPTIONAL if any(w.word.isdigit() for w in words) else _BRAND
+    optional = _OPTIONAL if any(w.word.isdigit() for w in words) else ("radeon",)
     for choice in product(*[((w,), ()) if w.word in optional else ((w,),) for w in words]):
         kept = [w for part in choice for w in part]
-        key = [w.word for w in kept]
-        if kept and (_has_brand(key) or _is_distinctive(key)):
+        if kept and _is_distinctive([w.word for w in kept]):
             yield kept
 
 
@@ -219,19 +180,11 @@ def _drop_suffix(words: list[_Word]) -> list[_Word]:
     return words
 
 
-def _has_brand(key: Sequence[str]) -> bool:
-    return key[0] in ("radeon", "rx") and len(key) > 1
-
-
 def _is_distinctive(key: Sequence[str]) -> bool:
-    """Letters and a number together (`7900 xtx`, `w 7900`, `780 m`, `mi 300 x`, `vega 56`), or `pro vii`."""
+    """True for a brand with more (`rx 7900`), letters and a number together (`7900 xtx`, `780 m`, `mi 300 x`), or `pro vii`."""
     letters = [w for w in key if w.isalpha() and w not in ("gb", "lp", "pro", "ai")]
-    numbers = [w for w in key if w.isdigit()]
-    return (
-        bool(letters and any(len(n) > 1 for n in numbers))
-        or list(key[:2]) == ["pro", "vii"]
-        or (key[0] == "vega" and len(key) > 1)
-    )
+    numbers = [w for w in key if w.isdigit() and len(w) > 1]
+    return bool(letters and numbers) or (len(key) > 1 and (key[0] in ("radeon", "rx", "vega") or key[:2] == ["pro", "vii"]))
 
 
 def _glob(glob: str) -> re.Pattern[str]:
@@ -240,6 +193,5 @@ def _glob(glob: str) -> re.Pattern[str]:
     for word in glob.lower().split():
         body = re.escape(word).replace(r"\?", r"\d").replace(r"\*", r"[\w+]{0,8}")
         out.append(r"(?:[\w-]{1,6}\s+){0,2}" if word == "*" else body + r"(?:\s+|$|(?=\W)|(?<=x)(?=\d))")
-    first = out[0]
-    optional = len(out) > 1 and glob.lower().startswith("ryzen ai max")
-    return regex((f"(?:{first})?" if optional else first) + "".join(out[1:]))
+    first = f"(?:{out[0]})?" if glob.lower().startswith("ryzen ai max") else out[0]
+    return regex(first + "".join(out[1:]))

@@ -1,7 +1,8 @@
 """What a person writes around the output of tools: the system, versions, GPUs, the program, and where torch came from.
 
 Names and the numbers beside them are read, and whether a sentence asks something. What a sentence says of them (works, failed, was,
-would) is not: that takes a reader of language (`--reader`). A name that has several versions is ambiguous.
+would) is not: that takes a reader of language (`--reader`). A name that has several versions, or a GPU's name that fits several targets,
+is ambiguous.
 
     ==> paste/text <==
     Two RX 7900 XTX on Ubuntu 24.04 with ROCm 6.4, torch 2.9.1+rocm6.4.
@@ -29,16 +30,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.types import Application
-from rocm_doctor.model import Reading, Unknown
-from rocm_doctor.probes.python.packages import record_wheels
+from rocm_doctor.model import Fact, Reading, Unknown
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical
-from rocm_doctor.probes.text.pip_list import find_pins
-from rocm_doctor.probes.text.prose_gpus import Sentence, record_gpus
+from rocm_doctor.probes.text.gpu_names import GpuNames
 
 HEAD, TAIL = 96_000, 32_000
 """Characters read at the start and at the end of a text: people write around the log, not in the middle of it."""
@@ -46,41 +47,48 @@ LONGEST = 4_000
 """Characters read of a line."""
 ALIKE = 20
 """Lines read of those that differ in their digits only."""
-
-
 _END = regex(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
 _ABBREVIATION = regex(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
 _EMPHASIS = str.maketrans("*`|\u2022", "    ")
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
-_AUTHOR = regex(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
-_HEADING = regex(
-    r"\s*#{0,6}\s*(?:your |system )?(?:(?:operating system|os|rocm|python|(?:linux )?kernel|(?:py)?torch|(?:amdgpu |gpu )?driver|adrenalin"
-    r"|hip sdk)(?: version)?|distro|distribution|gpu(?: model)?|graphics card|hardware|cpu)\s*:?\s*$",
-    re.I,
+_NVIDIA = regex(
+    r"\b((?:RTX|GTX)\s?(?:PRO\s)?A?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
 )
-"""A line of an issue form that names what the next line holds."""
+
+
+class Sentence(NamedTuple):
+    """A sentence, or a line of output: its text without emphasis marks, and its reading."""
+
+    text: str
+    reading: Reading
+
+
+def probe(artifacts: Artifacts) -> ProbeResult:
+    """GPUs, versions, the system, the program, questions, and the index of torch, from pasted texts (`paste/text`)."""
+    result = ProbeResult()
+    for artifact in artifacts.like("paste/text*"):
+        text = sentences(artifacts.document(artifact))
+        record_versions(result, text, artifacts.programs.find_program(text) if artifacts.programs else None)
+        record_system(result, text)
+        record_questions(result, text)
+        for sentence in text:
+            record_index(result, sentence)
+            if nvidia := _NVIDIA.search(sentence.text):
+                result.record("said.nvidia", nvidia[1], sentence.reading)
+        record_gpus(result, text, artifacts.gpu_names)
+    return result
 
 
 def sentences(document: Document) -> list[Sentence]:
-    """The first writer's sentences of the text's first and last part, in order; each line of a form follows its heading."""
+    """The sentences of the text's first and last part, in order."""
     found: list[Sentence] = []
-    reporter, heading, other = "", "", False
     shapes: Counter[str] = Counter()
     for number, line in _lines(document.text):
         shape = line[:LONGEST].translate(_DIGITS)
         shapes[shape] += 1
-        author = _AUTHOR.match(line[:120])
-        if author:
-            reporter = reporter or (author[1] if not found else "the first writer")
-            other = author[1] != reporter
-        if other or (shape and shapes[shape] > ALIKE):
-            continue
-        text = line[:LONGEST].translate(_EMPHASIS)
-        for part in _split(heading + text):
+        for part in _split(line[:LONGEST].translate(_EMPHASIS)) if shapes[shape] <= ALIKE else ():
             if part.strip():
                 found.append(Sentence(part, Reading(document.name, f"line {number}", " ".join(part.split())[:200])))
-        if text.strip():
-            heading = f"{text.strip(' #:_')}: " if _HEADING.match(text.strip()[:80]) else ""
     return found
 
 
@@ -102,32 +110,6 @@ def _split(line: str) -> Iterator[str]:
             place = gap.end()
     yield line[place:]
 
-
-def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, versions, the system, the program, questions, and the index of torch, from pasted texts (`paste/text`)."""
-    result = ProbeResult()
-    for artifact in artifacts.like("paste/text*"):
-        document = artifacts.document(artifact)
-        text = sentences(document)
-        record_versions(result, text, artifacts.programs.find_program(text) if artifacts.programs else None)
-        record_system(result, text)
-        record_questions(result, text)
-        for sentence in text:
-            record_index(result, sentence)
-            record_files(result, sentence)
-            if (nvidia := _NVIDIA.search(sentence.text)) is not None:
-                result.record("said.nvidia", nvidia[1], sentence.reading)
-        record_gpus(result, text, artifacts.gpu_names)
-        for line in document.find_lines("rocm version: (", most=1):  # ComfyUI prints torch's ROCm as `(6, 4)`
-            if (found := _COMFYUI.search(line.text)) and "rocm.version" not in result.facts:
-                result.record("rocm.version", f"{found[1]}.{found[2]}", document.reading(line))
-    return result
-
-
-_COMFYUI = regex(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
-_NVIDIA = regex(
-    r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
-)
 
 _V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
 _KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
@@ -267,57 +249,39 @@ def _alternatives(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 
-_DISTRIBUTIONS = regex(
-    r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS"
-    r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?|Oracle Linux"
-    r"|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux|Bazzite|SteamOS|Nobara(?: Linux)?|Kubuntu|Xubuntu|Zorin OS"
-    r"|Alpine|Slackware|Unraid)"
-    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*:?\s*)?[v(]?"
-    r"(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?|rawhide|tumbleweed|testing|sid|stable|unstable)\b)?(?![.-]\d)",
+_DISTRIBUTION = regex(
+    r"(?<![\w/.-])(Ubuntu|Debian|Fedora(?: Linux)?|Arch Linux|Manjaro|CachyOS|EndeavourOS|NixOS|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL"
+    r"|Red Hat Enterprise Linux|Rocky Linux|AlmaLinux|CentOS(?: Stream)?|Oracle Linux|Linux Mint|Pop!_OS|Proxmox VE|Gentoo|Bazzite|Nobara)"
+    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*:?\s*)?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?)\b)?(?![.-]\d)",
     re.I,
 )
-_EVERYDAY = regex(r"(?:arch|alpine|rocky|sles)$", re.I)
-"""Distributions whose name alone may be another word."""
-_WINDOWS = regex(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
-_ON_WINDOWS = regex(
-    r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b"
-    r"|^Windows[,.:]|,\s*Windows[.,]|^\W*(?:OS|Operating system|Platform)\W{1,4}Windows\b",
+_WINDOWS = regex(
+    r"\b(Windows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|Win ?1[01])\b|\b(?:on|under|for|in) Windows\b|\b[CD]:\\"
+    r"|WinError|\.exe\b|\bHIP SDK\b|\bAdrenalin\b|^Windows[,.:]|,\s*Windows[.,]|^\W*(?:OS|Operating system|Platform)\W{1,4}Windows\b",
     re.I,
-)
-_ON_LINUX = regex(
-    r"/opt/rocm|/opt/amdgpu|/dev/(?:kfd|dri)|/sys/|\b(?:dmesg|modprobe|amdgpu-dkms|dkms|sudo|apt|apt-get|dnf|pacman|systemctl|manylinux\w*"
-    r"|linux_x86_64)\b|/home/|/usr/(?:lib|local|bin)|/lib/python3|\.so(?:\.\d+)*\b|\bLinux\b|\bkernel:? \d\.\d"
-    r"|(?<![\w/.:-])(?:ubuntu|debian|fedora|manjaro|cachyos|endeavouros|nixos|opensuse|rhel|centos|almalinux|kubuntu|gentoo)(?![\w@:/.-])"
 )
 _WSL = regex(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
-_VERSION_ALONE = regex(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)
 _CONTAINERS = regex(
-    r"\b(?:(apptainer|singularity)|(podman)|(tool-?box(?:es)?)|(distrobox)|(kubernetes|k8s|k3s|kubectl)|(lxc|lxd|incus)"
+    r"\b(?:(apptainer|singularity)|(podman)|(toolbox|distrobox)|(kubernetes|k8s|k3s|kubectl)|(lxc|lxd|incus)"
     r"|(docker(?:-compose|file)?|rocm/(?:pytorch|vllm|dev-\w+|sgl-dev))|(containers?))\b",
     re.I,
 )
-_CPU = regex(
-    r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}|Threadripper(?: PRO)? \w{4,6})"
-    r"|Intel(?:\(R\))? (?:Core(?:\(TM\))? )?(?:Xeon(?:\(R\))? )?[\w-]+(?: \w+-\w+)?|i[3579]-\d{4,5}\w{0,2})"
-)
-_KINDS = ("apptainer", "podman", "toolbox", "distrobox", "k8s", "lxc", "docker", "container")
+_KINDS = ("apptainer", "podman", "toolbox", "k8s", "lxc", "docker", "container")
 _OUTSIDE = regex(r"\b(?:no|not|without|outside|bare[- ]metal|instead of)\s+(?:\w+\s+){0,3}$", re.I)
 
 
 def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
-    """platform, wsl, os, cpu and container. Inside WSL the system is the Linux, else the first named, with its version if one is."""
+    """platform, wsl, os and container. Inside WSL the system is the Linux, else the first named, with its version if one is."""
     linux: list[tuple[str, Reading]] = []
     windows: list[tuple[str, Reading]] = []
-    first, sign = "", next((sentence for sentence in text if _ON_LINUX.search(sentence.text)), None)
     for sentence in text:
         if wsl := _WSL.search(sentence.text):
             result.record("wsl", not _OUTSIDE.search(sentence.text[: wsl.start()]), sentence.reading)
-        linux += [(name, sentence.reading) for name in _distributions(sentence.text)]
-        if not wsl and (found := _WINDOWS.search(sentence.text) or (not sign and _ON_WINDOWS.search(sentence.text))):
-            windows.append((found[0] if _WINDOWS.match(found[0]) else "", sentence.reading))
-        first = first or ("linux" if linux else "windows" if windows else "")
-        if cpu := _CPU.search(sentence.text):
-            result.record("cpu", cpu[1], sentence.reading)
+        for found in _DISTRIBUTION.finditer(sentence.text):
+            if found[2] or not found[1][0].islower():
+                linux.append((" ".join(filter(None, found.groups())), sentence.reading))
+        if not wsl and not linux and (found := _WINDOWS.search(sentence.text)):
+            windows.append((found[1] or "", sentence.reading))
         if container := _CONTAINERS.search(sentence.text):
             kind = _KINDS[(container.lastindex or 1) - 1]
             if not _OUTSIDE.search(sentence.text[: container.start()]) and (
@@ -325,36 +289,14 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
             ):
                 result.record("container", kind, sentence.reading)
     inside = result.facts.get("wsl")
-    if inside and inside.value:
-        _record_os(result, "linux", linux, inside.readings[0])
-    elif first:
-        named = linux if first == "linux" else windows
-        _record_os(result, first, named, named[0][1])
-    elif sign:
-        result.record("platform", "linux", sign.reading)
-
-
-def _distributions(text: str) -> Iterator[str]:
-    """The first distribution of a sentence, or the version that a form has without the name."""
-    for found in _DISTRIBUTIONS.finditer(text):
-        name, version = found.groups()
-        image = name[0].islower() or re.match(r"[\s:-]{0,3}\(?\d", text[found.end() : found.end() + 6])
-        if version or not (image or _EVERYDAY.match(name)):
-            yield " ".join(filter(None, (name, version)))
-            return
-    if alone := _VERSION_ALONE.match(text):
-        yield alone[1]
-
-
-def _record_os(result: ProbeResult, platform: str, named: list[tuple[str, Reading]], reading: Reading) -> None:
-    """The first name with a version, else the first name; a separate version is joined to a name without one."""
-    result.record("platform", platform, reading)
-    full = [one for one in named if any(c.isdigit() for c in one[0])]
-    names = [one for one in named if one[0] and one not in full]
-    if names and full and full[0][0][0].isdigit():
-        result.record("os", f"{names[0][0]} {full[0][0]}", names[0][1])
-    elif full or names:
-        result.record("os", *(full or names)[0])
+    named = linux if inside and inside.value else windows or linux
+    if named or (inside and inside.value):
+        result.record(
+            "platform", "windows" if named and named is windows else "linux", named[0][1] if named else inside.readings[0]
+        )  # type: ignore[union-attr]
+    names = [one for one in named if one[0]]
+    if names:
+        result.record("os", *next((one for one in names if any(c.isdigit() for c in one[0])), names[0]))
 
 
 _GREETING = r"^[\W_]*(?:(?:hi|hello|hey|question|[\w ]{0,30}:)[,!:]?\s*)?"
@@ -371,79 +313,117 @@ def record_questions(result: ProbeResult, text: Sequence[Sentence]) -> None:
         result.record("said.asks", question.reading.quote, question.reading)
 
 
-_OFFICIAL = regex(
-    r"whl/(?:nightly/|test/)?(rocm\d+\.\d+(?:\.\d+)?|cu\d+|cpu|xpu)\b|\b(?:nightly/)?(rocm\d+\.\d+(?:\.\d+)?|cu1[0-9]{2})\s+index\b"
-)
-_RADEON = regex(r"radeon\.com\S*rocm-rel-(\d+\.\d+(?:\.\d+)?)")
+_INDEX = regex(r"(?:whl/(?:nightly/|test/)?|rocm-rel-)((?:rocm)?\d+\.\d+(?:\.\d+)?|rocm\d+\.\d+(?:\.\d+)?|cu\d+|cpu|xpu)\b")
 _THEROCK = regex(
-    r"rocm\.(?:nightlies|prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx|whl-multi-arch|whl-staging-multi-arch"
-)
-_INSTALL = regex(r"\b(?:pip[\d.]*|uv pip|uv add|poetry add|conda)\s+(?:install|add)\b|\buv add\b")
-_FROM_PYPI = regex(
-    r"\btorch\b[^,;]{0,30}\bfrom (?:pip|pypi)\b|\b(?:pip[\d.]* install|uv add)\s(?!.*(?:https?://|index|\.whl|-f |find-links))"
-    r".*(?<![\w./-])torch(?=[\s=<>~\"']|$)",
-    re.I,
+    r"rocm\.(?:nightlies|prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx|whl-(?:staging-)?multi-arch"
 )
 
 
 def record_index(result: ProbeResult, sentence: Sentence) -> None:
-    """said.torch_index and what it decides of torch's build; versions that an install command pins."""
-    text = sentence.text
-    pins = dict(find_pins(text)) if "==" in text and _INSTALL.search(text) else {}
-    for name, version in pins.items():
-        result.record("torch.version" if name == "torch" else f"pkg.{name}", version, sentence.reading)
-    record_wheels(result, {name: (version, sentence.reading) for name, version in pins.items()})
-    if _FROM_PYPI.search(text):
-        result.record("said.torch_index", "pypi", sentence.reading)
-    if official := _OFFICIAL.search(text) if "whl" in text or "index" in text else None:
-        tag = official[1] or official[2]
-        result.record("said.torch_index", tag, sentence.reading)
-        if "torch" in text or "index" in text:
-            record_build(result, Build(f"0+{tag}"), sentence.reading)
-    elif radeon := _RADEON.search(text):
-        result.record("said.torch_index", "repo.radeon.com", sentence.reading)
-        record_build(result, Build(f"0+rocm{radeon[1]}"), sentence.reading)
-    elif _THEROCK.search(text):
+    """said.torch_index, and what it decides of torch's build."""
+    if found := _INDEX.search(sentence.text):
+        tag = f"rocm{found[1]}" if found[1][0].isdigit() else found[1]
+        result.record("said.torch_index", "repo.radeon.com" if found[0].startswith("rocm-rel") else tag, sentence.reading)
+        record_build(result, Build(f"0+{tag}"), sentence.reading)
+    elif _THEROCK.search(sentence.text):
         result.record("said.torch_index", "therock", sentence.reading)
         result.record("torch.build", "rocm", sentence.reading)
         result.record("torch.family", "therock", sentence.reading)
 
 
-_WHEEL = regex(
-    r"(?<![\w])(torch|torchvision|torchaudio|bitsandbytes|triton|pytorch_triton_rocm|flash_attn|xformers|vllm)"
-    r"-(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)-(?:cp|py)(\d{1,3})"
+MOST = 16
+"""GPUs of one text, and names read in one sentence."""
+_TIMES = regex(r"(?:(?<!\d\.)\b(\d{1,2})\s?[x×]|\b(two|dual|pair of|three|four|six|eight|twin))\s*(?:(?:of|the|my|amd|radeon|instinct|identical)\s+)*$"
+               r"|(?<!\d\.)\b(\d{1,2})[x×]$", re.I)  # fmt: skip
+_BEHIND = regex(r"\s*\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))", re.I)
+_COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "three": 3, "four": 4, "six": 6, "eight": 8}
+_GFX = regex(r"(?<![^\W_])gfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])")
+_AS_IF = regex(
+    r"\b(?:as|like|not|instead of|than|(?:spoof|pretend|overr|treat|fak)\w*(?: it)?(?: to| with)?(?: be)?)\s+(?:an?\s+)?$", re.I
 )
-_INSTALLER = regex(
-    r"amdgpu-install_(\d+\.\d+(?:\.\d+)?)\.\d{5,6}|/amdgpu-install/(\d+\.\d+(?:\.\d+)?)/"
-    r"|therock-dist-\w+-gfx\w+-(\d+\.\d+\.\d+\w*)|rocm/apt/(\d+\.\d+(?:\.\d+)?)"
-)
-_IMAGE = regex(
-    r"rocm/(?:pytorch|pytorch-nightly|vllm|vllm-dev|dev-ubuntu-[\d.]+|sgl-dev):([\w.-]{3,120})|(?<![\w/])(rocm\d+\.\d+(?:\.\d+)?_ubuntu[\w.]{3,100})"
-)
-_OF_TAG = (
-    ("rocm.version", regex(r"rocm-?_?(\d+\.\d+(?:\.\d+)?)(?=[_-]|$)")),
-    ("python.version", regex(r"_py(3\.\d{1,2})")),
-    ("torch.version", regex(r"_pytorch_(?:release_)?(\d+\.\d+(?:\.\d+)?)")),
-    ("os", regex(r"_(ubuntu\d\d\.\d\d)")),
-)
+"""Before a target that the GPU is driven as."""
+_KIND_ORDER = ("name", "gfx", "codename", "processor", "family")
 
 
-def record_files(result: ProbeResult, sentence: Sentence) -> None:
-    """Versions in the names of wheels and installers, and in the tags of AMD's images."""
+class Mention(NamedTuple):
+    """A GPU named in a sentence, and how many of it."""
+
+    gfx: tuple[str, ...]
+    kind: str
+    words: str
+    times: int
+    sentence: Sentence
+    start: int
+
+
+class Group(msgspec.Struct):
+    """Mentions of one GPU, and the targets that all of them allow."""
+
+    gfx: tuple[str, ...]
+    mentions: list[Mention]
+    count: int = 1
+
+
+def record_gpus(result: ProbeResult, text: Iterable[Sentence], names: GpuNames) -> None:
+    """A listing of the GPUs that the text names."""
+    groups = _groups([mention for sentence in text for mention in _mentions(sentence, names)])
+    listing = result.listing(complete=False) if groups else None
+    for group in groups[:MOST]:
+        for _ in range(group.count if listing else 0):
+            _describe(result, group, listing.gpu())  # type: ignore[union-attr]
+
+
+def _mentions(sentence: Sentence, names: GpuNames) -> Iterator[Mention]:
     text = sentence.text
-    for wheel in _WHEEL.finditer(text) if "-cp" in text or "-py" in text else ():
-        if _OF_PIP.match(text):
-            break
-        name, version, python = wheel[1], wheel[2].replace("%2B", "+"), wheel[3]
-        result.record("torch.version" if name == "torch" else f"pkg.{canonical(name)}", version, sentence.reading)
-        if name == "torch":
-            record_build(result, Build(version), sentence.reading)
-        if len(python) > 1:
-            result.record("python.version", f"{python[0]}.{python[1:]}", sentence.reading)
-    if installer := _INSTALLER.search(text):
-        result.record("rocm.version", next(filter(None, installer.groups())), sentence.reading)
-    for image in _IMAGE.finditer(text) if "rocm" in text else ():
-        result.record("container", "docker", sentence.reading)
-        tag = (image[1] or image[2]).rstrip(".")
-        for fact, value in ((fact, found[1]) for fact, pattern in _OF_TAG if (found := pattern.search(tag))):
-            result.record(fact, f"Ubuntu {value[6:]}" if fact == "os" else value, sentence.reading)
+    for one in names.find(text)[:MOST]:
+        if text[one.end : one.end + 1] != "+":  # `MI300+` is a requirement
+            yield Mention(one.gfx, one.kind, one.text, _count(text, one.start, one.end), sentence, one.start)
+    targets = {hit[0].lower(): hit for hit in reversed(list(_GFX.finditer(text)))} if "gfx" in text.lower() else {}
+    # Several targets in one sentence are those of a build or a table.
+    for hit in targets.values() if len(targets) == 1 else ():
+        known = _targets_with_prefix(hit[1], names) if hit[1] else (hit[0].lower(),)
+        if known and not _AS_IF.search(text[max(0, hit.start() - 40) : hit.start()]):
+            yield Mention(known, "gfx", hit[0], _count(text, *hit.span()), sentence, hit.start())
+
+
+def _count(text: str, start: int, end: int) -> int:
+    """The number of GPUs named in text[start:end], from the words around it (MOST at most): `8x`, `two`, `x4`."""
+    if behind := _BEHIND.match(text, end):
+        return min(MOST, int(behind[1]))
+    before = _TIMES.search(text[max(0, start - 40) : start])
+    if before is None:
+        return 1
+    return _COUNTS[before[2].lower()] if before[2] else min(MOST, int(before[1] or before[3]))
+
+
+def _targets_with_prefix(digits: str, names: GpuNames) -> tuple[str, ...]:
+    """All targets of the catalog with this prefix: gfx110x is gfx1100 to gfx1103."""
+    known = {gfx for entry in names.entries.values() for gfx in entry.gfx}
+    return tuple(sorted(gfx for gfx in known if gfx.startswith("gfx" + digits) and len(gfx) == len(digits) + 4))
+
+
+def _groups(mentions: list[Mention]) -> list[Group]:
+    """Mentions by GPU. Exact names make the groups; code names, families and processors only narrow them, or are a group alone. A target
+    beside a product's name that it contradicts (`Radeon 8060S (gfx1100)`) is that of an override."""
+    groups: list[Group] = []
+    for one in sorted(mentions, key=lambda one: _KIND_ORDER.index(one.kind) > 1):
+        last = groups[-1].mentions[-1] if groups else None
+        group = next((group for group in groups if set(group.gfx) & set(one.gfx)), None)
+        if group is not None:
+            group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
+            group.mentions.append(one)
+            group.count = max(group.count, one.times)
+        elif not (last and (last.kind, one.kind) == ("name", "gfx") and last.sentence is one.sentence):
+            groups.append(Group(one.gfx, [one], max(1, one.times)))
+    return groups
+
+
+def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
+    best = min(group.mentions, key=lambda one: _KIND_ORDER.index(one.kind))
+    reading = best.sentence.reading
+    if best.kind == "name":
+        result.record("marketing_name", best.words, reading, gpu)
+    elif best.kind == "family":
+        result.record("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
+    several = Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx)
+    result.record("gfx", group.gfx[0] if len(group.gfx) == 1 else several, reading, gpu)
