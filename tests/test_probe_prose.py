@@ -11,48 +11,10 @@ from rocm_doctor.probes.text import prose
 @pytest.mark.parametrize(
     ("text", "fact", "value"),
     [
-        ("works on ROCm 6.2, breaks on ROCm 6.3", "rocm.version", {"6.2", "6.3"}),
-        ("Errors since torch 2.8.0+rocm6.4. Reverting to torch 2.7.1+rocm6.3 solves it.", "torch.version", {"2.8.0+rocm6.4", "2.7.1+rocm6.3"}),
-        ("ROCm 6.4 here. Of ROCm 6.4.1, to be exact.", "rocm.version", "6.4.1"),
-        ("Rocky Linux 9.4 with kernel 5.14.0", "kernel", "5.14.0"),
-    ],
-)  # fmt: skip
-def test_of_several_versions_none_is_chosen(text: str, fact: str, value: object) -> None:
-    assert facts(prose, text)[fact] == value
-
-
-@pytest.mark.parametrize(
-    ("text", "fact", "value"),
-    [
-        ("ROCm 6.2.4 on the host", "rocm.version", "6.2.4"),
-        ("ROCm version: 7.0.2", "rocm.version", "7.0.2"),
-        ("**ROCm**: `6.4.1`", "rocm.version", "6.4.1"),
-        ("| ROCm | 6.4.1 |", "rocm.version", "6.4.1"),
-        ("### ROCm Version\n\n6.3.2\n", "rocm.version", "6.3.2"),
-        ("ROCm on the system is 6.0.2", "rocm.version", "6.0.2"),
-        ("HIP SDK 6.2.4 on my PC", "rocm.version", "6.2.4"),
-        ("TheRock 7.12 nightly", "rocm.version", "7.12"),
-        ("ROCM used to build PyTorch: 6.3.42134-a9a80e791", "rocm.version", None),
-        ("torch 2.5.1+rocm6.2", "rocm.version", None),
-        ("torch 2.5.1+rocm6.2", "torch.rocm", "6.2"),
-        ("torch 2.5.1+rocm6.2", "torch.build", "rocm"),
-        ("the wheel is rocm6.2 from the nightly index", "torch.rocm", "6.2"),
-        ("PyTorch version 2.6.0 with Python 3.12", "torch.version", "2.6.0"),
-        ("torch-2.3.0.dev20240126+rocm6.0-cp310-cp310-linux_x86_64.whl", "torch.version", "2.3.0.dev20240126+rocm6.0"),
-        ("torch-2.3.0.dev20240126+rocm6.0-cp310-cp310-linux_x86_64.whl", "python.version", "3.10"),
-        ("I use Python 3.11.9", "python.version", "3.11.9"),
-        ("py -3.14 -m venv x", "python.version", "3.14"),
-        ("kernel 6.14.0-24-generic", "kernel", "6.14.0-24-generic"),
-        ("on 6.11.0-19-generic of Ubuntu", "kernel", "6.11.0-19-generic"),
-        ("sglang-kernel: 0.4.1", "kernel", None),
-        ("amdgpu-dkms 6.12.12 fails to build", "driver.version", "6.12.12"),
-        ("Adrenalin 25.9.1", "driver.windows", "25.9.1"),
-        ("bitsandbytes 0.48.1 and transformers 4.57", "pkg.bitsandbytes", "0.48.1"),
         ("Windows 11 Pro, 32 GB", "platform", "windows"),
         ("Windows 11 with WSL2 and Ubuntu 24.04", "os", "Ubuntu 24.04"),
         ("Windows 11 with WSL2 and Ubuntu 24.04", "wsl", True),
         ("Not WSL, plain Ubuntu 24.04", "wsl", False),
-        ("Debian Testing, kernel 6.1.0", "os", "Debian Testing"),
         ("gcc (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0", "os", None),
         ("Fedora 43 desktop", "os", "Fedora 43"),
         ("on Arch Linux", "os", "Arch Linux"),
@@ -60,27 +22,9 @@ def test_of_several_versions_none_is_chosen(text: str, fact: str, value: object)
         ("inside docker", "container", "docker"),
         ("not in docker, bare metal", "container", None),
         ("the toolbox container", "container", "toolbox"),
-        ("Fine-tuning with peft 0.13 on ROCm 6.2", "pkg.peft", "0.13"),
-        ("Fine-tuning with peft 0.13 on ROCm 6.2", "rocm.version", "6.2"),
-        ("### Operating system\n\nUbuntu\n\n### Operating system version\n\n24.04\n", "os", "Ubuntu 24.04"),
-        ("Host: Windows 11\nWSL version: 2.5\nUbuntu version: 24.04", "os", "Ubuntu 24.04"),
-        ("Host: Windows 11\nWSL version: 2.5\nUbuntu version: 24.04", "platform", "linux"),
         ("I also have an RTX 3060 in it", "said.nvidia", "RTX 3060"),
-        ("pip install torch torchvision", "said.torch_index", "pypi"),
-        ('uv pip install "rocm[libraries]==7.14.0" "rocm-sdk-device-gfx90a==7.14.0"', "rocm.version", "7.14.0"),
-        ('uv pip install "rocm[libraries]==7.14.0" "rocm-sdk-device-gfx90a==7.14.0"', "torch.device_dists", ("gfx90a",)),
         ("cannot open /opt/rocm/lib/libhsa-runtime64.so.1", "platform", "linux"),
         ("OSError: [WinError 126] shm.dll", "platform", "windows"),
-        ("pip3 install torch --index-url https://download.pytorch.org/whl/cu124", "torch.build", "cuda"),
-        ("pip3 install torch --index-url https://download.pytorch.org/whl/rocm6.3", "torch.rocm", "6.3"),
-        ("pip install torch --index-url https://repo.amd.com/rocm/whl/gfx1151/", "torch.family", "therock"),
-        ("docker run rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0", "torch.version", "2.6.0"),
-        ("docker run rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0", "rocm.version", "6.4"),
-        (
-            "wget https://repo.radeon.com/amdgpu-install/6.4.1/ubuntu/noble/amdgpu-install_6.4.60401-1_all.deb",
-            "rocm.version",
-            "6.4.1",
-        ),
     ],
 )
 def test_single_statements(text: str, fact: str, value: object) -> None:
@@ -104,7 +48,6 @@ def test_single_statements(text: str, fact: str, value: object) -> None:
         ("MI210 x4", ["gfx90a"] * 4),
         ("two RX 7900 XT", ["gfx1100", "gfx1100"]),
         ("dual W7900", ["gfx1100", "gfx1100"]),
-        ("6900xt + 6800xt", ["gfx1030", "gfx1030"]),
         ("the MI50 and the MI100", ["gfx906", "gfx908"]),
         ("Radeon VII", ["gfx906"]),
         ("R9700", ["gfx1201"]),
@@ -112,15 +55,13 @@ def test_single_statements(text: str, fact: str, value: object) -> None:
         ("Ryzen 7 7840U", ["gfx1103"]),
         ("Navi 31", ["gfx1100"]),
         ("gfx90a:sramecc+:xnack-", ["gfx90a"]),
-        ("GPU [1002:744c]", ["gfx1100"]),
         ("RX 7900 under Linux", ["gfx1100"]),
         ("Vega 8", [{"gfx902", "gfx90c"}]),
         ("Radeon 840M", [{"gfx1152", "gfx1153"}]),
-        ("RX 6750 GRE", [{"gfx1031", "gfx1032"}]),
-        ("an RDNA2 card", [{"gfx1030", "gfx1031", "gfx1032"}]),
+        ("an RDNA2 card", [{f"gfx103{n}" for n in range(7)}]),
         ("an RDNA2 card (gfx1032)", ["gfx1032"]),
-        ("fails with a gfx110X GPU", [{"gfx1100", "gfx1101", "gfx1103"}]),
-        ("my devices are gfx110x", [{"gfx1100", "gfx1101", "gfx1103"}]),
+        ("fails with a gfx110X GPU", [{f"gfx110{n}" for n in range(4)}]),
+        ("my devices are gfx110x", [{f"gfx110{n}" for n in range(4)}]),
         ("pip install --index-url https://example.org/v2/gfx120X-all torch", [{"gfx1200", "gfx1201"}]),
         ("a 780M parameter model", []),
         ("6800 tokens and 7900 rows", []),
@@ -138,21 +79,16 @@ def test_override_does_not_change_the_card() -> None:
     assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1031"]
 
 
-def test_torchs_rocm_stands_in_for_the_systems() -> None:
-    assert facts(prose, "ROCm version: (6, 4)\n")["rocm.version"] == "6.4"
-    assert facts(prose, "System: ROCm 7.1.1\nROCm version: (6, 4)\n")["rocm.version"] == "7.1.1"
-
-
 def test_line_numbers_are_those_of_the_text() -> None:
-    reading = notes(prose, "one\n\nI am on ROCm 6.2.4 here. Yes.\n").facts["rocm.version"].readings[0]
-    assert (reading.artifact, reading.place, reading.quote) == ("paste/text", "line 3", "I am on ROCm 6.2.4 here.")
+    reading = notes(prose, "one\n\nI am on Ubuntu 24.04 here. Yes.\n").facts["os"].readings[0]
+    assert (reading.artifact, reading.place, reading.quote) == ("paste/text", "line 3", "I am on Ubuntu 24.04 here.")
 
 
 def test_of_lines_that_differ_in_numbers_only_the_first_are_read() -> None:
-    log = "".join(f"step {n} of kernel 6.{n % 28 + 1}.0 loss 0.{n}\n" for n in range(900))
-    found = notes(prose, log + "\nROCm 6.4 breaks it.\n" + log).facts
-    assert found["rocm.version"].value == "6.4"
-    said = found["kernel"]
+    log = "".join(f"step {n} on Ubuntu {n % 28 + 1}.04 loss 0.{n}\n" for n in range(900))
+    found = notes(prose, log + "\nInside docker it breaks.\n" + log).facts
+    assert found["container"].value == "docker"
+    said = found["os"]
     assert len(said.readings + said.disputed) <= 20
 
 
@@ -244,9 +180,7 @@ def test_any_words_give_facts_with_readings(words: list[str]) -> None:
 
 
 def test_a_product_and_a_target_that_contradict_each_other_are_one_gpu_and_the_chip_decides() -> None:
-    (gpu,) = notes(prose, "My Radeon 8060S (gfx1100) crashes.\n").listings[0].gpus
-    assert gpu["gfx"].value == "gfx1151"
-    assert [reading.quote for reading in gpu["gfx"].disputed] == ["My Radeon 8060S (gfx1100) crashes."] or gpu["gfx"].disputed
+    assert [gpu["gfx"] for gpu in gpus(prose, "My Radeon 8060S (gfx1100) crashes.\n")] == ["gfx1151"]
     assert [g["gfx"] for g in gpus(prose, "RX 7900 XTX, gfx1100\n")] == ["gfx1100"]
 
 
@@ -254,11 +188,3 @@ def test_a_requirement_is_no_gpu_of_this_machine() -> None:
     assert [gpu["gfx"] for gpu in gpus(prose, "RX 6700 XT: only supported on compute capability 8.9, or ROCm MI300+")] == [
         "gfx1031"
     ]
-
-
-def test_only_the_first_writer_s_machine_is_read() -> None:
-    text = "anna commented on Jan 5\nRX 7900 XTX with ROCm 6.2\nben commented\nSame on RX 6800, ROCm 6.1\n"
-    text += "anna commented\nkernel 6.8.0-45-generic\n"
-    found = facts(prose, text)
-    assert (found["rocm.version"], found["kernel"]) == ("6.2", "6.8.0-45-generic")
-    assert [gpu["gfx"] for gpu in gpus(prose, text)] == ["gfx1100"]

@@ -9,37 +9,14 @@ from typing import Any
 
 import pytest
 
+from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Fact, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.text.gpu_names import GpuNames
 
 CORPUS = Path(__file__).resolve().parents[1].parent / "shared" / "corpus"
 
-NAMES = GpuNames.from_catalog(
-    [
-        ("gfx900", ["Radeon RX Vega 56", "Radeon RX Vega 64", "Radeon RX Vega"], ["687f"]),
-        ("gfx902", ["Radeon Vega 8 Graphics"], ["15dd"]),
-        ("gfx906", ["Instinct MI50", "Radeon VII", "Radeon Pro VII"], ["66a1", "66af"]),
-        ("gfx908", ["Instinct MI100"], ["738c"]),
-        ("gfx90a", ["Instinct MI210", "Instinct MI250", "Instinct MI250X"], ["740f"]),
-        ("gfx90c", ["Radeon Vega 8 Graphics"], ["1638"]),
-        ("gfx942", ["Instinct MI300X", "Instinct MI300A"], ["74a1"]),
-        ("gfx1030", ["Radeon RX 6900 XT", "Radeon RX 6800 XT", "Radeon RX 6800"], ["73bf"]),
-        ("gfx1031", ["Radeon RX 6700 XT", "Radeon RX 6750 GRE 12GB"], ["73df"]),
-        ("gfx1032", ["Radeon RX 6600 XT", "Radeon RX 6750 GRE 10GB"], ["73ff"]),
-        ("gfx1100", ["Radeon RX 7900 XTX", "Radeon RX 7900 XT", "Radeon PRO W7900"], ["744c", "7448"]),
-        ("gfx1101", ["Radeon RX 7800 XT"], ["747e"]),
-        ("gfx1103", ["Radeon 780M"], ["15bf"]),
-        ("gfx1151", ["Radeon 8060S", "Radeon 8050S"], ["1586"]),
-        ("gfx1152", ["Radeon 840M"], ["1114"]),
-        ("gfx1153", ["Radeon 840M"], []),
-        ("gfx1200", ["Radeon RX 9060 XT"], ["7590"]),
-        ("gfx1201", ["Radeon RX 9070 XT", "Radeon AI PRO R9700"], ["7550", "7551"]),
-    ],
-    codenames=[("gfx1100", "Navi 31"), ("gfx1151", "Strix Halo"), ("gfx90c", "Renoir / Cezanne"), ("gfx900", "Vega 10")],
-    families=[("gfx1030", "RDNA2"), ("gfx1031", "RDNA2"), ("gfx1032", "RDNA2"), ("gfx1200", "RDNA4"), ("gfx1201", "RDNA4")],
-    processors=[("gfx1103", ["Ryzen * 7?40*"]), ("gfx1151", ["Ryzen AI Max*"])],
-)
+NAMES = gpu_names(load())
 
 
 def notes(probe: ModuleType, *texts: tuple[str, str] | str) -> ProbeResult:

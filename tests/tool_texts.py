@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
+from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Fact, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.text.gpu_names import GpuNames
 
-NAMES = GpuNames.from_catalog([], accelerators=[0x740F, 0x74A0, 0x74A1])
+NAMES = gpu_names(load())
 
 HEAD = """\
 =====================

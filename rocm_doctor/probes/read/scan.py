@@ -1,14 +1,12 @@
-"""The texts in which a tool's output may occur, and helpers for their lines: values, versions, tables of `needle, pattern, fact`."""
+"""The texts in which a tool's output may occur, and values in their lines: versions, names, nothing stated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
-from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.result import Artifacts
 
 _NOT_STATED = frozenset((
     "", "n/a", "na", "none", "null", "unknown", "unsupported", "false", "<fill in>", "<redacted>", "[censored]", "?", "-", "nan",
@@ -27,30 +25,6 @@ def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
 def texts(artifacts: Artifacts) -> list[Document]:
     """All pasted texts and logs, uncut."""
     return [artifacts.document(a) for a in artifacts.like("paste/text*", "log/*")]
-
-
-class LinePattern(NamedTuple):
-    """In a line that holds `needle` (lower case) and matches `pattern`, the group is the value of `fact`."""
-
-    needle: str
-    pattern: re.Pattern[str]
-    fact: str
-
-
-def line_pattern(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
-    """A row of a table of `needle, pattern, fact`."""
-    return LinePattern(needle, regex(pattern, flags), fact)
-
-
-def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePattern], tidy: Callable[[str], str]) -> None:
-    """Record each fact that these rows find in the document; a kernel release also decides `wsl`."""
-    for row in rows:
-        for line in document.find_lines(row.needle, most=40):
-            found = row.pattern.search(line.text)
-            if found:
-                result.record(row.fact, tidy(found.group(1)), document.reading(line))
-                if row.fact == "kernel":
-                    result.record("wsl", "microsoft" in found.group(1).lower(), document.reading(line))
 
 
 def stated_value(value: str) -> str | None:

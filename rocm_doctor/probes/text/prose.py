@@ -1,22 +1,15 @@
-"""What a person writes around the output of tools: the system, versions, GPUs, the program, and where torch came from.
+"""What a person writes around the output of tools: the system, the GPUs, the program, and questions.
 
 Names and the numbers beside them are read, and whether a sentence asks something. What a sentence says of them (works, failed, was,
 would) is not: that takes a reader of language (`--reader`). A name that has several versions, or a GPU's name that fits several targets,
 is ambiguous.
 
     ==> paste/text <==
-    Two RX 7900 XTX on Ubuntu 24.04 with ROCm 6.4, torch 2.9.1+rocm6.4.
-    pip install torch --index-url https://download.pytorch.org/whl/rocm6.4
+    Two RX 7900 XTX on Ubuntu 24.04 with ROCm 6.4.
 
 >>> print(probe(sample))
-torch.version = 2.9.1+rocm6.4
-torch.build = rocm
-torch.rocm = 6.4
-torch.family = bundled
-rocm.version = 6.4
 platform = linux
 os = Ubuntu 24.04
-said.torch_index = rocm6.4
 gpu 0 marketing_name = RX 7900 XTX
 gpu 0 gfx = gfx1100
 gpu 1 marketing_name = RX 7900 XTX
@@ -35,176 +28,29 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.types import Application
 from rocm_doctor.model import Fact, Reading, Unknown
-from rocm_doctor.probes.python.torch_build import Build, record_build
-from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical
+from rocm_doctor.probes.read.sentences import Sentence, sentences
 from rocm_doctor.probes.text.gpu_names import GpuNames
+from rocm_doctor.probes.text.versions import Subject, find_versions, record_written
 
-HEAD, TAIL = 96_000, 32_000
-"""Characters read at the start and at the end of a text: people write around the log, not in the middle of it."""
-LONGEST = 4_000
-"""Characters read of a line."""
-ALIKE = 20
-"""Lines read of those that differ in their digits only."""
-_END = regex(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
-_ABBREVIATION = regex(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
-_EMPHASIS = str.maketrans("*`|\u2022", "    ")
-_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _NVIDIA = regex(
     r"\b((?:RTX|GTX)\s?(?:PRO\s)?A?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
 )
 
 
-class Sentence(NamedTuple):
-    """A sentence, or a line of output: its text without emphasis marks, and its reading."""
-
-    text: str
-    reading: Reading
-
-
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, versions, the system, the program, questions, and the index of torch, from pasted texts (`paste/text`)."""
+    """GPUs, the system, the program and its version, and questions, from pasted texts (`paste/text`)."""
     result = ProbeResult()
     for artifact in artifacts.like("paste/text*"):
         text = sentences(artifacts.document(artifact))
-        record_versions(result, text, artifacts.programs.find_program(text) if artifacts.programs else None)
+        record_program(result, text, artifacts.programs)
         record_system(result, text)
         record_questions(result, text)
         for sentence in text:
-            record_index(result, sentence)
             if nvidia := _NVIDIA.search(sentence.text):
                 result.record("said.nvidia", nvidia[1], sentence.reading)
         record_gpus(result, text, artifacts.gpu_names)
     return result
-
-
-def sentences(document: Document) -> list[Sentence]:
-    """The sentences of the text's first and last part, in order."""
-    found: list[Sentence] = []
-    shapes: Counter[str] = Counter()
-    for number, line in _lines(document.text):
-        shape = line[:LONGEST].translate(_DIGITS)
-        shapes[shape] += 1
-        for part in _split(line[:LONGEST].translate(_EMPHASIS)) if shapes[shape] <= ALIKE else ():
-            if part.strip():
-                found.append(Sentence(part, Reading(document.name, f"line {number}", " ".join(part.split())[:200])))
-    return found
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of the text's first and last part."""
-    if len(text) <= HEAD + TAIL:
-        yield from enumerate(text.split("\n"), 1)
-        return
-    yield from enumerate(text[:HEAD].split("\n"), 1)
-    start = text.find("\n", len(text) - TAIL) + 1 or len(text) - TAIL
-    yield from enumerate(text[start:].split("\n"), 1 + text.count("\n", 0, start))
-
-
-def _split(line: str) -> Iterator[str]:
-    place = 0
-    for gap in _END.finditer(line):
-        if gap[0][0] == ";" or not _ABBREVIATION.search(line, max(0, gap.start() - 8), gap.start()):
-            yield line[place : gap.start()]
-            place = gap.end()
-    yield line[place:]
-
-
-_V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
-_KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
-_WINDOWS_DRIVER = r"((?:20)?2\d\.(?:1[0-2]|0?[1-9])(?:\.\d{1,2})?)(?![\w.]\d)"
-"""A version of Windows' display driver, which is its year and month."""
-_PACKAGES = (
-    "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm|pytorch-triton-rocm"
-    "|flash[-_]attn|flash[-_]attention|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray"
-    "|onnxruntime|axolotl|llama-factory|comfyui"
-)
-_PACKAGE = regex(
-    rf"(?<![\w./-])({_PACKAGES})(?:\s+(?:version\s+)?v?|==|\s*:\s*v?)"
-    r"(\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)",
-    re.I,
-)
-
-
-class Subject(NamedTuple):
-    """A fact that is a version, and how people write it: words of which one is in every such sentence, and a pattern with the version
-    as its group."""
-
-    fact: str
-    words: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-def _subject(fact: str, words: str, pattern: str) -> Subject:
-    return Subject(fact, tuple(words.split("|")), regex(pattern, re.I))
-
-
-SUBJECTS = (
-    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\.__version__)?(?:\s+(?:version|nightly|build))?(?:\s*(?:==|=|:)\s*"
-        r"|[\s-]+(?:is\s+|was\s+)?v?)([0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"),
-    _subject("rocm.version", "rocm|rock|hip sdk", r"(?:(?<=torch/)|(?<![\w/.+-]))(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release"
-        r"|runtime|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
-    _subject("rocm.version", "rocm|rock", r"(?<![\w/.+-])(?:rocm|the\s?rock)\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack|to)\s+v?" + _V3),
-    _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
-    _subject("rocm.version", "rocm|hip", r"(?<![\w/.+])(?:rocm|hip)-(?:opencl|hip|hip-sdk|llvm|runtime|libs|opencl-runtime|hip-runtime)\s+v?" + _V3),
-    _subject("python.version", "py", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
-    _subject("kernel", "kernel", r"(?<![\w/-])kernels?(?:\s+version|\s+now)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
-    _subject("kernel", "linux", r"(?:^|[.;,:(]\s{0,4}|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline|vanilla)\s+)"
-        r"linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
-    _subject("kernel", "linux", r"(?<![\w/.-])linux(?:-(?:lts|zen|hardened|cachyos|xanmod|liquorix|mainline|rt|bore|eevdf|generic)){1,3}[\s-]+v?"
-        + _KERNEL),
-    _subject("kernel", "generic|pve|lowlatency|oem|amd64|microsoft|arch|zen|cachyos|x86_64|azure|aws|default|manjaro|xanmod",
-        r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*"
-        r"|cachyos[\w-]*|x86_64|azure|aws|default|manjaro|xanmod\d))(?![\w])"),
-    _subject("driver.version", "amdgpu", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver| module)?)\s+(?:version\s+)?v?"
-        r"([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
-    _subject("driver.windows", "adrenalin", r"\badrenalin(?:\s+(?:edition|software|driver|version|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
-    _subject("driver.windows", "driver", r"\bdrivers?\b(?:\s+version)?(?:\s+is)?[\s:=-]+(?:amd\s+|adrenalin\s+|software\s+|v)*" + _WINDOWS_DRIVER),
-    _subject("driver.windows", "driver", r"(?<![\w.])" + _WINDOWS_DRIVER + r"(?=\s+(?:(?:amd|gpu|adrenalin|radeon|whql)\s+)*drivers?\b)"),
-    _subject("firmware.mes", "mes", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
-    _subject("glibc", "glibc", r"\bglibc[\s-]+(\d\.\d{1,2})"),
-)  # fmt: skip
-_OF_PIP = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
-_OF_WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
-"""A sentence in which `rocm6.2`, in one word, is the tag of a wheel."""
-
-
-def record_versions(result: ProbeResult, text: Sequence[Sentence], program: Program | None) -> None:
-    """The version of each subject and package, and said.program with said.release. Of several versions one is in use: ambiguous."""
-    of_program: tuple[Subject, ...] = ()
-    if program:
-        result.record("said.program", program.known.key, program.sentence.reading)
-        of_program = (Subject("said.release", ("",), program.version),)
-    stated: dict[str, dict[str, Sentence]] = {}
-    for sentence in text:
-        for fact, version in _versions(sentence, (*SUBJECTS, *of_program)):
-            stated.setdefault(fact, {}).setdefault(version, sentence)
-    for fact, versions in stated.items():
-        whole = [v for v in versions if not any(re.match(re.escape(v) + r"[.+-]", other) for other in versions)]
-        reading = versions[whole[0]].reading
-        if len(whole) == 1:
-            result.record(fact, whole[0].removeprefix("20") if fact == "driver.windows" else whole[0], reading)
-        else:
-            result.record(fact, Unknown("ambiguous", "state which version is in use", tuple(whole)), reading)
-        if fact == "torch.version" and len(whole) == 1:
-            record_build(result, Build(whole[0]), reading)
-
-
-def _versions(sentence: Sentence, subjects: Iterable[Subject]) -> Iterator[tuple[str, str]]:
-    """(fact, version) of each version next to its name; the first match of a span keeps it."""
-    text, low = sentence.text, sentence.text.lower()
-    if not any(c.isdigit() for c in text) or _OF_PIP.match(text):
-        return
-    taken: list[tuple[int, int]] = []
-    for subject in subjects:
-        for found in subject.pattern.finditer(text) if any(word in low for word in subject.words) else ():
-            if not any(found.start(1) < end and start < found.end(1) for start, end in taken):
-                taken.append(found.span(1))
-                tag = subject.fact == "rocm.version" and re.match(r"rocm\d", found[0]) and _OF_WHEEL.search(text)
-                yield "torch.rocm" if tag else subject.fact, found[1].rstrip(".-")
-    for found in _PACKAGE.finditer(text):
-        yield f"pkg.{canonical(found[1])}", found[2]
 
 
 class Program(NamedTuple):
@@ -245,6 +91,18 @@ class Programs:
         return Program(best, first[best.key], version)
 
 
+def record_program(result: ProbeResult, text: Sequence[Sentence], programs: Programs | None) -> None:
+    """said.program and, where the text names it, said.release."""
+    if program := programs.find_program(text) if programs else None:
+        result.record("said.program", program.known.key, program.sentence.reading)
+        release = Subject("said.release", ("",), program.version)
+        written: dict[str, dict[str, Sentence]] = {"said.release": {}}
+        for sentence in text:
+            for _, version in find_versions(sentence, [release]):
+                written["said.release"].setdefault(version, sentence)
+        record_written(result, {fact: versions for fact, versions in written.items() if versions})
+
+
 def _alternatives(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
@@ -252,13 +110,16 @@ def _alternatives(names: Iterable[str]) -> str:
 _DISTRIBUTION = regex(
     r"(?<![\w/.-])(Ubuntu|Debian|Fedora(?: Linux)?|Arch Linux|Manjaro|CachyOS|EndeavourOS|NixOS|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL"
     r"|Red Hat Enterprise Linux|Rocky Linux|AlmaLinux|CentOS(?: Stream)?|Oracle Linux|Linux Mint|Pop!_OS|Proxmox VE|Gentoo|Bazzite|Nobara)"
-    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*:?\s*)?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?)\b)?(?![.-]\d)",
+    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*:?\s*)?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?)\b)?(?!\s?[.(-]?\d)",
     re.I,
 )
 _WINDOWS = regex(
     r"\b(Windows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|Win ?1[01])\b|\b(?:on|under|for|in) Windows\b|\b[CD]:\\"
     r"|WinError|\.exe\b|\bHIP SDK\b|\bAdrenalin\b|^Windows[,.:]|,\s*Windows[.,]|^\W*(?:OS|Operating system|Platform)\W{1,4}Windows\b",
     re.I,
+)
+_LINUX = regex(
+    r"/opt/rocm|/dev/(?:kfd|dri)|\b(?:dmesg|modprobe|dkms|sudo|apt|apt-get|dnf|pacman|systemctl)\b|/home/|\.so(?:\.\d+)*\b|\bLinux\b|(?<![\w/.:-])(?:ubuntu|debian|fedora|nixos)\b"
 )
 _WSL = regex(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
 _CONTAINERS = regex(
@@ -274,13 +135,14 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
     """platform, wsl, os and container. Inside WSL the system is the Linux, else the first named, with its version if one is."""
     linux: list[tuple[str, Reading]] = []
     windows: list[tuple[str, Reading]] = []
+    sign = next((sentence for sentence in text if _LINUX.search(sentence.text)), None)
     for sentence in text:
         if wsl := _WSL.search(sentence.text):
             result.record("wsl", not _OUTSIDE.search(sentence.text[: wsl.start()]), sentence.reading)
         for found in _DISTRIBUTION.finditer(sentence.text):
             if found[2] or not found[1][0].islower():
                 linux.append((" ".join(filter(None, found.groups())), sentence.reading))
-        if not wsl and not linux and (found := _WINDOWS.search(sentence.text)):
+        if not wsl and not linux and (found := _WINDOWS.search(sentence.text)) and (found[1] or not sign):
             windows.append((found[1] or "", sentence.reading))
         if container := _CONTAINERS.search(sentence.text):
             kind = _KINDS[(container.lastindex or 1) - 1]
@@ -294,6 +156,8 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
         result.record(
             "platform", "windows" if named and named is windows else "linux", named[0][1] if named else inside.readings[0]
         )  # type: ignore[union-attr]
+    elif sign:
+        result.record("platform", "linux", sign.reading)
     names = [one for one in named if one[0]]
     if names:
         result.record("os", *next((one for one in names if any(c.isdigit() for c in one[0])), names[0]))
@@ -311,24 +175,6 @@ def record_questions(result: ProbeResult, text: Sequence[Sentence]) -> None:
     """said.asks: the first question."""
     if question := next((sentence for sentence in text if _QUESTION.search(sentence.text[:400])), None):
         result.record("said.asks", question.reading.quote, question.reading)
-
-
-_INDEX = regex(r"(?:whl/(?:nightly/|test/)?|rocm-rel-)((?:rocm)?\d+\.\d+(?:\.\d+)?|rocm\d+\.\d+(?:\.\d+)?|cu\d+|cpu|xpu)\b")
-_THEROCK = regex(
-    r"rocm\.(?:nightlies|prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx|whl-(?:staging-)?multi-arch"
-)
-
-
-def record_index(result: ProbeResult, sentence: Sentence) -> None:
-    """said.torch_index, and what it decides of torch's build."""
-    if found := _INDEX.search(sentence.text):
-        tag = f"rocm{found[1]}" if found[1][0].isdigit() else found[1]
-        result.record("said.torch_index", "repo.radeon.com" if found[0].startswith("rocm-rel") else tag, sentence.reading)
-        record_build(result, Build(f"0+{tag}"), sentence.reading)
-    elif _THEROCK.search(sentence.text):
-        result.record("said.torch_index", "therock", sentence.reading)
-        result.record("torch.build", "rocm", sentence.reading)
-        result.record("torch.family", "therock", sentence.reading)
 
 
 MOST = 16
@@ -403,17 +249,16 @@ def _targets_with_prefix(digits: str, names: GpuNames) -> tuple[str, ...]:
 
 
 def _groups(mentions: list[Mention]) -> list[Group]:
-    """Mentions by GPU. Exact names make the groups; code names, families and processors only narrow them, or are a group alone. A target
-    beside a product's name that it contradicts (`Radeon 8060S (gfx1100)`) is that of an override."""
+    """Mentions by GPU. Names of products make the groups; others only narrow them, or are a group where no product is named: a target that
+    none of the products has is that of an override or a build."""
     groups: list[Group] = []
-    for one in sorted(mentions, key=lambda one: _KIND_ORDER.index(one.kind) > 1):
-        last = groups[-1].mentions[-1] if groups else None
+    for one in sorted(mentions, key=lambda one: min(2, _KIND_ORDER.index(one.kind))):
         group = next((group for group in groups if set(group.gfx) & set(one.gfx)), None)
         if group is not None:
             group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
             group.mentions.append(one)
             group.count = max(group.count, one.times)
-        elif not (last and (last.kind, one.kind) == ("name", "gfx") and last.sentence is one.sentence):
+        elif one.kind == "name" or not groups or groups[0].mentions[0].kind == one.kind:
             groups.append(Group(one.gfx, [one], max(1, one.times)))
     return groups
 

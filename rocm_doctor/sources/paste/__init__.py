@@ -177,8 +177,7 @@ def _gather_lines(lines: list[str], hits: dict[int, str]) -> Iterator[tuple[str,
     """One body for each kind of single lines, each line at its own number; kernel messages keep the lines that continue them."""
     for kind in dict.fromkeys(hits.values()):
         kept = {n for n, k in hits.items() if k == kind}
-        if kind in ("dmesg", "versions"):
-            kept |= _continuation(lines, kept)
+        kept |= _continuation(lines, kept)
         body = [line if n in kept else "" for n, line in enumerate(lines[: max(kept) + 1])]
         yield kind, "\n".join(body) + ("\n" if max(kept) + 1 < len(lines) else "")
 

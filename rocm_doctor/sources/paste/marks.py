@@ -36,10 +36,6 @@ def _command(kind: str, *names: str) -> tuple[Mark, ...]:
 
 # Decoration is gone from the line that a pattern of STARTS sees.
 STARTS: tuple[Mark, ...] = (
-    *_marks("collect_env", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "HIP runtime version:"),
-    *_marks("collect_env", "MIOpen runtime version:", "GPU models and configuration:", "Is CUDA available:", "[pip3] "),
-    *_marks("collect_env", "Versions of relevant libraries", "Collecting environment information", "CUDA runtime version:"),
-    *_marks("collect_env", "Is XNNPACK available", "Libc version:", "[conda] "),
     *_marks("rocminfo", "hsa api call failure at", "Runtime Ext Version:", "Shader Arrs. per Eng.", "BDFID:", "Chip ID:"),
     *_marks("rocminfo", "Segment: ", "Queue Max Size:", "Wavefront Size:", "Alloc Granule:"),
     *_marks("rocminfo", "Name:", fits=r"Name:\s+(?:amdgcn-amd-amdhsa--)?gfx[0-9]"),
@@ -60,7 +56,6 @@ STARTS: tuple[Mark, ...] = (
 )  # fmt: skip
 
 ANYWHERE: tuple[Mark, ...] = (
-    *_marks("collect_env", "PyTorch version:", "Is debug build:"),
     *_marks("rocminfo", "ROCk module", "HSA System Attributes", "HSA Agents", "Unable to open /dev/kfd", "hsa_init Failed"),
     *_marks("rocminfo", "*** Done ***", "WSL environment detected", "Marketing Name:", "the default DRM access group"),
     *_marks("rocminfo", "Call returned HSA_STATUS", "rocminfo.cc"),
@@ -81,23 +76,13 @@ ANYWHERE: tuple[Mark, ...] = (
     *_command("hipinfo", "hipinfo", "hipInfo"),
 )  # fmt: skip
 
-# Kinds with independent lines: all of them go into one artifact, wherever they are.
-_VARIABLES = (
-    "export ", "declare -x ", "set ", "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_",
-    "TORCH_", "MIOPEN_", "TRITON_", "NCCL_", "RCCL_", "VLLM_", "BNB_", "LD_LIBRARY_PATH=", "PYTHON", "HF_", "FLASH_",
-)  # fmt: skip
-LINE_STARTS: tuple[Mark, ...] = (
-    *_marks("env", *_VARIABLES, fits=r"(?:export |declare -x |set )?[A-Z][A-Z0-9_]*="),
-    *_marks(
-        "dmesg", "amdgpu ", "amdgpu: ", "[drm] ", "[drm:", "kfd kfd: ", fits=r"(?:amdgpu(?: [0-9a-f]{4}:|: )|\[drm|kfd kfd: )"
-    ),
-    *_marks("versions", "amdgpu/", fits=r"amdgpu/\d[\w.-]*, "),
-    *_marks("versions", "Package: ", fits=r"Package: \S*(?:rocm|hip|amdgpu|hsa)"),
+# Lines of the kernel log: all of them go into one artifact, wherever they are.
+LINE_STARTS: tuple[Mark, ...] = _marks(
+    "dmesg", "amdgpu ", "amdgpu: ", "[drm] ", "[drm:", "kfd kfd: ", fits=r"(?:amdgpu(?: [0-9a-f]{4}:|: )|\[drm|kfd kfd: )"
 )
 LINE_ANYWHERE: tuple[Mark, ...] = (
     *_marks("dmesg", "amdgpu", "[drm", "kfd", "Linux version", "Out of memory", fits=r"\s{0,8}\[\s*\d{1,8}\.\d{2,6}\]"),
     *_marks("dmesg", " kernel: ", "kernel: amdgpu", "*ERROR* "),
-    *_marks("versions", "feature version: ", fits=r".*?feature version: \d+, firmware version: "),
 )
 
 
