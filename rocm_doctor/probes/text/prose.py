@@ -96,11 +96,12 @@ def record_program(result: ProbeResult, text: Sequence[Sentence], programs: Prog
     if program := programs.find_program(text) if programs else None:
         result.record("said.program", program.known.key, program.sentence.reading)
         release = Subject("said.release", ("",), program.version)
-        written: dict[str, dict[str, Sentence]] = {"said.release": {}}
+        stated: dict[str, Sentence] = {}
         for sentence in text:
-            for _, version in find_versions(sentence, [release]):
-                written["said.release"].setdefault(version, sentence)
-        record_written(result, {fact: versions for fact, versions in written.items() if versions})
+            for fact, version in find_versions(sentence, [release]):
+                if fact == "said.release":
+                    stated.setdefault(version, sentence)
+        record_written(result, {"said.release": stated} if stated else {})
 
 
 def _alternatives(names: Iterable[str]) -> str:
@@ -114,7 +115,7 @@ _DISTRIBUTION = regex(
     re.I,
 )
 _WINDOWS = regex(
-    r"\b(Windows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|Win ?1[01])\b|\b(?:on|under|for|in) Windows\b|\b[CD]:\\"
+    r"(?:\b(?:on|under|for|in) )?\b(Windows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|Win ?1[01])\b|\b(?:on|under|for|in) Windows\b|\b[CD]:\\"
     r"|WinError|\.exe\b|\bHIP SDK\b|\bAdrenalin\b|^Windows[,.:]|,\s*Windows[.,]|^\W*(?:OS|Operating system|Platform)\W{1,4}Windows\b",
     re.I,
 )
@@ -142,20 +143,19 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
         for found in _DISTRIBUTION.finditer(sentence.text):
             if found[2] or not found[1][0].islower():
                 linux.append((" ".join(filter(None, found.groups())), sentence.reading))
-        if not wsl and not linux and (found := _WINDOWS.search(sentence.text)) and (found[1] or not sign):
-            windows.append((found[1] or "", sentence.reading))
+        if not wsl and not linux and (hint := _WINDOWS.search(sentence.text)) and (hint[1] or not sign):
+            windows.append((hint[1] or "", sentence.reading))
         if container := _CONTAINERS.search(sentence.text):
             kind = _KINDS[(container.lastindex or 1) - 1]
             if not _OUTSIDE.search(sentence.text[: container.start()]) and (
                 kind != "container" or "container" not in result.facts
             ):
                 result.record("container", kind, sentence.reading)
-    inside = result.facts.get("wsl")
-    named = linux if inside and inside.value else windows or linux
-    if named or (inside and inside.value):
-        result.record(
-            "platform", "windows" if named and named is windows else "linux", named[0][1] if named else inside.readings[0]
-        )  # type: ignore[union-attr]
+    wsl_fact = result.facts.get("wsl")
+    inside = wsl_fact.readings[0] if wsl_fact and wsl_fact.value else None
+    named = linux if inside else windows or linux
+    if inside or named:
+        result.record("platform", "windows" if windows and not inside else "linux", inside or named[0][1])
     elif sign:
         result.record("platform", "linux", sign.reading)
     names = [one for one in named if one[0]]
@@ -213,10 +213,11 @@ class Group(msgspec.Struct):
 def record_gpus(result: ProbeResult, text: Iterable[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs that the text names."""
     groups = _groups([mention for sentence in text for mention in _mentions(sentence, names)])
-    listing = result.listing(complete=False) if groups else None
-    for group in groups[:MOST]:
-        for _ in range(group.count if listing else 0):
-            _describe(result, group, listing.gpu())  # type: ignore[union-attr]
+    if groups:
+        listing = result.listing(complete=False)
+        for group in groups[:MOST]:
+            for _ in range(group.count):
+                _describe(result, group, listing.gpu())
 
 
 def _mentions(sentence: Sentence, names: GpuNames) -> Iterator[Mention]:
