@@ -179,7 +179,19 @@ def test_what_no_one_can_follow_is_hearsay(sources: tuple[str, ...], grade: str,
 
 def test_a_page_of_one_release_says_nothing_of_later_ones() -> None:
     def support(until: str, *sources: str) -> Support:
-        return Support("s", ("gfx1151",), "7.0.2", until, "linux", "supported", "framework", "w", sources, "official", TODAY)
+        return Support(
+            "s",
+            ("gfx1151",),
+            "7.0.2",
+            until,
+            "linux",
+            "supported",
+            "framework",
+            "w",
+            sources=sources,
+            grade="official",
+            checked=TODAY,
+        )
 
     page = "https://rocm.docs.amd.com/projects/x/en/docs-7.0.2/install.html"
     assert [f for f, _ in range_sources(support("7.2.x", page))] == ["until"]

@@ -45,7 +45,9 @@ def row(key: str = "one", **more: object) -> Row:
     ],
 )
 def test_a_statement_ends_where_its_sources_do(until: str, sources: tuple[str, ...], beyond: bool) -> None:
-    said = Support("k", ("gfx1100",), "7.0", until, "linux", "supported", "runtime", "w", sources, "official", DAY)
+    said = Support(
+        "k", ("gfx1100",), "7.0", until, "linux", "supported", "runtime", "w", sources=sources, grade="official", checked=DAY
+    )
     assert bool(list(range_sources(said))) is beyond
 
 

@@ -21,7 +21,15 @@ from rocm_doctor.rules.code import foreign_rocm
 MATRIX = load()
 KNOWN: Catalog = load_catalog(MATRIX)
 BUILD = TorchBuild(
-    "2.9.1+rocm6.3", "2.9.1", "6.3", "https://x/", "bundled", "observed", ("https://x/",), "field", datetime.date(2026, 11, 1)
+    "2.9.1+rocm6.3",
+    "2.9.1",
+    "6.3",
+    "https://x/",
+    "bundled",
+    "observed",
+    sources=("https://x/",),
+    grade="field",
+    checked=datetime.date(2026, 11, 1),
 )
 INDEX = Index("x", "https://x/", "index")
 

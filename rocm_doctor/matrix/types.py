@@ -27,6 +27,14 @@ SupportState = Literal[
 ]  # fmt: skip
 
 
+class Sourced(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """An entry of the catalog that says who says so: citations, the kind of the best of them, and the day on which they were read."""
+
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+
+
 class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One value of HSA_OVERRIDE_GFX_VERSION on one target, and what comes of it.
 
@@ -41,7 +49,7 @@ class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     sources: tuple[str, ...]
 
 
-class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Target(Sourced, frozen=True):
     """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in
     hex).
 
@@ -60,9 +68,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     names: tuple[str, ...]
     kfd: int
     wavefront: int
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     generic: str = ""
     mach: int = 0
     pci: tuple[DeviceId, ...] = ()
@@ -129,15 +134,12 @@ class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     pinned: str = ""
 
 
-class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class RocmRelease(Sourced, frozen=True):
     """One ROCm release. `stream`: production, preview (TheRock 7.9 to 7.13), therock (7.14 and later), nightly; `components`:
     versions."""
 
     version: str
     stream: Literal["production", "preview", "therock", "nightly", "unknown"]
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     date: datetime.date | None = None
     llvm: str = ""
     hip: str = ""
@@ -145,7 +147,7 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     notes: str = ""
 
 
-class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class TorchBuild(Sourced, frozen=True):
     """One torch wheel for ROCm; `local` is its full version where one is known, and then the key.
 
     `gfx` are the targets compiled into it (for therock: its device packages), `blas` those its rocBLAS has kernels for; empty:
@@ -161,9 +163,6 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     index: str
     family: Literal["bundled", "rpath-packages", "amd-listing", "therock"]
     evidence: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     local: str = ""
     primary: bool = False
     pythons: tuple[str, ...] = ()
@@ -180,20 +179,17 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     notes: str = ""
 
 
-class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DriverModule(Sourced, frozen=True):
     """The version that the amdgpu DKMS module prints, and the release it belongs to: ROCm's up to 6.4, then the driver's own
     (30.10), with the ROCm that it came out with."""
 
     module: str
     release: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     notes: str = ""
     rocm: str = ""
 
 
-class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class KernelPackage(Sourced, frozen=True):
     """The newest kernel that the package `name` of a distribution's release brings: `os` begins the name that the release gives itself.
     `upgrade`: the command that goes to the release `successor`. `derivatives`: other systems with these packages, in the same way."""
 
@@ -201,25 +197,19 @@ class KernelPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     os: str
     release: str
     kernel: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     successor: str = ""
     upgrade: str = ""
     derivatives: tuple[str, ...] = ()
 
 
-class RocmPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RocmPackage(Sourced, frozen=True):
     """Pip packages that a torch without a ROCm of its own pins, by a pattern of their names: `of` says whose version they have."""
 
     name: str
     of: Literal["rocm", "torch"]
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
 
 
-class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DriverRange(Sourced, frozen=True):
     """User space releases that AMD names for a kernel driver. `kind`: rule, listed, tested, windows, exception."""
 
     key: str
@@ -228,9 +218,6 @@ class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     rocm: str
     scope: str
     words: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
 
 
 class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -240,7 +227,7 @@ class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     windows: tuple[DriverRange, ...]
 
 
-class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Support(Sourced, frozen=True):
     """What one source says about targets on a range of ROCm releases. `since`/`until` as the source names them; empty `until`:
     open."""
 
@@ -252,13 +239,10 @@ class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     state: SupportState
     layer: Layer
     words: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     scope: str = ""
 
 
-class EnvVar(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class EnvVar(Sourced, frozen=True):
     """An environment variable. `exists` no: nothing reads it. `use`: what it is for; `harm`: what it costs or breaks."""
 
     name: VariableName
@@ -267,35 +251,26 @@ class EnvVar(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     platform: str
     use: Literal["override", "selection", "allocator", "debug", "tuning", "workaround", "communication", "build", "none"]
     effect: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     values: str = ""
     default: str = ""
     harm: str = ""
     also: tuple[str, ...] = ()
 
 
-class Soname(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Soname(Sourced, frozen=True):
     """A library name that changed with ROCm's major releases, and the HIP majors that have it."""
 
     name: str
     hip: tuple[int, ...]
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
 
 
-class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Fact(Sourced, frozen=True):
     """A sourced statement about a component, an operating system or a library that no condition is needed for."""
 
     key: str
     subject: str
     words: str
     layer: Layer
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     scope: str = ""
     gfx: tuple[str, ...] = ()
     version: str = ""
@@ -321,7 +296,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     sources: tuple[str, ...] = ()
 
 
-class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Cure(Sourced, frozen=True):
     """What repairs a diagnosis, or the problem of a row, under these conditions.
 
     Of all cures of a finding whose conditions hold, the one with the most conditions is shown; of equals the first. `{slot}` in `do`
@@ -334,12 +309,6 @@ class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Ids of diagnoses and keys of rows that it cures. One that names the row comes before those that name its diagnosis."""
     do: str
     """What to do, verb first."""
-    grade: Grade
-    """Best kind of source that says it helps."""
-    sources: tuple[str, ...]
-    """Citations, at least one; addresses of solved reports among them."""
-    checked: datetime.date
-    """Day on which the sources were read."""
     when: dict[str, str] = {}
     """Conditions, as in rows. A condition on a fact that is not known does not hold, unless it only excludes (`!`, `absent`)."""
     commands: tuple[Command, ...] = ()
@@ -367,7 +336,7 @@ class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """The fact that is the value; `gpu.` for one of the GPU; empty for a value that is worked out (cures/values.py)."""
 
 
-class Application(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Application(Sourced, frozen=True):
     """A program that runs on the GPU: how people write its name, and how it is changed."""
 
     key: str
@@ -377,9 +346,6 @@ class Application(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """How texts name it, in lower case."""
     how: dict[str, str]
     """Sentences by what is done (`back` to a version, `update`, a `variable`, another `backend`, its `log`) and system (`back.windows`)."""
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     versions: str = ""
     """A pattern of its builds, where they are not dotted numbers."""
     engine: bool = False
@@ -388,29 +354,23 @@ class Application(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """True if it brings its own GPU runtime: Python and torch do not matter to it."""
 
 
-class QuestionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class QuestionEntry(Sourced, frozen=True):
     """A command that settles facts (`settles`; `pkg.` means the family), on these systems (empty: any). `asks`: what is not known."""
 
     key: str
     asks: str
     settles: tuple[str, ...]
     command: Command
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     systems: tuple[Literal["linux", "wsl", "windows"], ...] = ()
 
 
-class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Rate(Sourced, frozen=True):
     """Operations of one compute unit in one clock, for a family and a type, without sparsity. `condition`: what a kernel must use."""
 
     key: str
     family: str
     dtype: Dtype
     ops: float
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     condition: str = ""
 
 
@@ -423,7 +383,7 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
-class Peak(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Peak(Sourced, frozen=True):
     """The theoretical peaks of a product: from its compute units and clock with the rates of its family, or as stated (`peaks`).
 
     0 or empty: no source. `devices`: GPUs that torch lists for one product; the figures are those of one.
@@ -431,9 +391,6 @@ class Peak(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     product: str
     gfx: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     compute_units: int = 0
     clock_mhz: float = 0
     memory_gb_s: float = 0
@@ -443,7 +400,7 @@ class Peak(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     stated: tuple[Stated, ...] = ()
 
 
-class FieldFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class FieldFigure(Sourced, frozen=True):
     """One measurement by others. `figure` is a name of `bench`; `words`: shape, versions, library."""
 
     key: str
@@ -451,7 +408,4 @@ class FieldFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     figure: str
     value: float
     unit: str
-    sources: tuple[str, ...]
-    grade: Grade
-    checked: datetime.date
     words: str = ""

@@ -13,12 +13,11 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.types import Tool, ToolAnnotations
+from pydantic import Field
 
 from rocm_doctor._version import __version__
 from rocm_doctor.integrations.agents.command import Failed, Roots, answer
-from rocm_doctor.integrations.agents.pages import Pages
 from rocm_doctor.redaction.shared import redact_plain
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
@@ -31,21 +30,15 @@ READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_
 COMPUTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
 
-class Page(BaseModel):
-    """One piece of an answer."""
-
-    text: str = Field(description="The answer, or the next piece of it")
-    next_cursor: str | None = Field(default=None, description="Give it to the tool `more` for the next piece; null at the end")
-
-
-Answer = Annotated[CallToolResult, Page]
+LONGEST = 20_000
+"""Characters of an answer: about 5,000 tokens."""
 
 
 class Tools:
     """The tools of one server: its roots, and the interpreter to examine."""
 
     def __init__(self, roots: Roots, python: str | None) -> None:
-        self.roots, self.pages = roots, Pages()
+        self.roots = roots
         self.examined = [f"--python={python}"] if python else []
 
     def check(
@@ -53,7 +46,7 @@ class Tools:
         text: Annotated[str | None, Field(max_length=4_000_000, description="A log, a bug report or tools' output")] = None,
         paths: Annotated[list[FilePath], Field(max_length=50, description="Logs, bundles, captured files or folders")] = [],  # noqa: B006
         format: Form = "agent",
-    ) -> Answer:
+    ) -> str:
         """Will training work on the AMD GPU? If not: why, with evidence and commands. Without text and paths: this machine."""
         if text is None:
             where = [] if paths else self.examined
@@ -66,11 +59,11 @@ class Tools:
             Word, Field(description="RX 9070 XT, gfx1100, bitsandbytes==0.49, torch 2.9.1, ROCm 6.4, WSL, a variable, an id")
         ],
         whole: Annotated[bool, Field(description="Everything that is known, with the source of each statement")] = False,
-    ) -> Answer:
+    ) -> str:
         """What a GPU, a package, a version, a system, a variable, a diagnosis or an error line is, whether it works, and what to do."""
         return self._run("explain", *(["--verbose"] if whole else []), "--", name)
 
-    def search(self, words: Annotated[Word, Field(description="bf16, rocblas, RX 79")]) -> Answer:
+    def search(self, words: Annotated[Word, Field(description="bf16, rocblas, RX 79")]) -> str:
         """The names that `explain` takes and that fit some words, one a line."""
         return self._run("explain", "--list", "--", words)
 
@@ -85,7 +78,7 @@ class Tools:
         kernel: Word | None = None,
         driver: Word | None = None,
         format: Literal["text", "json", "requirements", "uv", "dockerfile"] = "text",
-    ) -> Answer:
+    ) -> str:
         """Which torch, ROCm and packages to install for a GPU, best first, as commands, with the reasons."""
         asked = {
             "gpu": gpu,
@@ -104,26 +97,26 @@ class Tools:
         gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
         rocm: Word | None = None,
         os: Literal["linux", "windows", "wsl"] | None = None,
-    ) -> Answer:
+    ) -> str:
         """The environment variables that a stack needs, each with its reason; nothing if none is needed."""
         return self._run("env", *_options({"gpu": gpu, "rocm": rocm, "os": os}))
 
     def smoke(
         self,
         stages: Annotated[list[Word], Field(max_length=10, description="Only these: matmul, bf16, lora")] = [],  # noqa: B006
-    ) -> Answer:
+    ) -> str:
         """Compute on this machine's GPUs, from a copy to a LoRA step, in child processes that may crash or hang; half a minute."""
         return self._run("smoke", "--stage-limit=20", *self.examined, *(f"--stage={one}" for one in stages), "--format=agent")
 
     def facts(
         self,
         paths: Annotated[list[FilePath], Field(max_length=50, description="Logs, bundles, captured files or folders")] = [],  # noqa: B006
-    ) -> Answer:
+    ) -> str:
         """What was read of this machine (or of paths), not judged: each value with the file and line."""
         where = [] if paths else self.examined
         return self._run("probe", *where, "--", *map(self._inside, paths), redact=True)
 
-    def similar(self, text: Annotated[str, Field(max_length=400_000, description="A log or a bug report")]) -> Answer:
+    def similar(self, text: Annotated[str, Field(max_length=400_000, description="A log or a bug report")]) -> str:
         """Solved reports that read like a text: address, cause and fix."""
         return self._run_on_text(text, "explain", "--like")
 
@@ -135,7 +128,7 @@ class Tools:
         gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
         os: Literal["linux", "windows", "wsl"] | None = None,
         python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$", description="With gpu")] = None,
-    ) -> Answer:
+    ) -> str:
         """Are these commands and versions right for the GPU? checked, corrected (run ours), not known, or withheld. Nothing is run."""
         examined = [] if gpu else self.examined
         return self._run("verify", *examined, *_options({"gpu": gpu, "os": os, "python": python if gpu else None}), "--", *lines)
@@ -155,7 +148,7 @@ class Tools:
         gpus: Annotated[int, Field(ge=1, le=4096)] = 1,
         vram: Size | None = None,
         format: Literal["text", "json"] = "text",
-    ) -> Answer:
+    ) -> str:
         """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, or what would be enough. Options win over
         the configuration."""
         known = self._inside(model) if model and (self.roots.folders[0] / model).exists() else model
@@ -180,7 +173,7 @@ class Tools:
         python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$")] = None,
         os: Literal["linux", "windows", "wsl"] | None = None,
         format: Form = "agent",
-    ) -> Answer:
+    ) -> str:
         """Will the environments that a training repository declares work on a GPU? Requirements, locks, Dockerfiles, scripts; nothing runs."""
         asked = {"gpu": gpu, "rocm": rocm, "python": python, "os": os}
         return self._run("lint", f"--format={format}", *_options(asked), "--", self._inside(path))
@@ -190,28 +183,23 @@ class Tools:
         path: Annotated[FilePath | None, Field(description="An environment, a folder, a wheel or a library")] = None,
         gpus: Annotated[list[Word], Field(max_length=16, description="Judge for these targets: gfx906, gfx90a:xnack-")] = [],  # noqa: B006
         format: Literal["text", "json"] = "text",
-    ) -> Answer:
+    ) -> str:
         """For which GPUs the installed libraries contain code. Files are read as bytes, nothing is loaded."""
         wanted = [f"--gpu={gpu}" for gpu in gpus]
         where = ["--", self._inside(path)] if path is not None else self.examined
         return self._run("audit", f"--format={format}", *wanted, *where, redact=format == "text")
 
-    def more(self, cursor: Annotated[Word, Field(description="next_cursor of the piece before")]) -> Answer:
-        """The next piece of a long answer."""
-        try:
-            return _page(*self.pages.at(cursor))
-        except KeyError as exc:
-            raise ToolError("unknown cursor: call the tool again") from exc
-
-    def _run(self, *arguments: str, redact: bool = False) -> CallToolResult:
-        """The first piece of what the command prints. `redact`: it does not do so itself."""
+    def _run(self, *arguments: str, redact: bool = False) -> str:
+        """What the command prints, cut at a line if it is too long. `redact`: it does not do so itself."""
         try:
             text = answer(arguments, self.roots.folders[0])
-            return _page(*self.pages.first(redact_plain(text) if redact else text))
         except Failed as exc:
             raise ToolError(str(exc)) from exc
+        text = redact_plain(text) if redact else text
+        kept = text if len(text) <= LONGEST else text[: text.rfind("\n", 0, LONGEST) + 1 or LONGEST]
+        return kept if kept == text else f"{kept}[cut: {len(text) - len(kept)} more characters; ask for less, or run the command]"
 
-    def _run_on_text(self, text: str, *arguments: str, after: Iterable[str] = ()) -> CallToolResult:
+    def _run_on_text(self, text: str, *arguments: str, after: Iterable[str] = ()) -> str:
         """What the command prints of a text, which it gets as a file behind its arguments."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "text.md")
@@ -228,13 +216,6 @@ class Tools:
 def _options(asked: dict[str, Any]) -> list[str]:
     """`--name=value` for what was given: a value that begins with a dash stays a value."""
     return [f"--{name}={value}" for name, value in asked.items() if value not in (None, "")]
-
-
-def _page(text: str, cursor: str | None) -> CallToolResult:
-    more = f"\n[cut: call `more` with cursor {cursor}]" if cursor else ""
-    return CallToolResult(
-        content=[TextContent(type="text", text=text + more)], structured_content=Page(text=text, next_cursor=cursor).model_dump()
-    )
 
 
 class Strict(MCPServer[Any]):
@@ -271,9 +252,9 @@ def server(roots: Roots, python: str | None) -> MCPServer[Any]:
     tools = Tools(roots, python)
     reading: tuple[Callable[..., Any], ...] = (
         tools.check, tools.facts, tools.plan, tools.env, tools.audit, tools.fit, tools.lint, tools.explain, tools.search, tools.similar,
-        tools.verify, tools.more,
+        tools.verify,
     )  # fmt: skip
     for tool in reading:
-        made.tool(annotations=READS)(tool)
-    made.tool(annotations=COMPUTES)(tools.smoke)
+        made.tool(annotations=READS, structured_output=False)(tool)
+    made.tool(annotations=COMPUTES, structured_output=False)(tools.smoke)
     return made
