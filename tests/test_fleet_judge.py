@@ -101,6 +101,20 @@ def test_gpus_of_a_deviation(tmp_path: Path) -> None:
     assert one["gpus"] == {"0": "n6", "3": "n[4-5]"}
 
 
+def test_a_node_that_lacks_a_gpu_deviates_in_their_number_alone(tmp_path: Path) -> None:
+    """The indexes of the GPUs behind it are other ones, and with them their addresses and links."""
+    lines = [report(n) for n in range(10)]
+    lines[3]["snapshot"]["gpus"].pop(2)
+    (one,) = plain(judge(tmp_path, lines, "--format", "json"))["deviations"]
+    assert (one["fact"], one["value"], one["majority"], one["nodes"]) == ("gpus", "7", "8", "n3")
+    lines[4]["snapshot"]["gpus"][1]["facts"]["numa_node"]["value"] = 5
+    found = plain(judge(tmp_path, lines, "--format", "json"))["deviations"]
+    assert [(one["fact"], one["nodes"], one["gpus"]) for one in found] == [
+        ("gpu.numa_node", "n4", {"1": "n4"}),
+        ("gpus", "n3", {}),
+    ]
+
+
 def test_unknown_is_not_absent(tmp_path: Path) -> None:
     lines = [report(n) for n in range(10)]
     lines[1]["snapshot"]["facts"]["firmware.mes"]["value"] = {"type": "unknown", "why": "denied", "hint": "x"}
