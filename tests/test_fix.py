@@ -22,7 +22,7 @@ from throwaway import contents, wheel
 from rocm_doctor.cli import cli, fix
 from rocm_doctor.cli.plan import Request
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.environment import _PROBE, Environment, Package, environment
+from rocm_doctor.plan.environment import Environment, Package, environment
 from rocm_doctor.plan.fix import UNFINISHED
 from rocm_doctor.plan.variables import Variable
 
@@ -213,11 +213,3 @@ def test_what_torch_alone_brought_is_left_behind_and_what_others_need_is_not() -
     )  # fmt: skip
     place = Environment("/v", "/usr", "/v/bin/python", "3.12", packages)
     assert [one.requirement() for one in place.packages_to_carry(["peft"])] == ["numpy==2", "-e /home/me/work"]
-
-
-def test_an_interpreter_before_3_8_answers_with_the_names_of_its_packages() -> None:
-    without = "import sys; sys.modules['importlib.metadata'] = None\n"
-    done = subprocess.run([sys.executable, "-c", without + _PROBE], capture_output=True, text=True, check=True)
-    found = msgspec.json.decode(done.stdout, type=Environment)
-    assert {"click", "msgspec"} <= {one.name for one in found.packages}
-    assert not [one for one in found.packages if one.needs]

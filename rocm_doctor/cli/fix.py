@@ -19,7 +19,7 @@ from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
-from rocm_doctor.plan.fix import build, recipe, shell_here, tool_here, variables_file, venv_python
+from rocm_doctor.plan.fix import SHELL, VARIABLES, build, recipe, tool_here, venv_python
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.machine import cuda_packages
@@ -72,7 +72,7 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
             click.echo(f"not carried over, as it is for CUDA: {', '.join(left)}")
             kept = tuple(one for one in examined.packages if canonicalize_name(one.name) not in cuda)
             examined = msgspec.structs.replace(examined, packages=kept)
-        codes.append(_fix_one(plan, examined, new, go, request.report is not None))
+        codes.append(_fix_one(plan, examined, new, go, not asked["gpu"]))
     return max(codes)
 
 
@@ -94,8 +94,8 @@ def _fix_one(plan: Plan | FrameworkPlan, old: Environment, new: Path, go: bool, 
     for line in made.carried:
         click.echo(f"      {line}")
     if made.variables:
-        click.echo(f"Then set these variables (--apply writes them into {new / variables_file()}):")
-        for line in lines(made.variables, shell_here()):
+        click.echo(f"Then set these variables (--apply writes them into {new / VARIABLES}):")
+        for line in lines(made.variables, SHELL):
             click.echo(f"  {line}")
     click.echo("Nothing was run; --apply builds the new environment.")
     return 0
@@ -134,5 +134,5 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], variable
     activate = f"{new}\\Scripts\\activate" if sys.platform == "win32" else f"source {shlex.quote(str(new))}/bin/activate"
     click.echo(f"\nThe new environment is in {new}; {old.prefix} is as it was. To use it:\n  $ {activate}")
     if variables:
-        click.echo(f"  $ . {shlex.quote(str(new / variables_file()))}")
+        click.echo(f"  $ . {shlex.quote(str(new / VARIABLES))}")
     return code

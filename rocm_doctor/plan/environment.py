@@ -12,21 +12,17 @@ from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.workers.process import run
 
 _PROBE = r"""
-import glob, json, os, re, sys
+import json, re, sys
+from importlib.metadata import distributions
 def url(dist):
     found = json.loads(dist.read_text("direct_url.json") or "{}")
     path, vcs = found.get("url", ""), found.get("vcs_info", {})
     if found.get("dir_info", {}).get("editable"):
         return "-e " + path.removeprefix("file://")
     return "%s+%s@%s" % (vcs["vcs"], path, vcs["commit_id"]) if vcs else path
-try:
-    from importlib.metadata import distributions
-except ImportError:  # before Python 3.8: names and versions alone
-    distributions = list
 packages = [[d.metadata["Name"], d.version, url(d), [re.match(r"[\w.-]+", r).group() for r in d.requires or []
              if "extra ==" not in r or r.startswith("amd-torch-device")]]
             for d in distributions() if d.metadata["Name"]]
-packages = packages or [os.path.basename(p)[:-10].rsplit("-", 1) + ["", []] for s in sys.path for p in glob.glob(s + "/*-*.dist-info")]
 print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "executable": sys.executable,
                   "version": "%d.%d" % sys.version_info[:2], "packages": packages}))
 """
@@ -100,7 +96,7 @@ def environment(python: str) -> Environment:
     answered = run([python, "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:
         why = "; ".join(answered.stderr.strip().splitlines()[-1:]) or answered.state
-        raise EnvironmentProblem(f"{python} does not start ({why[:200]}): make the environment anew")
+        raise EnvironmentProblem(f"{python} does not answer ({why[:200]}): make the environment anew")
     try:
         return jsons.decode(answered.stdout, Environment)
     except Unreadable as exc:

@@ -5,7 +5,6 @@ A folder that was left unfinished holds the file UNFINISHED and is made anew.
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import shutil
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import Argv, Tool, install
+from rocm_doctor.plan.commands import Argv, Tool, install, verbs
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
@@ -24,6 +23,9 @@ from rocm_doctor.workers.process import MIB, ChildSpec, pump, result_of, start, 
 UNFINISHED = "rocm-doctor-unfinished"
 LIMIT = 3600.0
 """Seconds for one command: a torch wheel has some gigabytes."""
+SHELL = "powershell" if sys.platform == "win32" else "bash"
+VARIABLES = "rocm-variables.ps1" if sys.platform == "win32" else "rocm-variables.sh"
+"""The file in the new environment that sets the variables of the plan."""
 Say = Callable[[str], None]
 
 
@@ -35,25 +37,6 @@ def tool_here() -> Tool:
 def venv_python(new: Path) -> Path:
     """The interpreter of a virtual environment."""
     return new / "Scripts" / "python.exe" if sys.platform == "win32" else new / "bin" / "python"
-
-
-def shell_here() -> str:
-    """The shell that variables are written for."""
-    return "powershell" if sys.platform == "win32" else "bash"
-
-
-def variables_file() -> str:
-    """Name of the file in the new environment that sets the variables of the plan."""
-    return "rocm-variables.ps1" if sys.platform == "win32" else "rocm-variables.sh"
-
-
-def _create(old: Environment, new: Path, tool: Tool) -> Argv:
-    return ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
-
-
-def _carry(tool: Tool, python: str, *what: str) -> Argv:
-    pip = ("uv", "pip", "install", "--python", python) if tool == "uv" else (python, "-m", "pip", "install")
-    return (*pip, "--no-deps", *what)
 
 
 class Recipe(NamedTuple):
@@ -84,8 +67,9 @@ def recipe(plan: Plan | FrameworkPlan, old: Environment, new: Path, tool: Tool) 
         torch, *rest = install(plan.best, plan.fresh, tool, python)
         first = [torch]
     lines = [package.requirement() for package in carried]
-    carry = [_carry(tool, python, "-r", str(new / "carried.txt"))] if lines else []
-    return Recipe([_create(old, new, tool), *first, *carry, *rest], lines, pin, variables)
+    carry = [(*verbs(tool, python)[0], "--no-deps", "-r", str(new / "carried.txt"))] if lines else []
+    create = ("uv", "venv", "--python", old.executable, str(new)) if tool == "uv" else (old.executable, "-m", "venv", str(new))
+    return Recipe([create, *first, *carry, *rest], lines, pin, variables)
 
 
 def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
@@ -117,23 +101,20 @@ def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
         except EnvironmentProblem:
             if "carried.txt" not in command[-1]:
                 raise
-            left = [line for line in made.carried if not _carry_package(tool, new, line, say)]
+            for line in made.carried:
+                words = line.split(" ", 1) if line.startswith("-e ") else (line,)
+                try:
+                    _run((*command[: command.index("--no-deps") + 1], *words), say)
+                except EnvironmentProblem:
+                    left.append(line)
     if made.pin:
         (new / "rocm-pins.txt").write_text(f"{made.pin}\n", encoding="utf-8")
         name = "pip.ini" if sys.platform == "win32" else "pip.conf"
         (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
     if made.variables:
-        written = "".join(f"{line}\n" for line in lines(made.variables, shell_here()))
-        (new / variables_file()).write_text(written, encoding="utf-8")
+        written = "".join(f"{line}\n" for line in lines(made.variables, SHELL))
+        (new / VARIABLES).write_text(written, encoding="utf-8")
     return left
-
-
-def _carry_package(tool: Tool, new: Path, line: str, say: Say) -> bool:
-    """True if one package could be installed."""
-    with contextlib.suppress(EnvironmentProblem):
-        _run(_carry(tool, str(venv_python(new)), *(line.split(" ", 1) if line.startswith("-e ") else (line,))), say)
-        return True
-    return False
 
 
 def _run(command: Argv, say: Say) -> None:
