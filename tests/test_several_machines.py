@@ -12,11 +12,9 @@ from tool_texts import ROCMINFO
 
 from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Gpu, Report, Snapshot
 from rocm_doctor.pipeline import judge, machines, read_paths
 from rocm_doctor.redaction.shared import redact_report
 from rocm_doctor.reports import FORMATS
-from rocm_doctor.reports.several import summary
 from rocm_doctor.sources.bundle import read_each
 from rocm_doctor.sources.paste import cut
 
@@ -43,18 +41,6 @@ def test_a_sick_node_among_healthy_ones_is_seen(nodes: list[Path]) -> None:
     done = check(*nodes)
     assert done.exit_code == 1
     assert done.stdout.rstrip().splitlines()[-1] == "4 machines: 3 ready, 1 with problems (node04)"
-
-
-def test_a_machine_with_another_number_of_gpus_is_named() -> None:
-    def machine(name: str, count: int) -> Report:
-        gpus = tuple(Gpu({"gfx": Fact("gfx942")}) for _ in range(count))
-        return Report(2, "0", "0", "ready", "", (), (), Snapshot(gpus=gpus, gpus_listed=True), source=name)
-
-    counts = {"node01": 8, "node02": 8, "node03": 7, "node04": 8}
-    words = summary([machine(*item) for item in counts.items()]).words
-    assert words == "4 machines: 4 ready; node03 has 7 GPUs, most have 8"
-    assert summary([machine("a", 1), machine("b", 2)]).words == "2 machines: 2 ready"
-    assert summary([machine("a", 8)] * 3).words == "3 machines: 3 ready"
 
 
 def test_a_folder_of_bundles_is_several_machines(nodes: list[Path]) -> None:

@@ -30,18 +30,8 @@ def summary(reports: Sequence[Report]) -> Summary:
         names = ", ".join(report.source for report in reports if report.verdict == verdict)
         said += [f"{counts[verdict]} {words} ({names})"] if names else []
     what = "targets" if all(report.kind == "environment" for report in reports) else "machines"
-    line = f"{len(reports)} {what}: {', '.join(said)}{_unlike(reports)}"
+    line = f"{len(reports)} {what}: {', '.join(said)}"
     return Summary(len(reports), counts["ready"], counts["problems"], counts["undetermined"], line)
-
-
-def _unlike(reports: Sequence[Report]) -> str:
-    """Machines with another number of GPUs than most: `; node03 has 7 GPUs, most have 8`. Nothing where no number is that of most."""
-    counts = {report.source: len(report.snapshot.gpus) for report in reports}
-    usual, times = Counter(counts.values()).most_common(1)[0]
-    if 2 * times <= len(counts) or times < 2:
-        return ""
-    unlike = [f"{name} has {count} GPU{'s' * (count != 1)}" for name, count in counts.items() if count != usual]
-    return f"; {', '.join(unlike)}, most have {usual}" if unlike else ""
 
 
 def render_several(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rocm_doctor.binaries.targets import covers, override_target
+from rocm_doctor.binaries.targets import override_target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
-from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.rules.findings import training_gpus
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
@@ -42,15 +41,6 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
 def unjudged_parts(snapshot: Snapshot) -> tuple[str, ...]:
     """The parts that only a machine can tell, where a target was declared in place of one."""
     return ("driver", "access") if snapshot.value("declared") is True else ()
-
-
-def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
-    """The proof that torch runs: a matmul that ran, or code objects that load on the GPU (under the override in force)."""
-    targets = compiled_targets(snapshot, matrix)[0]
-    override = snapshot.value("env." + NAME)
-    known = targets.value if targets and isinstance(targets.value, tuple) else ()
-    ran = snapshot.value("smoke.matmul") == "passed"
-    return ran or covers(known, gfx, override if isinstance(override, str) else None) is True
 
 
 def _driver(snapshot: Snapshot, _: Matrix) -> str:
@@ -96,7 +86,7 @@ def _build_words(one: Framework, snapshot: Snapshot) -> str:
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
     targets = list(dict.fromkeys(str(gpu.value("gfx")) for gpu in _gpus(snapshot)))
-    held = [one.name for one in FRAMEWORKS if all(_holds(one, snapshot, matrix, gfx) for gfx in targets)]
+    held = [one.name for one in FRAMEWORKS if all(one.has_code(snapshot, matrix, gfx) for gfx in targets)]
     if not targets or not held:
         return ""
     override = snapshot.value("env." + NAME)
@@ -105,27 +95,16 @@ def _code(snapshot: Snapshot, matrix: Matrix) -> str:
     if snapshot.value("smoke.matmul") == "passed":
         return f"a matmul ran on {', '.join(targets)}{under}"
     kernels = f"{' and '.join(held)} {'has' if len(held) == 1 else 'have'} kernels for"
-    return (
-        f"{kernels} {', '.join(targets)}"
-        if [loaded] == targets or not under
-        else f"{kernels} {loaded}, as which {', '.join(targets)} runs{under}"
-    )
-
-
-def _holds(one: Framework, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
-    return has_code(snapshot, matrix, gfx) if one.key == "torch" else one.has_code(snapshot, matrix, gfx) is True
+    alike = [loaded] == targets or not under
+    return f"{kernels} {', '.join(targets)}" if alike else f"{kernels} {loaded}, as which {', '.join(targets)} runs{under}"
 
 
 def _libraries(snapshot: Snapshot, _: Matrix) -> str:
     found = [(name, snapshot.get(f"pkg.{name}")) for name in LIBRARIES]
     named = ", ".join(f"{name} {fact.value}" for name, fact in found if isinstance(fact.value, str))
-    return (
-        f"{named}: no known conflict"
-        if named
-        else "none for training is installed"
-        if all(fact.known for _, fact in found)
-        else ""
-    )
+    if named:
+        return f"{named}: no known conflict"
+    return "none for training is installed" if all(fact.known for _, fact in found) else ""
 
 
 def _gpus(snapshot: Snapshot) -> list[Gpu]:

@@ -39,8 +39,9 @@ class Framework(NamedTuple):
         return f"{self.name} {version}" if isinstance(version, str) else self.name
 
     def has_code(self, snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool | None:
-        """True if its GPU code loads on this target under the override in force, or if it listed the GPU; None if not known."""
-        if self.build(snapshot) == "rocm" and snapshot.value(f"{self.key}.device") in ("rocm", "gpu"):
+        """True if its GPU code loads on this target under the override in force, if it listed the GPU, or if a matmul ran; None if not known."""
+        listed = self.build(snapshot) == "rocm" and snapshot.value(f"{self.key}.device") in ("rocm", "gpu")
+        if listed or snapshot.value("smoke.matmul" if self.key == "torch" else f"smoke.{self.key}.matmul") == "passed":
             return True
         fact = compiled_targets(snapshot, matrix)[0] if self.key == "torch" else snapshot.get(f"code.{self.library}")
         override = snapshot.value("env." + NAME)

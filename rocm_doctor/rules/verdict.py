@@ -14,7 +14,7 @@ from rocm_doctor.facts.speed import summary
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
 from rocm_doctor.rules.build import compiled_targets
-from rocm_doctor.rules.checks import has_code, unjudged_parts
+from rocm_doctor.rules.checks import unjudged_parts
 from rocm_doctor.rules.findings import loaded_target, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
 from rocm_doctor.smoke.summary import describe, lacks_machine
@@ -125,13 +125,10 @@ def unjudged_words(snapshot: Snapshot) -> str:
 def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
     found, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
-    for one in built if built and TORCH not in built else ():
-        ran = snapshot.value(f"smoke.{one.key}.matmul") == "passed"
-        if not ran and not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards):
-            yield Missing(f"whether {one.words(snapshot)} has code for the GPU", f"smoke.{one.key}.matmul")
     if built and TORCH not in built:
-        return
-    if TORCH not in found:
+        lacking = (one for one in built if not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards))
+        yield from (Missing(f"whether {one.words(snapshot)} has code for the GPU", f"smoke.{one.key}.matmul") for one in lacking)
+    elif TORCH not in found:
         yield Missing("which " + found[0].name, f"{found[0].key}.build")
     elif snapshot.value("torch.version") is None:
         place = snapshot.value("python.prefix")
@@ -141,7 +138,7 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
         yield Missing("which torch", "torch.version")
     elif not cards and compiled_targets(snapshot, matrix)[0] is None:
         yield Missing("for which GPUs this torch was built", "torch.arch_list")
-    elif not all(has_code(snapshot, matrix, loaded_target(g)) for g in cards):
+    elif not all(TORCH.has_code(snapshot, matrix, loaded_target(g)) for g in cards):
         yield Missing("whether this torch has code for the GPU", "torch.arch_list")
 
 
