@@ -13,11 +13,14 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Report, Severity
 from rocm_doctor.sources.bundle import BundleError
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 __all__ = ["BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "check", "read_report", "require"]
 
@@ -198,10 +201,9 @@ def _memory_bound(size: str | int | None) -> tuple[str, float]:
     return str(size), float(found[1]) * (1024.0 ** (1 + "KMGT".index(found[2])) * 0.97 if found[2] else 1)
 
 
-def _requirement(one: str | Path) -> tuple[str, str]:
-    """Name and version range of a requirement."""
+def _requirement(one: str | Path) -> Requirement:
+    """A name and a version range. Raises ValueError."""
     from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
 
     try:
         found = Requirement(str(one))
@@ -209,7 +211,7 @@ def _requirement(one: str | Path) -> tuple[str, str]:
         raise ValueError(f"packages: {str(one)!r} is not a requirement: {exc}") from exc
     if found.url or found.marker or found.extras:
         raise ValueError(f"packages: {str(one)!r}: expected a name and a version range only")
-    return canonicalize_name(found.name), str(found.specifier)
+    return found
 
 
 def _lacks_amd_gpu(report: Report) -> bool:
@@ -238,20 +240,21 @@ def _size(memory: Fact) -> str:
     return f"{memory.value / 2**30:.1f} GiB found" if isinstance(memory.value, (int, float)) else "not known"
 
 
-def _missing(report: Report, wanted: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _missing(report: Report, wanted: Sequence[Requirement]) -> Iterator[str]:
     """The unmet requirements on packages."""
-    from packaging.specifiers import SpecifierSet
+    from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 
-    for name, versions in wanted:
+    for one in wanted:
+        name = canonicalize_name(one.name)
         fact = report.snapshot.get("torch.version" if name == "torch" else f"pkg.{name}")
         found = f"{fact.value} found" if isinstance(fact.value, str) else "not installed" if fact.known else "not known"
         try:
-            fits = isinstance(fact.value, str) and SpecifierSet(versions).contains(Version(fact.value), prereleases=True)
+            fits = isinstance(fact.value, str) and one.specifier.contains(Version(fact.value), prereleases=True)
         except InvalidVersion:
             fits = False
         if not fits:
-            yield f"{name}{versions} required, {found}"
+            yield f"{name}{one.specifier} required, {found}"
 
 
 def _words(finding: Finding) -> str:

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
-from rocm_doctor.cures.proposed import Known
+from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.integrations.agents.command import answer
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
@@ -171,7 +171,7 @@ def test_every_format_shows_what_was_proven_corrected_and_only_said(server: Serv
 )
 def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: str) -> None:
     matrix = load()
-    assert Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix).judge(command).proof == proof
+    assert Verifier(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix).judge(command).proof == proof
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def test_a_command_is_judged_by_the_catalog_for_this_gpu(command: str, proof: st
 )
 def test_a_command_that_destroys_or_hides_what_it_runs_is_withheld(command: str) -> None:
     matrix = load()
-    judged = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, TEXT + command).judge(command)
+    judged = Verifier(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, TEXT + command).judge(command)
     assert (judged.proof, judged.commands) == ("withheld", ())
 
 
 def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not() -> None:
     matrix = load()
-    known = Known(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
+    known = Verifier(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
     told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x and https://repo.radeon.com/x."
     marked = known.mark_unknown(told)
     assert marked.count("[not known to exist]") == 4

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.cli.check import examine
 from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, resolve_gpu, system_option, this_system
 from rocm_doctor.commands import remarks
-from rocm_doctor.cures.proposed import Known
+from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Proposal
 from rocm_doctor.plan.catalog import System
@@ -53,16 +53,18 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
     sys.exit(int(any(one.proof != "proven" for _, one in found)))
 
 
-def _what_exists(gpu: str, python: str, system: System | None, matrix: Matrix) -> Known:
+def _what_exists(gpu: str, python: str, system: System | None, matrix: Matrix) -> Verifier:
     """What exists for the declared machine, or for this one."""
     if gpu:
         from rocm_doctor.plan.machine import declare_machine
 
-        return Known(declare_machine(resolve_gpu(gpu, matrix), python, matrix, system or this_system()).base, "capture", matrix)
-    return Known(examine(interpreter(python or None), matrix).snapshot, "machine", matrix)
+        return Verifier(
+            declare_machine(resolve_gpu(gpu, matrix), python, matrix, system or this_system()).base, "capture", matrix
+        )
+    return Verifier(examine(interpreter(python or None), matrix).snapshot, "machine", matrix)
 
 
-def _judge(line: str, known: Known) -> Proposal:
+def _judge(line: str, known: Verifier) -> Proposal:
     """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
     if known.is_command(line):
         return known.judge(line)

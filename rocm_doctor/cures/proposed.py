@@ -38,52 +38,18 @@ _FLAGS = ("--pre", "-U", "--upgrade", "--no-deps", "--force-reinstall", "--no-ca
 _WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
-_RUNNERS = frozenset(
-    [
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "fish",
-        "ksh",
-        "csh",
-        "eval",
-        "source",
-        ".",
-        "exec",
-        "xargs",
-        "parallel",
-        "nohup",
-        "time",
-        "timeout",
-        "watch",
-        "nice",
-        "su",
-        "doas",
-        "ssh",
-        "chroot",
-        "perl",
-        "ruby",
-        "node",
-        "php",
-        "lua",
-        "awk",
-        "gawk",
-        "powershell",
-        "pwsh",
-        "cmd",
-        "iex",
-        "start",
-    ]
-)
+_RUNNERS = frozenset((
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "csh", "eval", "source", ".", "exec", "xargs", "parallel", "nohup", "time", "timeout", "watch", "nice",
+    "su", "doas", "ssh", "chroot", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "powershell", "pwsh", "cmd", "iex", "start",
+))  # fmt: skip
 """Programs that run what their arguments or their input say."""
 _HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
 """A redirection that writes nothing."""
 _OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
 
 
-class Known:
-    """What exists for one machine. `text`: what the person wrote; a version or a target that is there needs no other proof."""
+class Verifier:
+    """Judges commands, versions and targets for one machine. `text`: what the person wrote; what is named there needs no other proof."""
 
     def __init__(self, snapshot: Snapshot, kind: ReportKind, matrix: Matrix, text: str = "") -> None:
         self.snapshot, self.kind, self.matrix = snapshot, kind, matrix

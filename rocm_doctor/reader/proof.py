@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.commands import settings
-from rocm_doctor.cures.proposed import Known
+from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Cause, Command, Finding, Proposal, Reading, Report, Step
 from rocm_doctor.reader.answer import Told, ToldCause, ToldStep
@@ -21,7 +21,7 @@ _SHORTEST = 6
 
 def proven(told: Told, report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Cause, ...]:
     """The causes with what was proven of each, for the report and the artifacts that the model was shown."""
-    known = Known(report.snapshot, report.kind, matrix, own_text(artifacts))
+    known = Verifier(report.snapshot, report.kind, matrix, own_text(artifacts))
     decided = [one for one in report.findings if is_decided(one)]
     lines = list(_lines(report, artifacts))
     return tuple(_cause(one, known, decided, lines) for one in told.causes)
@@ -36,7 +36,7 @@ def _lines(report: Report, artifacts: Sequence[Artifact]) -> Iterator[Reading]:
         yield from (reading for fact in facts.values() for reading in fact.readings)
 
 
-def _cause(told: ToldCause, known: Known, decided: Sequence[Finding], lines: Sequence[Reading]) -> Cause:
+def _cause(told: ToldCause, known: Verifier, decided: Sequence[Finding], lines: Sequence[Reading]) -> Cause:
     quotes = [" ".join(part.split()) for quote in told.quotes for part in quote.split("\n") if part.strip()]
     found = {one: next((r for r in lines if len(one) >= _SHORTEST and one in " ".join(r.quote.split())), None) for one in quotes}
     against = decided[0].title if decided and told.diagnosis == NONE else ""
@@ -50,12 +50,12 @@ def _cause(told: ToldCause, known: Known, decided: Sequence[Finding], lines: Seq
     )
 
 
-def _step(told: ToldStep, known: Known, decided: Sequence[Finding]) -> Step:
+def _step(told: ToldStep, known: Verifier, decided: Sequence[Finding]) -> Step:
     words = "" if known.destroys(told.do) else known.mark_unknown(_flat(told.do))
     return Step(words, tuple(_proposal(text, known, decided) for text in told.commands if text.strip()))
 
 
-def _proposal(text: str, known: Known, decided: Sequence[Finding]) -> Proposal:
+def _proposal(text: str, known: Verifier, decided: Sequence[Finding]) -> Proposal:
     """The command, judged; withheld where it sets a variable otherwise than a finding that evidence decides."""
     one = known.judge(text)
     stated = {name: (value, of.title) for of in decided for command in of.commands for name, value in settings(command).items()}
