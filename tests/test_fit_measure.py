@@ -35,7 +35,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
     from torch.utils._pytree import tree_flatten
 
     from rocm_doctor.workers.fit import build
-    from rocm_doctor.workers.fit.step import loss_of
+    from rocm_doctor.workers.fit.loss import loss_of
     from rocm_doctor.workers.tune.main import fill
 
     seen: list[tuple[str, str]] = []

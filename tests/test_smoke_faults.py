@@ -19,7 +19,7 @@ from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke import device_queue, watch
 from rocm_doctor.smoke.runner import choose_stages, run_smoke
 from rocm_doctor.workers import process
-from rocm_doctor.workers.smoke.table import all_needs
+from rocm_doctor.workers.smoke.table import RATES, all_needs
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 OURS = f"pytest-{os.getpid()}"
@@ -211,6 +211,13 @@ def test_two_gpus_run_side_by_side_and_one_fails() -> None:
     assert results(artifacts, "gpu1")["lora"]["status"] == "died"
     assert results(artifacts, "gpu1")["peft"]["status"] == "passed"
     assert judged(artifacts).snapshot.get("smoke.lora").value == "died:SIGSEGV"
+
+
+def test_what_is_not_run_side_by_side_needs_no_other_gpu() -> None:
+    """Measurements of two GPUs at once would disturb each other: `bench` takes one after the other."""
+    assert all(stage.once for stage in RATES)
+    artifacts = smoke("device two-gpus", gpu=None, stages=["peer"])
+    assert [artifact.name for artifact in artifacts] == ["smoke/gpu0.jsonl"]
 
 
 def test_replayed_from_text_the_findings_are_the_same() -> None:

@@ -124,9 +124,10 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
     began, note = time.monotonic(), ""
     try:
         done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(plan), index=gpu or 0))
-        while _tick(done) or (gpu is None and len(done) < _gpu_count(done[0])):
-            if gpu is None and len(done) < _gpu_count(done[0]):
-                each = [stage for stage in plan if not stage.once]
+        each = [stage for stage in plan if not stage.once]
+        alone = gpu is not None or all(stage.name in ("import", "device") for stage in each)
+        while _tick(done) or (not alone and len(done) < _gpu_count(done[0])):
+            if not alone and len(done) < _gpu_count(done[0]):
                 done += [DeviceQueue(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
     except KeyboardInterrupt:
         note = "interrupted"

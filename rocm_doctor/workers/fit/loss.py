@@ -1,13 +1,39 @@
-"""Output head and cross entropy in one, by chunks of tokens, so that the logits of all tokens are never there at once: the same code is
-simulated, measured and tuned."""
+"""The loss of one training step, the same on the meta device, a CPU and a GPU, so that what is simulated is what is measured.
+
+The fused loss takes output head and cross entropy in one, by chunks of tokens: the logits of all tokens are never there at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+
+def loss_of(model: Any, ids: Any, job: dict[str, Any]) -> Any:
+    """The loss of one batch."""
+    fused = fused_loss(ids, job)
+    with casting(job):
+        if fused is None:
+            return model(input_ids=ids, labels=ids).loss
+        core = model.get_base_model() if hasattr(model, "get_base_model") else model
+        hidden = core.model(input_ids=ids)[0]
+        return fused(hidden.reshape(-1, hidden.shape[-1]), core.get_output_embeddings().weight)
+
+
+def casting(job: dict[str, Any]) -> Any:
+    """The autocast context of the job: the real one on a GPU, its stand-in on the meta device."""
+    if not job["autocast"]:
+        return contextlib.nullcontext()
+    dtype = getattr(torch, job["autocast"])
+    if job["device"] == "meta":
+        from .kernels import Autocast
+
+        return Autocast(dtype)
+    return torch.autocast(job["device"], dtype=dtype)
 
 
 def fused_loss(ids: Any, job: dict[str, Any]) -> Callable[[Any, Any], Any] | None:

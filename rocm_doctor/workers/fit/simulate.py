@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import build, kernels
-from .step import loss_of
+from .loss import loss_of
 from .track import Tracker
 
 FUNCTIONAL = torch.nn.functional

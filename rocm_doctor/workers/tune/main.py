@@ -153,7 +153,7 @@ def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
     """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one counts for those that are left out."""
     import torch
 
-    from ..fit.step import loss_of
+    from ..fit.loss import loss_of
 
     began, last = time.perf_counter(), 0.0
     ran = min(most, job["grad_accum"])
