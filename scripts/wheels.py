@@ -2,7 +2,8 @@
 
     python scripts/wheels.py [--index https://pypi.org/simple]
 
-One request for each package that has them already. Names, `fails` (what was tried by hand) and the entries `through` another package stay as they are.
+One request for each package that has them already. Names, `fails` (what was tried by hand), an empty `first` (the source simply builds),
+the entries `through` another package and those of packages that get no releases any more stay as they are.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def tags(python: str) -> set[Tag]:
 
 
 def releases(index: str, name: str) -> dict[Version, Release]:
-    """The final releases of a package that are not yanked."""
+    """The final releases of a package that are not yanked; 0.0.0 only keeps a name."""
     request = urllib.request.Request(f"{index}/{name}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         files: list[dict[str, Any]] = json.load(answer)["files"]
@@ -68,28 +69,28 @@ def releases(index: str, name: str) -> dict[Version, Release]:
         release.sdist = release.sdist or not kinds
         if file.get("yanked"):
             found.pop(version)
-    return {version: one for version, one in found.items() if not version.is_prerelease}
+    return {version: one for version, one in found.items() if not version.is_prerelease and version > Version("0")}
 
 
 def refusing(found: dict[Version, Release], python: str, first: Version | None) -> Iterator[str]:
-    """Runs of several releases before the first wheel that pip does not take at all: Requires-Python leaves the Python out, or there is
+    """Runs of releases before the first wheel that pip does not take at all: Requires-Python leaves the Python out, or there is
     no archive.
     """
     below = sorted(v for v in found if first is None or v < first)
     for takes, run in groupby(below, key=lambda v: found[v].sdist and found[v].takes(python)):
         versions = list(run)
-        if not takes and len(versions) > 1:
-            yield f">={versions[0]},<={versions[-1]}"
+        if not takes:
+            yield f"=={versions[0]}" if len(versions) == 1 else f">={versions[0]},<={versions[-1]}"
 
 
 def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Iterator[str]:
     """The lines of one package: the first release with a wheel for each Python, where there were releases before it."""
     first = {python: min((v for v, one in found.items() if one.has_wheel(python)), default=None) for python in PYTHONS}
-    shown = {p: str(v or "none") for p, v in first.items() if v is None or v > min(found)}
+    shown = {p: str(v or "none") for p, v in first.items() if None in first.values() or v is None or v > min(found)}
     last = {python: max((v for v, one in found.items() if one.takes(python)), default=max(found)) for python in PYTHONS}
     below = [one for v, one in found.items() if any(f is None or v < f for f in first.values())]
     yield f"- name: {old['name']}"
-    yield "  first: {" + ", ".join(f'"{p}": "{v}"' for p, v in shown.items()) + "}"
+    yield "  first: {" + ", ".join(f'"{p}": "{v}"' for p, v in shown.items() if old["first"]) + "}"
     if ended := {p: v for p, v in last.items() if v < max(found)}:
         yield "  last: {" + ", ".join(f'"{p}": "{v}"' for p, v in ended.items()) + "}"
     sdist = any(one.sdist for one in below)
@@ -97,8 +98,6 @@ def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Ite
     refused = {p: ", ".join(f'"{run}"' for run in refusing(found, p, f)) for p, f in first.items()} if sdist else {}
     yield from ["  refused:"] * any(refused.values())
     yield from (f'    "{p}": [{runs}]' for p, runs in refused.items() if runs)
-    if old.get("releases"):
-        yield "  releases: [" + ", ".join(f'"{v}"' for v in sorted(found)) + "]"
     if old.get("fails"):
         yield "  fails: {" + ", ".join(f'"{p}": "{spec}"' for p, spec in old["fails"].items()) + "}"
     yield f'  sources: ["https://pypi.org/project/{old["name"]}/#files, seen {today}"]'
@@ -113,11 +112,12 @@ def main() -> None:
     given = parser.parse_args()
     for path in sorted(FOLDER.glob("*.yaml")):
         text = path.read_text("utf-8")
-        old = yaml.safe_load(text).get("wheels", [{"through": ""}])
-        if "through" not in old[0]:
-            lines = "\n".join(entry(old[0], releases(given.index, old[0]["name"]), given.today))
-            before = re.search(r"(?<=^wheels:\n)(?:[-# ].*\n)+", text, re.MULTILINE)
-            path.write_text(text.replace(before[0], lines + "\n") if before else text, "utf-8")
+        for old in yaml.safe_load(text).get("wheels", []):
+            if "through" not in old and "releases" not in old:
+                lines = "\n".join(entry(old, releases(given.index, old["name"]), given.today)) + "\n"
+                before = rf"(?<=\n)- name: {re.escape(old['name'])}\n  first:.*\n(?:  .*\n)*"
+                text = re.sub(before, lines.replace("\\", r"\\"), text)
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -72,8 +72,8 @@ def test_counters_at_nought_are_ready(judge: Judge) -> None:
     report = judge({})
     assert (report.verdict, rows(report)) == ("ready", {})
     facts = report.snapshot.gpus[3]
-    assert [facts.get(name).value for name in ("ras_uncorrectable", "pcie_errors", "held_bytes", "xgmi_errors", "retired_pages")] == [
-        0, 0, 4194304, 0, 0,
+    assert [facts.get(name).value for name in ("ras_uncorrectable", "pcie_errors", "held_bytes", "retired_pages")] == [
+        0, 0, 4194304, 0,
     ]  # fmt: skip
     assert report.snapshot.get("rdma.active").value == 1
 
@@ -92,7 +92,7 @@ DOWN = {
         ({f"{CARD}/ras/gfx_err_count": "ue: 1\nce: 0\n"}, "ras-uncorrectable", "error"),
         ({f"{CARD}/ras/umc_err_count": "ue: 0\nce: 3401\n"}, "ras-correctable-often", "note"),
         ({f"{CARD}/ras/gpu_vram_bad_pages": PAGES}, "retired-pages", "note"),
-        ({f"{CARD}/ras/xgmi_wafl_err_count": "ue: 0\nce: 7\n"}, "xgmi-errors", "warning"),
+        ({f"{CARD}/ras/xgmi_wafl_err_count": "ue: 7\nce: 0\n"}, "ras-uncorrectable", "error"),
         ({f"{CARD}/aer_dev_fatal": "DLP 2\nTOTAL_ERR_FATAL 2\n"}, "pcie-errors", "warning"),
         ({f"{CARD}/pcie_replay_count": "4000\n"}, "pcie-replays-many", "note"),
         ({"sys/class/kfd/kfd/proc/4211/vram_20004": f"{180 << 30}\n"}, "vram-held", "warning"),

@@ -23,7 +23,6 @@ gpu 0 pci_bdf = 0000:03:00.0
 gpu 0 ras_uncorrectable = 12
 gpu 0 ras_correctable = 48
 gpu 0 ras_correctable_per_day = 24
-gpu 0 xgmi_errors = 0
 gpu 0 retired_pages = 2
 gpu 0 pcie_replays = 3
 gpu 0 pcie_errors = 0
@@ -44,7 +43,7 @@ _UNUSED = ("Disabled", "Sleep")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """ras_*, retired_pages, xgmi_errors, pcie_* and held_bytes of each GPU; rdma.*."""
+    """ras_*, retired_pages, pcie_* and held_bytes of each GPU; rdma.*."""
     result = ProbeResult()
     counted = [artifact for artifact in artifacts if artifact.name.endswith("/.health") and _DEVICE.search(artifact.name)]
     listing = result.listing(complete=False) if counted else None
@@ -60,11 +59,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _record_counters(result: ProbeResult, told: Entries, gpu: dict[str, Fact]) -> None:
-    xgmi = {name: entry for name, entry in told.items() if name.startswith("xgmi")}
     for key, names in (
         ("ras_uncorrectable", [name for name in told if name.endswith(" ue")]),
         ("ras_correctable", [name for name in told if name.endswith(" ce")]),
-        ("xgmi_errors", [name for name in xgmi if name.endswith((" ue", " ce"))]),
         ("retired_pages", ["bad pages"]),
         ("pcie_replays", ["pcie replays"]),
         ("pcie_errors", ["pcie fatal", "pcie nonfatal"]),
