@@ -30,7 +30,6 @@ SOUND: dict[str, tuple[float, str]] = {
     "device-to-host-pinned": (26.5, "GB/s"),
     "attention-forward": (40.0, "TFLOP/s"),
     "attention-backward": (35.0, "TFLOP/s"),
-    "train-step": (30000.0, "tokens/s"),
 }
 FACTS: dict[str, Any] = {
     "speed.attention": "flash",

@@ -125,7 +125,7 @@ def _facts(records: list[Record]) -> dict[str, Any]:
     return {key: value for details in stages for key, value in (details.get("facts") or {}).items()}
 
 
-LOADED = ("matmul-bf16-sustained", "matmul-bf16-training", "train-step", "matmul-fp32")
+LOADED = ("matmul-bf16-sustained", "matmul-bf16-training", "matmul-fp32")
 """Figures whose sensors tell of the GPU under load, best first."""
 
 

@@ -27,7 +27,7 @@ from rocm_doctor.model import Artifact
 @python_option
 @page_options("text", "json")
 def command(quick: bool, device: str, gpu: int | None, python: str | None, form: str, output: Path | None) -> None:
-    """Measure matrix products, memory, copies, attention and training steps, and judge each figure.
+    """Measure matrix products, memory, copies and attention, and judge each figure. `tune` measures a training run.
 
     References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs.
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.

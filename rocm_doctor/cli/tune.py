@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from pathlib import Path
-from types import FrameType
 
 import click
 import msgspec
@@ -15,6 +13,7 @@ from rocm_doctor.cli.fit import FILE, describe_change, to_bytes
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import estimate, resolve
 from rocm_doctor.fit.job import Dtype, Method
+from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.tune import runner, search, text
@@ -60,15 +59,15 @@ def command(
     """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
     loss, optimizer. What other numerics (precision of weights, products and adapters) would bring is shown beside it.
 
-    `fit` predicts what fits, and only that is measured. Weights are random; nothing is downloaded. Ended by Ctrl-C or SIGTERM, the best so far
-    is shown.
+    `fit` predicts what fits, and only that is measured. Weights are random; nothing is downloaded. Ctrl-C ends the search and shows the best so
+    far.
     """
     matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
     given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
     request = resolve.Request({k: v for k, v in given.items() if v is not None}, files)
     try:
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
-    except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
+    except (ValueError, ShapeError, WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
     page = msgspec.json.format(
         msgspec.json.encode({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}), indent=1
@@ -79,15 +78,13 @@ def command(
 def tune_run(
     request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, device: str, seconds: float, began: float
 ) -> text.Answer:
-    """The outcome; the best so far if a signal ends the search."""
+    """The outcome; the best so far if Ctrl-C ends the search."""
     resolved = resolve.resolve(request, "", None, matrix)
     packages = ("transformers",) if resolved.job.method == "full" else ("transformers", "peft")
     with runner.worker(python, vram or 0, packages) as first:
         hello = first.start()
         if hello.device == "cpu" and device != "cpu":
-            raise runner.WorkerError(
-                f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU"
-            )
+            raise WorkerError(f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU")
         card = card_of(hello, vram, matrix)
         resolved = resolve.resolve(request, card.gfx, hello.torch, matrix)
         job = resolved.job
@@ -115,20 +112,13 @@ def tune_run(
 
 
 def run_search(hunt: search.Search) -> bool:
-    """Run the search. False if Ctrl-C or SIGTERM ended it after a first figure."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+    """Run the search. False if Ctrl-C ended it after a first figure."""
     try:
         hunt.search()
     except KeyboardInterrupt:
         if not any(run.tokens_s for run in hunt.runs):
             raise
         return False
-    finally:
-        signal.signal(signal.SIGTERM, before)
     return True
 
 

@@ -50,11 +50,11 @@ class Figure(msgspec.Struct, frozen=True):
     gpu: int
     """Index of the GPU in `gpus`."""
     name: str
-    """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned, train-step."""
+    """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned."""
     value: float
     """The median of the samples."""
     unit: str
-    """TFLOP/s, GB/s or tokens/s."""
+    """TFLOP/s or GB/s."""
     spread: float
     """Half of the range between the quartiles, as a part of the median."""
     samples: tuple[float, ...] = ()

@@ -34,7 +34,6 @@ class Simulated(msgspec.Struct, frozen=True):
     trainable: int
     attention: dict[str, int]
     versions: dict[str, str]
-    host_peak: int = 0
 
 
 def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:

@@ -15,6 +15,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.tune.search import Measured
 from rocm_doctor.tune.space import Choice, job_of
 from rocm_doctor.workers import START, process
@@ -22,10 +23,6 @@ from rocm_doctor.workers import START, process
 START_LIMIT, RUN_LIMIT = 120.0, 120.0
 """Seconds for the worker's imports, and for one configuration."""
 TICK = 0.05
-
-
-class WorkerError(Exception):
-    """The worker cannot measure at all; the message says why in one line."""
 
 
 class Hello(msgspec.Struct, frozen=True):

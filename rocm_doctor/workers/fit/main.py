@@ -18,7 +18,7 @@ def main(argv: list[str]) -> None:
     try:
         from .simulate import simulate
 
-        result = dict(simulate(job), versions=versions(), host_peak=host_peak())
+        result = dict(simulate(job), versions=versions())
     except Exception as error:  # the parent prints the message; a traceback would hide the one line that matters
         result = {"error": type(error).__name__ + ": " + str(error)[:2000]}
     sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
@@ -31,12 +31,3 @@ def versions() -> dict[str, str]:
         if name in sys.modules:
             found[name] = getattr(sys.modules[name], "__version__", "")
     return found
-
-
-def host_peak() -> int:
-    """Highest resident memory of this process in bytes; 0 where the platform does not report it."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

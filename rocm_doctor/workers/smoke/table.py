@@ -53,7 +53,6 @@ RATES = (
     Stage("rate-copies", "..bench.memory", "copies", 1, 60, ("idle",), "copies between host and device", once=True),
     Stage("rate-peer", "..bench.memory", "peer", 1, 60, ("idle",), "copies to another GPU", once=True),
     Stage("rate-attention", "..bench.attention", "attention", 1, 180, ("idle",), "attention by path", once=True),
-    Stage("rate-train", "..bench.training", "train", 1, 180, ("idle",), "training steps of a small model", once=True),
 )
 
 _ARRAYS = ("import", "device", "copy", "matmul", "fp16", "bf16", "attention-math", "attention-flash", "backward", "lora")
