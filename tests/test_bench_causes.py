@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from rocm_doctor import pipeline
-from rocm_doctor.bench import causes, text
+from rocm_doctor.bench import runner, text
 from rocm_doctor.cli import cli
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport, Conditions, Device, Figure
@@ -63,7 +63,7 @@ def report(
 
 
 def explained(values: dict[str, float] | None = None, facts: dict[str, Any] | None = None) -> BenchReport:
-    return causes.explain_figures(report(values, facts), MATRIX)
+    return runner.add_causes(report(values, facts), MATRIX)
 
 
 def test_a_sound_gpu_has_no_slow_figure_and_no_cause() -> None:
@@ -100,28 +100,24 @@ def test_a_planted_cause_is_named_alone_with_what_was_read(
     found = explained(values, facts)
     assert [cause.row for cause in found.causes] == [row]
     cause = found.causes[0]
-    assert cause.read
+    assert cause.evidence
     assert cause.advice
-    if slowed:
-        assert slowed in cause.figures
-        assert next(f for f in found.figures if f.name == slowed).cause == row
+    assert not slowed or next(f for f in found.figures if f.name == slowed).verdict == "slow"
 
 
 def between(value: float, access: bool) -> BenchReport:
     """A sound GPU's report with a copy to the next GPU."""
     sound = report(facts={"speed.peer-access": access})
     copy = Figure(0, "peer-copy", value, "GB/s", 0.01, samples=(value,) * 5, detail={"to": 1, "access": access})
-    return causes.explain_figures(
-        judge.judge_figures(msgspec.structs.replace(sound, figures=(*sound.figures, copy)), MATRIX), MATRIX
-    )
+    return runner.add_causes(judge.judge_figures(msgspec.structs.replace(sound, figures=(*sound.figures, copy)), MATRIX), MATRIX)
 
 
 def test_copies_between_gpus_without_access_are_slow_and_staged() -> None:
     found = between(10.4, access=False)
     copy = found.figures[-1]
-    assert (copy.verdict, copy.cause) == ("slow", "speed-peer-staged")
+    assert copy.verdict == "slow"
     assert copy.why == "0.4 times a copy from the host's pinned memory, and the GPUs have no access to each other"
-    assert [(one.row, one.figures) for one in found.causes] == [("speed-peer-staged", ("peer-copy",))]
+    assert [one.row for one in found.causes] == ["speed-peer-staged"]
 
 
 @pytest.mark.parametrize(("value", "access"), [(10.4, True), (24.0, False), (380.0, True)])
@@ -140,11 +136,6 @@ def test_slow_products_without_a_reading_that_explains_them_get_no_cause() -> No
 def test_low_clocks_at_full_power_are_not_called_stuck() -> None:
     """An MI300X multiplies at 1207 of 2100 MHz (AMD's own measurement): dense products draw all the power there is."""
     assert explained(SLOW_PRODUCTS, {"speed.clock-share": 0.57, "speed.power-share": 0.99}).causes == ()
-
-
-def test_a_gain_that_was_measured_is_told_apart_from_one_that_follows() -> None:
-    assert explained(facts={"speed.blas-gain": 7.2}).causes[0].gain == "7.2 times, measured here"
-    assert explained(SLOW_COPIES, {"speed.link-share": 0.25}).causes[0].gain == "up to 4 times, from what was read"
 
 
 def test_check_names_the_same_causes_from_the_file(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from rocm_doctor import pipeline
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.figures import peaks
@@ -171,3 +172,10 @@ def _not_measured(gpu: int, records: list[Record]) -> Iterator[NotMeasured]:
 def busy_words(one: BenchReport) -> str:
     """The words of a refusal because of other programs on a GPU; empty if there was none."""
     return next((n.reason.partition(": ")[2] for n in one.not_measured if n.stage == "idle" and n.reason.startswith("busy")), "")
+
+
+def add_causes(report: BenchReport, matrix: Matrix, beside: Sequence[Artifact] = ()) -> BenchReport:
+    """The report with what `check` finds in it about speed; `beside` are the machine's own artifacts."""
+    text = msgspec.json.encode(report).decode()
+    judged = pipeline.judge([Artifact("bench/1.json", "smoke", text), *beside], matrix, source="this benchmark", kind="smoke")
+    return msgspec.structs.replace(report, causes=tuple(f for f in judged.findings if f.row and f.id.startswith("speed.")))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.figures.types import BenchReport, Cause, Conditions, Device, Figure
+from rocm_doctor.figures.types import BenchReport, Conditions, Device, Figure
+from rocm_doctor.model import Finding
 from rocm_doctor.reports.lines import wrap
 
 BAR = 16
@@ -14,7 +15,7 @@ MARKS = {"as expected": "ok", "slow": "SLOW", "cannot tell": "?"}
 def page(report: BenchReport, width: int = 100) -> str:
     """The whole report in at most `width` columns: figures by GPU, then causes, then what was not measured."""
     parts = [[*_gpu(report, gpu)] for gpu in report.gpus]
-    parts += [[*_cause(cause, width)] for cause in report.causes]
+    parts += [[*_cause(cause)] for cause in report.causes]
     missing = [f"  {one.stage}: {one.status}{': ' + one.reason if one.reason else ''}" for one in report.not_measured]
     parts += [["not measured:", *missing]] if missing else []
     parts.append([summary(report)])
@@ -22,13 +23,12 @@ def page(report: BenchReport, width: int = 100) -> str:
 
 
 def summary(report: BenchReport) -> str:
-    """One sentence: how many figures are slow, and how many of those have a cause."""
+    """One sentence: how many figures are slow, and how many causes are known."""
     slow = [f for f in report.figures if f.verdict == "slow"]
-    known = [f for f in slow if f.cause]
     judged = [f for f in report.figures if f.verdict != "cannot tell"]
     first = f"{len(slow)} of {len(judged)} judged figures {'is' if len(slow) == 1 else 'are'} slow"
     words = (
-        f"{first}, {len(known)} with a known cause"
+        f"{first}, {len(report.causes) or 'no'} known cause{'' if len(report.causes) == 1 else 's'}"
         if slow
         else f"{len(judged)} {'figure is' if len(judged) == 1 else 'figures are'} as expected, none is slow"
     )
@@ -61,7 +61,7 @@ def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
 
 def verdict_words(figure: Figure) -> str:
     """Why this verdict; nothing for a figure without a reference."""
-    return "" if figure.why == "no reference" else figure.why + (f" [{figure.cause}]" if figure.cause else "")
+    return "" if figure.why == "no reference" else figure.why
 
 
 def describe(figure: Figure) -> str:
@@ -87,10 +87,8 @@ def _bar(share: float) -> str:
     return "█" * full + "░" * (BAR - full)
 
 
-def _cause(cause: Cause, width: int) -> Iterator[str]:
+def _cause(cause: Finding) -> Iterator[str]:
     yield f"why: {cause.title} [{cause.row}]"
-    yield from (f"  read: {quote}" for quote in cause.read)
-    if cause.gain:
-        yield f"  gain: {cause.gain}"
+    yield from dict.fromkeys(f"  read: {reading.quote}" for reading in cause.evidence)
     yield f"  do: {cause.advice}"
     yield from (f"    {command.text}" for command in cause.commands)

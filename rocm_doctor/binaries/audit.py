@@ -66,12 +66,8 @@ def audit_environment(
 
 def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
     """GPU code in any folder tree, such as /opt/rocm or an unpacked wheel."""
-    hip = torch_hip if torch_hip is not None else _hip_of(folder)
-
-    def read(path: str) -> tuple[inspect.Found | None, int]:
-        return inspect.inspect_file(folder / path, library_of(path), path)
-
-    return audit_paths(str(folder), "folder", list(walk(folder)), read, hip, "", progress)
+    found = audit_environment(folder, torch_hip, everything=True, progress=progress)
+    return msgspec.structs.replace(found, kind="folder")
 
 
 def audit_file(path: Path) -> Audit:

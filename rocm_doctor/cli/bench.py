@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from rocm_doctor.bench import causes, runner, text
+from rocm_doctor.bench import runner, text
 from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, width
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
@@ -42,7 +42,7 @@ def command(quick: bool, device: str, gpu: int | None, python: str | None, form:
     if not measured.figures:
         raise InputError(explain_nothing(measured))
     judged = judge.judge_figures(measured, matrix)
-    report = causes.explain_figures(judged, matrix, machine_artifacts(judged, python))
+    report = runner.add_causes(judged, matrix, machine_artifacts(judged, python))
     as_json = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
     print_page(as_json if form == "json" else text.page(report, width(output is not None)), output)
     if report.interrupted:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Union
 
 import msgspec
 
-from rocm_doctor.model import Command
+from rocm_doctor.model import Finding
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
@@ -69,8 +69,6 @@ class Figure(msgspec.Struct, frozen=True):
     """as expected, slow, or cannot tell."""
     why: str = ""
     """Why this verdict, in words."""
-    cause: str = ""
-    """Row of the cause that explains a slow figure (`causes`); empty if none does."""
     detail: dict[str, Any] = {}
     """What was measured: shape, dtype, library, kernel path, bytes."""
     conditions: Conditions = Conditions()
@@ -122,24 +120,6 @@ class NotMeasured(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Cause(msgspec.Struct, frozen=True):
-    """A finding that explains slow figures."""
-
-    id: str
-    """Id of the diagnosis."""
-    row: str
-    """Key of the row."""
-    title: str
-    figures: tuple[str, ...]
-    """Names of the figures that it slows down."""
-    read: tuple[str, ...]
-    """Readings that it rests on."""
-    advice: str
-    commands: tuple[Command, ...]
-    gain: str = ""
-    """Expected gain and where it is from; empty if unknown."""
-
-
 class BenchReport(msgspec.Struct, frozen=True):
     """Everything that one run of `rocm-doctor bench` measured and concluded."""
 
@@ -154,5 +134,6 @@ class BenchReport(msgspec.Struct, frozen=True):
     torch: str = ""
     """Version of torch."""
     not_measured: tuple[NotMeasured, ...] = ()
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[Finding, ...] = ()
+    """What `check` finds in these figures, facts and the machine that explains a slow figure, or could be faster."""
     interrupted: bool = False
