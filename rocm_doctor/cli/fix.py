@@ -116,7 +116,7 @@ def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
     click.echo(f"{old.prefix} stays as it is.")
     for title in dict.fromkeys(one.title for one in plan.elsewhere):
         click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
-    if plan.machine.holds(plan.best.candidate.build):
+    if plan.machine.has_build(plan.best.candidate.build):
         click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")
         _print(install(plan.best, plan.machine, tool, old.executable, plan.drop))
         click.echo("With --apply a new one is built beside it all the same, so that this one stays:")

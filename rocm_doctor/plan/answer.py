@@ -106,10 +106,10 @@ def answer(
     resolver, found, blocked = _resolve(machine, known, wanted, upgrade)
     found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
-    here = next((s for s in found if machine.holds(s.candidate.build)), None)
+    here = next((s for s in found if machine.has_build(s.candidate.build)), None)
     if here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build)):
         found = [here, *(s for s in found if s is not here)]
-    ready = report is not None and report.verdict == "ready" and all(map(machine.installed, wanted))
+    ready = report is not None and report.verdict == "ready" and all(map(machine.installed_version, wanted))
     plan = Plan(
         machine,
         tuple(wish),
@@ -134,7 +134,7 @@ def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
     cured: set[str] = set()
     if machine.probed:
         now = _fingerprints(judge_snapshot(machine.base, known.matrix))
-        if machine.holds(best.candidate.build):
+        if machine.has_build(best.candidate.build):
             whole = now <= _fingerprints(stack_judge.findings_after(best.candidate, {}, {}))
             machine = msgspec.structs.replace(machine, whole=whole)
         found = stack_judge.findings_after(best.candidate, best.packages, best.env)

@@ -47,8 +47,8 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     `python`: the interpreter to install for; empty for the one of the shell. `drop`: installed packages that go.
     """
     one = stack.candidate
-    here = machine.installed if machine.probed else _nothing
-    same = machine.holds(one.build)
+    here = machine.installed_version if machine.probed else _nothing
+    same = machine.has_build(one.build)
     torch = [] if same and machine.whole else torch_requirements(one, machine)
     add, remove = verbs(tool, python)
     other_triton = [name for name in TORCH if "triton" in name and name != one.build.triton.partition("==")[0] and torch]
@@ -88,7 +88,7 @@ def replacements(stack: Stack, machine: Machine) -> list[str]:
         "torchaudio": local_version(build.torchaudio, build),
         **{name: one.version for name, one in stack.packages.items()},
     }
-    pairs = [(name, machine.installed(name), version) for name, version in wanted.items() if version]
+    pairs = [(name, machine.installed_version(name), version) for name, version in wanted.items() if version]
     return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]
 
 

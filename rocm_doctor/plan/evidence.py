@@ -62,16 +62,12 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
 
 def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
-    for one in said.support:
-        if one.state in _FOR and spans(one.since, one.until, build.rocm):
-            words = (
-                f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {machine.gfx}"
-                + _scope(one, machine.gfx)
-            )
-            if said.history and one.grade == "official":
-                yield Claim("upstream", f"{words}; AMD has ended that since", one.sources[0])
-            else:
-                yield Claim(one.grade, words, one.sources[0])
+    for one in (s for s in said.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
+        words = _words(one, build, machine.gfx) + _scope(one, machine.gfx)
+        if said.history and one.grade == "official":
+            yield Claim("upstream", f"{words}; AMD has ended that since", one.sources[0])
+        else:
+            yield Claim(one.grade, words, one.sources[0])
     for row in said.rows:
         if _is_about_build(row.when, build):
             yield Claim(row.grade, row.title, row.sources[0], known_good=True)
@@ -79,14 +75,16 @@ def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> 
 
 def opposing_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm does not run there, or was only built."""
-    for one in said.support:
-        if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
-            words = f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
-            yield Claim(one.grade, words.rstrip("."), one.sources[0])
+    for one in (s for s in said.support if s.state in _AGAINST and spans(s.since, s.until, build.rocm)):
+        yield Claim(one.grade, f"{_words(one, build, machine.gfx)}: {one.words}".rstrip("."), one.sources[0])
+
+
+def _words(one: Support, build: TorchBuild, gfx: str) -> str:
+    return f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {gfx}"
 
 
 def has_ended(about: Sequence[Support]) -> bool:
-    """Whether AMD's latest word is no longer support: what it said of older releases is history then."""
+    """True if AMD's latest word is no longer support: what it said of older releases is history then."""
     words = [s for s in about if s.grade == "official"]
     latest = max((_numbers(s.until or "dev") for s in words), default=())
     return bool(words) and not any(s.state in ("supported", "preview") for s in words if _numbers(s.until or "dev") == latest)
@@ -100,7 +98,7 @@ def _scope(one: Support, gfx: str) -> str:
 
 
 def spans(since: str, until: str, rocm: str) -> bool:
-    """Whether a release lies in the range of a table, over the parts that both name: `7.2` is built with some 7.2.x."""
+    """True if a release lies in the range of a table, over the parts that both name: `7.2` is built with some 7.2.x."""
     mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
     if not mine or not low or not high:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -43,8 +43,8 @@ class Contents(NamedTuple):
     alone: bool = False
     explicit: bool = False
     """True: nothing else is to come from the index."""
-    refused: tuple[str, ...] = ()
-    """Formats that cannot be written, and why as the last word."""
+    refused: Mapping[str, str] = {}
+    """Formats that cannot be written, each with its reason."""
 
 
 def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose: bool = False) -> str:
@@ -61,7 +61,7 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
     else:
         made_of = _stack_contents(plan)
     if form in made_of.refused:
-        raise UnknownFormat(made_of.refused[-1])
+        raise UnknownFormat(made_of.refused[form])
     return "\n".join([*(f"# {' '.join(line.split())}" for line in made_of.heading), *FILES[form](made_of), ""])
 
 
@@ -94,15 +94,11 @@ def _dockerfile(made: Contents) -> Iterator[str]:
     yield from (f"RUN {shlex.join((*command[:2], '--no-cache-dir', *command[2:]))}" for command in made.commands)
 
 
-def _shell(made: Contents) -> Iterator[str]:
-    yield from made.script
-
-
 FILES: dict[str, Callable[[Contents], Iterator[str]]] = {
     "requirements": _requirements,
     "uv": _uv,
     "dockerfile": _dockerfile,
-    "shell": _shell,
+    "shell": lambda made: iter(made.script),
 }
 FORMATS = ("text", "json", *FILES)
 
@@ -136,7 +132,7 @@ def _stack_contents(plan: Plan) -> Contents:
         start="" if powershell else container(machine.system, "IMAGE"),
         alone=one.index.nightly,
         explicit=not one.index.extras and one.build.family == "bundled",
-        refused=("dockerfile", why) if why else (),
+        refused={"dockerfile": why} if why else {},
     )
 
 
@@ -145,8 +141,8 @@ def _framework_contents(plan: FrameworkPlan) -> Contents:
     release = plan.release
     assert release is not None
     packages = [(name, one.index) for one, names in plan.packages() for name in names]
-    files = ("requirements", "uv", f"{release.name} comes as the image {release.image}; take --format dockerfile")
-    needs = ("dockerfile", f"{release.name} needs {release.needs}") if release.needs else ()
+    image = f"{release.name} comes as the image {release.image}; take --format dockerfile"
+    needs = {"dockerfile": f"{release.name} needs {release.needs}"} if release.needs else {}
     return Contents(
         heading=[
             plan.headline,
@@ -161,7 +157,7 @@ def _framework_contents(plan: FrameworkPlan) -> Contents:
         script=list(script(plan)),
         image=release.image or f"python:{plan.python}-slim",
         start=container("linux", "IMAGE"),
-        refused=files if release.image else needs,
+        refused={"requirements": image, "uv": image} if release.image else needs,
     )
 
 

@@ -179,7 +179,7 @@ def framework_text(plan: FrameworkPlan, tool: Tool = "pip") -> str:
     if plan.undecided:
         body += wrap(f"What you have may work: {summary}.", "", "  ")
         body += [f"  rocm-doctor smoke --framework {plan.framework} tests it on the GPU."]
-        if release and release.version in map(plan.machine.installed, (plan.framework, f"{plan.framework}-rocm")):
+        if release and release.version in map(plan.machine.installed_version, (plan.framework, f"{plan.framework}-rocm")):
             return "\n".join(body) + "\n"
         body += ["If it does not, this is known to work:"] if release else []
     body += wrap(plan.headline, "", "  ")

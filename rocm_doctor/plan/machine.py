@@ -50,16 +50,16 @@ class Machine(msgspec.Struct, frozen=True):
         """What can be declared of it, by name."""
         return {name: getattr(self, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")}
 
-    def installed(self, name: str) -> str:
+    def installed_version(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or was not looked for."""
         return "" if self.creates else _text(self.base, f"pkg.{name}")
 
     @property
     def torch(self) -> str:
         """The installed torch as it names itself (2.9.1+rocm6.3); empty without one."""
-        return _text(self.base, "torch.version") or self.installed("torch")
+        return _text(self.base, "torch.version") or self.installed_version("torch")
 
-    def holds(self, build: TorchBuild) -> bool:
+    def has_build(self, build: TorchBuild) -> bool:
         """True if the installed torch is of that build."""
         return self.probed and self.torch == build.local != ""
 

@@ -72,7 +72,7 @@ class Resolver:
         other.wish, other.rejected = tuple(wish), list(self.rejected)
         return other
 
-    def without(self, names: Sequence[str], wish: Sequence[str] = ()) -> Resolver:
+    def remove(self, names: Sequence[str], wish: Sequence[str] = ()) -> Resolver:
         """The same question for the machine without these installed packages, with more to wish for."""
         return Resolver(remove_packages(self.machine, names), self.known, (*self.wish, *wish), self.upgrade, self.only)
 
@@ -218,11 +218,11 @@ def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocke
             blamed.setdefault(name, one)
     changes = [((name,), (name,)) for name in blamed if name in resolver.known.packages] + [((name,), ()) for name in blamed]
     for several in (changes, [(tuple(blamed), ())] if len(blamed) > 1 else []):
-        tried = [(resolver.without(names, wish), names, bool(wish)) for names, wish in several]
+        tried = [(resolver.remove(names, wish), names, bool(wish)) for names, wish in several]
         freed = [(other, found, names, stays) for other, names, stays in tried if (found := list(other.stacks()))]
         if freed:
             other, found, names, stays = min(freed, key=lambda one: rank(one[1][0].candidate))
-            installed = resolver.machine.installed
+            installed = resolver.machine.installed_version
             return other, found, tuple(Blocked(name, installed(name), blamed[name], not stays) for name in names)
     return resolver, [], ()
 
@@ -233,4 +233,4 @@ def _packages_named(one: Finding, resolver: Resolver) -> list[str]:
     names = [name.partition(".")[2] for name in row.when if name.startswith(("pkg.", "code."))] if row else []
     names += [one.id.removeprefix("lib.")] if one.id.startswith("lib.") else []
     names += [one.subject.partition(" ")[0]] if one.subject_kind == "package" else []
-    return [name for name in names if name not in (*TORCH, *resolver.wish) and resolver.machine.installed(name)]
+    return [name for name in names if name not in (*TORCH, *resolver.wish) and resolver.machine.installed_version(name)]

@@ -97,7 +97,7 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
 def installed_release(package: Package, machine: Machine) -> Release | None:
     """The installed release of a package; None without one. One that the catalog does not know takes what the newest one before it takes;
     one before all of them has no code for AMD GPUs where they have some."""
-    mine = machine.installed(package.name)
+    mine = machine.installed_version(package.name)
     if not mine or not package.releases:
         return None
     older = next((one for one in package.releases if sort_key(one.version) <= sort_key(mine)), None)

@@ -114,7 +114,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from (line for said in plan.remarks for line in wrap(said, "  note    ", "          "))
     yield from (line for said in replacements(stack, plan.machine) for line in wrap(said, "  change  ", "          "))
     if plan.cuda:
-        gone = ", ".join(f"{name} {plan.machine.installed(name)}" for name in plan.cuda)
+        gone = ", ".join(f"{name} {plan.machine.installed_version(name)}" for name in plan.cuda)
         yield from wrap(f"without what is for CUDA: {gone}", "  change  ", "          ")
     yield from _elsewhere(plan)
     yield ""
@@ -126,7 +126,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
         yield ""
         yield f"{count} other stack{' works' if count == 1 else 's work'}. The next ones, and those with a reported run:"
         yield from (line for other in others for line in _alternative(other))
-    yield from _rejected(plan)
+    yield from _count_rejected(plan)
 
 
 def step_lines(steps: Iterable[Step]) -> Iterator[str]:
@@ -176,10 +176,10 @@ def _nothing(plan: Plan) -> Iterator[str]:
     for change in plan.nearest:
         yield from wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
         yield from (f"      {command}" for command in change.commands)
-    yield from _rejected(plan)
+    yield from _count_rejected(plan)
 
 
-def _rejected(plan: Plan) -> Iterator[str]:
+def _count_rejected(plan: Plan) -> Iterator[str]:
     yield ""
     yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
