@@ -93,19 +93,10 @@ def fill(template: str, **values: object) -> tuple[str, ...]:
     return (made,) if shlex.split(made) == meant else ()
 
 
-def accepts(slot: str, value: str) -> bool:
-    """True if `fill` takes the value for a slot of that name."""
-    return _SLOTS[slot.partition("_")[0]].fullmatch(value) is not None
-
-
 def slot_pattern(slot: str) -> str:
-    """The pattern of the values that `fill` takes for a slot of that name."""
-    return _SLOTS[slot.partition("_")[0]].pattern
-
-
-def is_slot(slot: str) -> bool:
-    """True if the name of a slot says which values it takes."""
-    return slot.partition("_")[0] in _SLOTS
+    """What the whole of a value matches that `fill` takes for a slot of that name; empty for a name that says no kind of value."""
+    kind = slot.partition("_")[0]
+    return _SLOTS[kind].pattern if kind in _SLOTS else ""
 
 
 def words(text: str) -> list[list[str]]:

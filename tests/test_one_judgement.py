@@ -12,7 +12,7 @@ from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.machine import machine_from_snapshot
-from rocm_doctor.plan.stack_judge import exported_variables, unset_variables
+from rocm_doctor.plan.stack_judge import changed_variables
 from rocm_doctor.plan.text import text
 from rocm_doctor.sources.bundle import read
 
@@ -49,6 +49,6 @@ def test_a_plan_says_of_a_fixture_what_check_says(name: str) -> None:
     settings = {variable.name for variable in plan.variables}
     reasons = {variable.why for variable in plan.variables}
     for one in roots(report):
-        variables = {*(name for name, _ in exported_variables(one)), *unset_variables(one)}
+        variables = set(changed_variables(one))
         assert one.fingerprint in named or not plan.keeps or variables & settings or one.title in reasons, (one.id, one.title)
         assert one.fingerprint not in named or one.title in " ".join(words.split())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import accepts, fill, slot_pattern
+from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Application, Case, Cure, KernelPackage
 from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
@@ -52,7 +52,7 @@ class Values:
             yield from self._typed(install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,))
             return
         names = _SLOT.findall(template.text)
-        known = {name: value for name in names if (value := self.value(name)) and accepts(name, value)}
+        known = {name: value for name in names if (value := self.value(name)) and re.fullmatch(slot_pattern(name), value)}
         missing = [self.matrix.slots[name] for name in dict.fromkeys(names) if name not in known]
         text = template.text
         for slot in missing:

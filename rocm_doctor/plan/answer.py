@@ -17,7 +17,7 @@ from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import INBOX, Machine, cuda_packages
 from rocm_doctor.plan.search import Blocked, Resolver, Stack, free_stacks
-from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot, sets_variable
+from rocm_doctor.plan.stack_judge import StackJudge, changed_variables, judge_snapshot
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, finding_variables, variables
 from rocm_doctor.rules.driver_range import driver_release
@@ -147,7 +147,7 @@ def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
         steps=() if machine.probed else tuple(steps(best.candidate.build, machine, known)),
         cuda=tuple(name for name in cuda_packages(machine, known.matrix) if name not in best.packages),
         keeps=machine.probed and not plan.blocked and not install(best, machine),
-        elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not sets_variable(one)),
+        elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not changed_variables(one)),
     )
 
 

@@ -15,7 +15,7 @@ from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates, rank
 from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import TORCH, Machine, remove_packages
-from rocm_doctor.plan.stack_judge import StackJudge, companions, exported_variables, installed_release, stack_judge
+from rocm_doctor.plan.stack_judge import StackJudge, changed_variables, companions, installed_release, stack_judge
 from rocm_doctor.versions import contains, sort_key
 
 READ = ("yes", "deprecated", "old")
@@ -97,7 +97,8 @@ class Resolver:
 
     def _settings(self, finding: Finding) -> dict[str, str]:
         """The variables that cure a finding, where the catalog knows what reads each of them."""
-        found, readers = dict(exported_variables(finding)), self.known.matrix.env
+        readers = self.known.matrix.env
+        found = {name: value for name, value in changed_variables(finding).items() if value is not None}
         return found if all(name in readers and readers[name].exists in READ for name in found) else {}
 
     def _judge(self, one: Candidate, env: dict[str, str]) -> Stack | Rejected:

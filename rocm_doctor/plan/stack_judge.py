@@ -58,8 +58,8 @@ class StackJudge(msgspec.Struct, frozen=True):
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
         """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
         whatever is installed."""
-        names = (*unset_variables(finding), *(name for name, _ in exported_variables(finding)))
-        return any(isinstance(self.machine.base.get(f"env.{name}").value, str) and name not in env for name in names)
+        read = self.machine.base.get
+        return any(isinstance(read(f"env.{name}").value, str) and name not in env for name in changed_variables(finding))
 
     def install(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""
@@ -183,17 +183,7 @@ def package_targets(one: Release, name: str, candidate: Candidate, machine: Mach
     return (below[-1] if below else same[0][1]) if nearest else ()
 
 
-def exported_variables(finding: Finding) -> tuple[tuple[str, str], ...]:
-    """Variables with their values that a finding's commands set."""
-    exports = (settings(c) for c in finding.commands if c.shell == "sh" and c.text.startswith("export "))
-    return tuple((name, value) for changed in exports for name, value in changed.items() if value is not None)
-
-
-def unset_variables(finding: Finding) -> tuple[str, ...]:
-    """Variables that a finding's commands unset."""
-    return tuple(name for c in finding.commands if c.text.startswith("unset ") for name in settings(c))
-
-
-def sets_variable(finding: Finding) -> bool:
-    """True if a command of the finding sets or unsets a variable."""
-    return bool(exported_variables(finding) or unset_variables(finding))
+def changed_variables(finding: Finding) -> dict[str, str | None]:
+    """The variables that a finding's commands set in the shell, with their values; None for one that they unset."""
+    lines = (c for c in finding.commands if c.shell == "sh" and c.text.startswith(("export ", "unset ")))
+    return {name: value for command in lines for name, value in settings(command).items()}

@@ -13,7 +13,7 @@ from rocm_doctor.model import Finding
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import READ, Stack
-from rocm_doctor.plan.stack_judge import exported_variables, unset_variables
+from rocm_doctor.plan.stack_judge import changed_variables
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 
@@ -55,7 +55,12 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
     """What findings say to set and to unset, where the catalog knows a reader and it is not so already. A guess counts for nothing."""
     here = machine.base
     sure = [one for one in findings if one.leads and one.confidence != "low"]
-    gone = (Variable(name, None, one.title, next(iter(one.sources), "")) for one in sure for name in unset_variables(one))
+    gone = (
+        Variable(name, None, one.title, next(iter(one.sources), ""))
+        for one in sure
+        for name, value in changed_variables(one).items()
+        if value is None
+    )
     found = [v for v in (*_advised_variables(sure, matrix), *gone) if here.get(f"env.{v.name}").value != v.value]
     for n, one in enumerate(found):  # a line of a start-up file sets it for the next shell again
         lines = [f"{r.artifact.replace('user/', '~/')} {r.place}" for r in here.get(f"startup.{one.name}").readings]
@@ -66,9 +71,9 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
 def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[Variable]:
     """What findings say to set, where the catalog knows a reader."""
     for one in findings:
-        for name, value in exported_variables(one):
+        for name, value in changed_variables(one).items():
             entry = matrix.env.get(name)
-            if entry and entry.exists in READ:
+            if value is not None and entry and entry.exists in READ:
                 yield Variable(name, value, one.title, next(iter(one.sources), ""))
 
 

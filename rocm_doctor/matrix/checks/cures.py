@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.commands import is_slot
+from rocm_doctor.commands import slot_pattern
 from rocm_doctor.matrix.types import Cure, Slot
 
 _SLOT = regex(r"(?<!\$)\{(\w+)\}")
@@ -17,7 +17,7 @@ def faults(entries: Sequence[Any], known: Collection[str], slots: Collection[str
     keys: set[str] = set()
     seen: dict[tuple[str, str], str] = {}
     for number, one in enumerate(entries):
-        if isinstance(one, Slot) and not is_slot(one.name):
+        if isinstance(one, Slot) and not slot_pattern(one.name):
             yield number, "name", f"`{one.name}` begins with no kind of value that a command takes"
         if not isinstance(one, Cure):
             continue
