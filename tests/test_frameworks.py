@@ -61,6 +61,8 @@ PLANS = [
     ("--gpu MI50 --python 3.12 --with jax", 1, ["listed for gfx90a", "What would run"], ["pip install"]),
     ("--gpu gfx1100 --python 3.10 --with jax", 1, ["with Python 3.12"], ["pip install"]),
     ("--gpu gfx1100 --os windows --python 3.12 --with jax", 1, ["on Linux"], ["pip install"]),
+    ("--gpu gfx1100 --os wsl --python 3.12 --with jax", 1, ["on Linux"], ["pip install"]),
+    ("--gpu gfx1100 --os wsl --python 3.12 --with tensorflow", 0, ["tensorflow_rocm-2.20"], ["torch=="]),
     ("--gpu MI300X --python 3.13 --with tensorflow", 0, ["docker pull rocm/tensorflow:"], ["torch=="]),
     ("--gpu gfx1100 --python 3.12 --with tensorflow", 0, ["tensorflow_rocm-2.20"], ["torch=="]),
     ("--gpu gfx1100 --python 3.12 --with torch,jax", 0, [".venv/bin/python", ".venv-jax", "torch=="], []),

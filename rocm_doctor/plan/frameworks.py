@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.model import Grade, Report
-from rocm_doctor.plan.catalog import Catalog, Step
+from rocm_doctor.plan.catalog import Catalog, Step, System
 from rocm_doctor.plan.commands import Argv, Tool, container, verbs
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.search import first_stack
@@ -42,6 +42,7 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     installs: tuple[Install, ...] = ()
     image: str = ""
     needs: str = ""
+    systems: tuple[System, ...] = ("linux",)
 
     @property
     def name(self) -> str:
@@ -126,8 +127,8 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
     """Why a release is not for a machine; empty where it is."""
     if machine.gfx not in one.gfx:
         return f"listed for {', '.join(one.gfx)}"
-    if machine.system == "windows" or (machine.system == "wsl" and one.image):
-        return "for Linux alone"
+    if machine.system not in one.systems:
+        return f"for {' and '.join(one.systems)}; no source says that it runs on {machine.system}"
     if machine.python and one.pythons and machine.python not in one.pythons:
         return f"for Python {', '.join(one.pythons)}"
     driver = driver_release(machine.driver, known.matrix) if machine.driver not in ("", INBOX) else ""
