@@ -139,16 +139,17 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
 
 def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[tuple[str, str]]:
     """What would run, and the command that plans it: the same framework on another Python or on Linux, else torch on this GPU."""
-    asked = f"rocm-doctor plan --gpu {machine.gfx} --with {releases[0].framework}"
-    for changes in ({"python": python} for one in releases for python in one.pythons):
-        other = msgspec.structs.replace(machine, **changes)
+    pythons = dict.fromkeys((machine.python, *(python for one in releases for python in one.pythons)))
+    for system, python in ((system, python) for system in dict.fromkeys((machine.system, "linux")) for python in pythons):
+        driver = machine.driver if system == machine.system else ""
+        other = msgspec.structs.replace(machine, system=system, python=python, driver=driver)
         if found := next((one for one in releases if not _unfit(one, other, known)), None):
-            yield f"with Python {other.python}: {found.name}", f"{asked} --python {other.python}"
+            changes = ["on Linux"] * (system != machine.system) + [f"with Python {python}"] * (python != machine.python)
+            at = f" --python {python}" if python else ""
+            asked = f"rocm-doctor plan --gpu {machine.gfx} --os {system}{at} --with {found.framework}"
+            yield f"{' '.join(changes)}: {found.name}", asked
             return
-    linux = msgspec.structs.replace(machine, system="linux", python="", driver="")
-    if machine.system != "linux" and (found := next((one for one in releases if not _unfit(one, linux, known)), None)):
-        yield f"on Linux: {found.name}", f"{asked} --os linux"
-    elif stack := first_stack(machine, known):
+    if stack := first_stack(machine, known):
         again = "" if machine.probed else f" --gpu {machine.gfx} --os {machine.system} --python {machine.python}"
         words = f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade})"
         yield words, f"rocm-doctor plan{again} --with torch"
