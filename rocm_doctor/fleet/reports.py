@@ -97,7 +97,7 @@ class _Head(msgspec.Struct):
 
 
 def read_lines(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Line]:
-    """The lines of all files; a folder stands for the files in it, `-` for standard input. Raises OSError for a path that does not exist."""
+    """The lines of all files; of a folder those of the files in it, of `-` those of standard input. Raises OSError for a path that does not exist."""
     for path in paths:
         if str(path) == "-":
             yield from _read_stream(stdin, "standard input")
@@ -144,7 +144,7 @@ def decode(body: bytes, place: str) -> Line:
 
 
 def _undecodable(body: bytes, why: str) -> Line:
-    """A line for what is no report that this version reads: with its host, if it has one."""
+    """A line for what this version cannot read as a report: with its host, if it has one."""
     try:
         head = jsons.decode(body[max(body.find(b"{"), 0) :], _Head)
     except Unreadable:
