@@ -69,7 +69,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """Where packages may come from. `packages`: those that are bound to it (a source of uv or Poetry); empty: all."""
+    """Where packages may come from. `packages`: those that are bound to it (a source of uv); empty: all."""
 
     url: str
     role: Literal["default", "extra", "find-links"]

@@ -1,12 +1,10 @@
-"""What a command installs: pip, uv, Poetry, PDM. A word that is not literal leaves the command unread."""
+"""What a command installs: pip and uv. A word that is not literal leaves the command unread."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-
-import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import (
@@ -43,13 +41,6 @@ _PIP = regex(r"pip(?:\d(?:\.\d+)?)?$")
 _RUNS_SCRIPT = frozenset((
     "sh", "bash", "zsh", "source", ".", "make", "just", "eval", "pixi", "pipx", "pipenv", "tox", "nox", "ansible-playbook",
 ))  # fmt: skip
-_CHOOSES = frozenset(("--extra", "-E", "--extras", "--group", "--with", "-G"))
-_SYNC_KNOWN = _CHOOSES | {
-    "--frozen", "--locked", "--no-dev", "--no-cache", "--no-install-project", "--no-root", "--no-interaction", "--no-ansi", "--only", "-n",
-    "--no-editable", "--compile-bytecode", "--prod", "--without", "--python", "-p", "--link-mode", "--inexact", "--dev", "--no-progress",
-    "--quiet", "-q", "-v", "--verbose", "--no-self", "--check", "--index-strategy", "--no-directory",
-}  # fmt: skip
-"""Options of uv sync, poetry install and pdm sync that leave torch what the lock says."""
 REDIRECT = regex(r"=+\s*\d")
 _BUILDERS = frozenset(("make", "cmake", "ninja", "meson", "bazel", "hipcc"))
 _LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
@@ -131,9 +122,7 @@ class Commands:
         elif program in ("docker", "podman") and "run" in words[1:3]:
             self._container(words, one.place)
         elif program in ("poetry", "pdm"):
-            if words[1:2] in (["install"], ["sync"]):
-                self._sync(words[2:], one)
-            elif words[1:2] == ["add"]:
+            if words[1:2] in (["install"], ["sync"], ["add"]):
                 self._skip(Unread(one.place, Reason.SCRIPT, True))
         elif program in ("source", ".") and len(words) > 1 and (words[1] or "").rsplit("/", 1)[-1] == "activate":
             if not any(folder in (words[1] or "") for folder in ("venv", "env")):
@@ -166,26 +155,8 @@ class Commands:
             self._install("uv", words[2:], one)
         elif words[:1] == ["add"]:
             self._install("uv", words[1:], one)
-        elif words[:1] == ["sync"]:
-            self._sync(words[1:], one)
-        elif words[:1] == ["run"] or words[:2] == ["pip", "sync"]:
+        elif words[:1] in (["run"], ["sync"]) or words[:2] == ["pip", "sync"]:
             self._skip(Unread(one.place, Reason.SCRIPT, True))
-
-    def _sync(self, words: Sequence[str | None], one: Command) -> None:
-        """The installation of a whole project into an environment of its own, as the project states it."""
-        chosen = {word for option, word in pairwise(words) if option in _CHOOSES}
-        path = self._find_file("pyproject.toml", one)
-        asked = pyproject.dependencies(self.tree, path, [word or "" for word in chosen]) if path else None
-        if asked is None or path is None or None in words or len(chosen) > 1 or not _SYNC_KNOWN.issuperset(_options(words)):
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
-            return
-        label = next(iter(chosen), "") or ""
-        for step in (step for found in pyproject.read(self.tree, path) if found.label == label for step in found.steps):
-            if isinstance(step, Unread):
-                self._skip(step)
-            else:
-                self.steps.append(msgspec.structs.replace(step, ignores_installed=True))
-        self.files += [path]
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
         place = one.place
@@ -296,11 +267,6 @@ class Commands:
             if self.tree.has(path):
                 return path
         return None
-
-
-def _options(words: Sequence[str | None]) -> set[str]:
-    """The names of the options among words."""
-    return {word.partition("=")[0] for word in words if word and word.startswith("-")}
 
 
 _OPTION_LIST = regex(

@@ -1,4 +1,4 @@
-"""pyproject.toml: the project, its extras and dependency groups, and the sources of uv, Poetry and PDM."""
+"""pyproject.toml: the project, its extras and dependency groups, and the sources of uv."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Project:
     @property
     def name(self) -> str:
         """The canonical name of the project."""
-        return canonicalize_name(str(self.table("project").get("name") or self.table("tool", "poetry").get("name") or ""))
+        return canonicalize_name(str(self.table("project").get("name") or ""))
 
     @property
     def extras(self) -> dict[str, list[Requirement]]:
@@ -64,28 +64,10 @@ class Project:
 
     def base(self) -> list[Requirement]:
         """What the project itself requires."""
-        return self.requirements("dependencies", self.table("project").get("dependencies")) + self._poetry_requirements(
-            self.table("tool", "poetry", "dependencies")
-        )
-
-    def _poetry_requirements(self, table: dict[str, Any]) -> list[Requirement]:
-        found: list[Requirement] = []
-        for name, value in table.items():
-            version = value.get("version", "") if isinstance(value, dict) else value
-            if name.lower() == "python" or not isinstance(version, str) or (isinstance(value, dict) and value.get("optional")):
-                continue
-            exact = version.strip().lstrip("=")
-            specifier = f"=={exact}" if exact[:1].isdigit() and "," not in exact else ""
-            source = value.get("source", "") if isinstance(value, dict) else ""
-            url = value.get("url", "") if isinstance(value, dict) else ""
-            place = self.place(f"{name} =") if f"{name} =" in self.text else self.place(name)
-            found.append(
-                Requirement(canonicalize_name(name), specifier, place, url=url, extras=(f"source:{source}",) if source else ())
-            )
-        return found
+        return self.requirements("dependencies", self.table("project").get("dependencies"))
 
     def indexes(self, extra: str) -> tuple[list[Index], list[Unread]]:
-        """The indexes that uv asks for the project with one extra, and the sources of Poetry; what a marker decides is not read."""
+        """The indexes that uv asks for the project with one extra; what a marker decides is not read."""
         found: list[Index] = []
         unread: list[Unread] = []
         uv = self.table("tool", "uv")
@@ -108,14 +90,6 @@ class Project:
                     found.append(Index(url, "default", place, (canonicalize_name(package),)))
                 elif canonicalize_name(package) == "torch" and not (url and "linux" not in marker and "platform" in marker):
                     unread.append(Unread(place, Reason.EXPRESSION, True))
-        sources = self.table("tool", "poetry").get("source") or self.table("tool", "pdm").get("source") or ()
-        for one in sources:
-            if isinstance(one, dict) and isinstance(one.get("url"), str):
-                name = f"source:{one.get('name')}"
-                bound = tuple(r.name for r in self.base() if name in r.extras)
-                explicit = bound or str(one.get("priority", "")) in ("explicit", "supplemental")
-                if bound or not explicit:
-                    found.append(Index(one["url"], "default", self.place(one["url"]), bound))
         return found, unread
 
 
@@ -148,7 +122,7 @@ def dependencies(tree: Tree, path: str, extras: Sequence[str]) -> list[Requireme
     except Unreadable:
         return None
     table = project.table("project")
-    if not (table or project.table("tool", "poetry")) or "dependencies" in (table.get("dynamic") or ()):
+    if not table or "dependencies" in (table.get("dynamic") or ()):
         return None
     known = project.extras
     return [*project.base(), *(r for extra in extras for r in _expand_extras(extra, known, project.name))]

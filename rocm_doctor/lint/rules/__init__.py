@@ -11,7 +11,6 @@ from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.rules.containers import devices, hidden_gpus
 from rocm_doctor.lint.rules.machine import machine_rules
 from rocm_doctor.lint.rules.packages import cuda_only, not_for_linux, not_on_index
-from rocm_doctor.lint.rules.text import faults
 from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
 
 
@@ -20,6 +19,22 @@ class Rule(NamedTuple):
 
     find: Callable[[Case], Iterator[Problem]]
     needs_gpu: bool = False
+
+
+_FORMAT = "https://pip.pypa.io/en/stable/reference/requirements-file-format/"
+
+
+def faults(case: Case) -> Iterator[Problem]:
+    """`repo.unreadable` for each fault of an environment for AMD."""
+    for fault in case.environment.faults if case.is_amd else ():
+        yield case.problem(
+            "repo.unreadable",
+            fault.title,
+            fault.cause,
+            (fault.place,),
+            key=(fault.kind, fault.place.file),  # one cause for each file
+            sources=fault.sources or (_FORMAT,),
+        )
 
 
 RULES = (
