@@ -50,7 +50,7 @@ TYPED = (
     ("vllm 0.14 gfx1100", "vllm 0.14 on gfx1100"), ("axolotl rocm", "axolotl:"), ("torch 2.10 rocm7.1", "torch 2.10+rocm7.1:"), ("Gentoo", "Linux:"),
     ("GTT", "memory.gtt-limit:"), ("SDXL", "comfyui:"), ("Proxmox", "platform.vm-passthrough:"), ("macOS", "macOS:"), ("eGPU", "`eGPU` may be one of"),
     ("RX 7600S", "RX 7600S: gfx1102"), ("RX 7600M XT laptop", "gfx1102: "), ("max_split_size_mb:128", "max_split_size_mb 128:"), ("Python 3.14t", "Python 3.14t:"),
-    ("qwen2.5-7b", "qwen2.5-7b"), ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
+    ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
 )  # fmt: skip
 
 

@@ -216,17 +216,6 @@ def test_what_is_certain_asks_nothing(name: str) -> None:
     assert judge(read_paths([fixture]), MATRIX).questions == ()
 
 
-def test_ask_prints_the_block_alone() -> None:
-    from click.testing import CliRunner
-
-    from rocm_doctor.cli import cli
-
-    done = CliRunner().invoke(cli, ["check", "-", "--ask"], input="my 7900 XTX is not found by torch\n")
-    lines = done.stdout.splitlines()
-    assert lines[:2] == [BY_KEY["torch"].command.text, BY_KEY["access"].command.text]
-    assert done.exit_code == 0
-
-
 def test_a_build_s_targets_are_not_gpus() -> None:
     assert pasted(f"$ {BY_KEY['torch'].command.text}\n{TORCH}\n").snapshot.gpus == ()
 

@@ -375,19 +375,6 @@ def test_a_key_goes_over_tls_or_to_this_machine_only(server: Server) -> None:
     assert "sent over https only" in str(refused.exception)
 
 
-def test_a_repository_names_a_reader_that_is_asked_when_it_is_wanted(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rocm-doctor.yaml").write_text(f"reader: {server.url}\nreader-model: tiny\n")
-    CliRunner().invoke(cli, ["check", "-"], input=TEXT)
-    assert server.seen == []
-    env = {"ROCM_DOCTOR_READER_KEY": "sk-secret"}
-    result = CliRunner().invoke(cli, ["check", "-", "--reader", "declared"], input=TEXT, env=env)
-    assert "Second opinion of tiny" in result.output
-    assert server.seen[0][1] == ""
-
-
 def test_a_tool_of_an_agent_asks_no_reader(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log.md").write_text(TEXT)
     monkeypatch.setenv("ROCM_DOCTOR_READER", server.url)

@@ -50,7 +50,6 @@ from rocm_doctor.sources.declared import Target
     help="Judge and test this framework. [default: those that are installed, or that the text names]",
 )
 @click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
-@click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
 @click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
 @click.option("--example", is_flag=True, help="Check a packaged sample bundle; needs no AMD GPU.")
 @sysroot_option
@@ -70,7 +69,6 @@ def command(
     system: str | None,
     framework: str | None,
     no_smoke: bool,
-    ask: bool,
     same_machine: bool,
     example: bool,
     sysroot: Path | None,
@@ -89,8 +87,8 @@ def command(
     named = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
     second = ask_reader(reader_url, reader_model, reader_seconds, matrix)
     if wanted := targets(gpus, root, Target("", rocm, driver, kernel, system or ""), matrix):
-        if paths or logs or ask or same_machine or example or sysroot:
-            raise InputError("--gpu judges an installed environment: it cannot be combined with captures, logs or --ask")
+        if paths or logs or same_machine or example or sysroot:
+            raise InputError("--gpu judges an installed environment: it cannot be combined with captures or logs")
         with notice_when_slow("still reading the environment's libraries"):
             reports, artifacts = judge(wanted, python, root, matrix, reporting.ignore, named)
         reports = [second(reporting.drop_baseline(report), artifacts) for report in reports]
@@ -112,10 +110,6 @@ def command(
 
         for report, (_, artifacts) in zip(judged, found):
             click.echo(question(report, artifacts, reader_model, matrix))
-        return
-    if ask:
-        commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
-        click.echo("\n".join(commands) or "no questions", err=not commands)
         return
     stopped = any(was_interrupted(artifacts) for _, artifacts in found)
     try:
@@ -234,24 +228,15 @@ def was_interrupted(artifacts: list[Artifact]) -> bool:
 def notice_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
     """Print `words` on standard error if the block takes longer than `after` seconds.
 
-    A signal says it where there is one. A thread would keep the block's children from naming their group before they start
+    A signal says it, and nothing where there is none: a thread would keep the block's children from naming their group before they start
     (`guard.single_threaded`), and one of them could outlive a doctor that is killed.
     """
     import threading
 
-    def echo(*_: object) -> None:
-        click.echo(words, err=True)
-
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        timer = threading.Timer(after, echo)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+        yield
         return
-    before = signal.signal(signal.SIGALRM, echo)
+    before = signal.signal(signal.SIGALRM, lambda *_: click.echo(words, err=True))
     signal.setitimer(signal.ITIMER_REAL, after)
     try:
         yield

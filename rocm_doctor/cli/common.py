@@ -121,7 +121,7 @@ _report_options = options(
         multiple=True,
         metavar="ID[:ROW]",
         help="Ignore a diagnosis or one row of it; repeatable.",
-        shell_complete=completes("complete_ignore"),
+        shell_complete=completes("names"),
     ),
     click.option(
         "--baseline",

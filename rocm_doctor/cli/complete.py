@@ -16,18 +16,12 @@ def targets(incomplete: str) -> list[CompletionItem]:
 
 
 def names(incomplete: str) -> list[CompletionItem]:
-    """What `explain` takes, of its own index; rows where nothing else fits."""
+    """What `explain` takes, and `--ignore` among it, of its own index; rows where nothing else fits."""
     from rocm_doctor.explain.index import index
 
     matrix = load_matrix()
     known = ((one.name, one.words) for one in index(matrix).entries if one.kind != "row" and " " not in one.name)
     return _offer([*_targets(matrix), *known], incomplete) or _offer(_rows(matrix), incomplete)
-
-
-def complete_ignore(incomplete: str) -> list[CompletionItem]:
-    """What `--ignore` takes: diagnoses; rows where none of these fits."""
-    matrix = load_matrix()
-    return _offer(_diagnoses(matrix), incomplete) or _offer(_rows(matrix), incomplete)
 
 
 def packages(incomplete: str) -> list[CompletionItem]:
@@ -60,10 +54,6 @@ def _targets(matrix: Matrix) -> Iterator[tuple[str, str]]:
     for target in matrix.gfx.values():
         for name in target.names:
             yield name.removeprefix("Radeon ").removeprefix("Instinct ").replace(" ", ""), f"{name}, {target.gfx}"
-
-
-def _diagnoses(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    yield from ((one.id, one.title) for one in matrix.diagnoses.values())
 
 
 def _rows(matrix: Matrix) -> Iterator[tuple[str, str]]:

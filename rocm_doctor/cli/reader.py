@@ -1,10 +1,9 @@
-"""--reader: which language model is asked for a second opinion, by option, environment variable, or the file of a repository."""
+"""--reader: which language model is asked for a second opinion, by option or environment variable."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import click
 
@@ -13,7 +12,6 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
 
 KEY = "ROCM_DOCTOR_READER_KEY"
-DECLARED = "declared"
 reader_options = options(
     click.option(
         "--reader",
@@ -22,7 +20,7 @@ reader_options = options(
         default="",
         envvar="ROCM_DOCTOR_READER",
         help="Send the redacted text and facts to this OpenAI-compatible server (http://localhost:11434/v1) for a second opinion, and "
-        f"check what comes back; `{DECLARED}`: the one of [tool.rocm-doctor] here. A key comes from {KEY}.",
+        f"check what comes back. A key comes from {KEY}.",
     ),
     click.option("--reader-model", metavar="NAME", default="", envvar="ROCM_DOCTOR_READER_MODEL", help="The model to ask."),
     click.option(
@@ -49,25 +47,7 @@ def ask_reader(url: str, model: str, seconds: float, matrix: Matrix) -> Callable
     from rocm_doctor.reader import add_opinion
     from rocm_doctor.reader.server import Reader, address_fault
 
-    key = os.environ.get(KEY, "")
-    if url == DECLARED:
-        # The file is that of whoever wrote the repository: the key is not for an address that it names.
-        url, model, key = *_read_reader(Path(), model), ""
-        click.echo(f"--reader {DECLARED}: {url}, model {model}", err=True)
-    reader = Reader(url, model, key, seconds)
+    reader = Reader(url, model, os.environ.get(KEY, ""), seconds)
     if message := address_fault(reader):
         raise InputError(message)
     return lambda report, artifacts: report if report.verdict == "ready" else add_opinion(report, artifacts, reader, matrix)
-
-
-def _read_reader(folder: Path, model: str) -> tuple[str, str]:
-    """Address and model of `reader` and `reader-model` in rocm-doctor.yaml or [tool.rocm-doctor] of a folder."""
-    from rocm_doctor.lint import policy
-    from rocm_doctor.lint.tree import Tree
-
-    found = policy.read(Tree(folder))
-    if not found.reader:
-        raise InputError(
-            f"--reader {DECLARED}: no `reader` in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
-        )
-    return found.reader, model or found.reader_model

@@ -20,7 +20,7 @@ __all__ = ["Entry", "Found", "explain", "explain_entry", "index", "nearest_names
 _PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
     "gpu": gpus.gpu, "library": libraries.library, "torch": releases.torch, "rocm": releases.rocm, "python": releases.python,
     "driver": releases.driver, "system": releases.system, "diagnosis": judgements.diagnosis, "row": judgements.row,
-    "variable": judgements.variable, "model": judgements.model,
+    "variable": judgements.variable,
 }  # fmt: skip
 _MOST = 12
 """Candidates that are shown."""

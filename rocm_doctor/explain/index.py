@@ -13,7 +13,7 @@ from rocm_doctor.commands import FAMILIES
 from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.matrix import Matrix
 
-Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "model", "torch", "rocm", "python", "driver", "system"]
+Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "torch", "rocm", "python", "driver", "system"]
 _RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
@@ -102,7 +102,6 @@ def _entries(matrix: Matrix) -> Iterator[Entry]:
     for name in (name for several in FAMILIES.values() for name in several):
         yield Entry("system", name, name.title() if len(name) > 4 else name.upper(), "the ROCm releases that name it")
     yield from _libraries(matrix)
-    yield from (Entry("model", name, name, "a model whose memory `fit` predicts") for name in matrix.plain("models") or {})
     yield from (Entry("row", one.key, name, one.title) for one in matrix.rows for name in (one.key, *one.aliases))
     yield from (
         Entry("row" if new in matrix.by_key else "diagnosis", new, old, f"now {new}")

@@ -1,4 +1,4 @@
-"""The pages of what the matrix judges by: a diagnosis, a row, a variable; and of a model."""
+"""The pages of what the matrix judges by: a diagnosis, a row, a variable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
 from rocm_doctor.explain.parts import MANY, introduce_remedy, list_faults, section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command, Row
+from rocm_doctor.model import Row
 from rocm_doctor.reports.page import Page
 
 _SLOT = regex(r"\{(\w+)\}")
@@ -77,13 +77,4 @@ def variable(found: Found, matrix: Matrix) -> Page:
             list_faults(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
             section("source", *one.sources),
         ),
-    )
-
-
-def model(found: Found, matrix: Matrix) -> Page:
-    """The page of a model: the command that predicts the memory of a run."""
-    command = Command(f"rocm-doctor fit --model {found.entry.of.lower()} --gpu gfx1100")
-    return Page(
-        f"{found.entry.name}: a model whose memory is predicted",
-        (section("memory", command, "put your target in the place of gfx1100"),),
     )

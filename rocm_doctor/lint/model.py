@@ -235,6 +235,3 @@ class Policy(msgspec.Struct, frozen=True):
     fail_on: str = ""
     exclude: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
-    reader: str = ""
-    """Address of the language model that `--reader declared` asks, and its name."""
-    reader_model: str = ""

@@ -7,8 +7,6 @@ ignores:
   - {id: lib.bitsandbytes, reason: "only used on the CUDA box", until: 2027-01-31}
 fail-on: warning
 exclude: ["third_party/*"]
-reader: http://localhost:11434/v1     # asked by `--reader declared` only
-reader-model: qwen3:8b
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from rocm_doctor.lint.readers.compose import Node, load
 from rocm_doctor.lint.tree import Tree
 
 FILES = ("rocm-doctor.yaml", "rocm-doctor.yml", "pyproject.toml")
-_KEYS = ("targets", "environments", "ignores", "fail-on", "exclude", "reader", "reader-model")
+_KEYS = ("targets", "environments", "ignores", "fail-on", "exclude")
 _FIELDS = ("gpu", "rocm", "driver", "python", "os")
 _FAIL_ON = ("error", "warning", "note", "never")
 
@@ -78,7 +76,6 @@ def _policy(root: Node, file: str) -> Policy:
         fail_on.text if fail_on and fail_on.text in _FAIL_ON else "",
         tuple(node.text for node in root.list("exclude")),
         tuple(faults),
-        *(found.text if (found := root.get(key)) else "" for key in ("reader", "reader-model")),
     )
 
 

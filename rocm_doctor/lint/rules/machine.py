@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-import msgspec
-
 from rocm_doctor.lint.facts import make_snapshot
 from rocm_doctor.lint.model import LISTS, Place, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
+from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Reading, Row
 from rocm_doctor.rules import RULES
@@ -71,7 +70,7 @@ def _matrices(_: Matrix) -> dict[frozenset[str], Matrix]:
 
 def _decidable_rows(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
     """The rows that the facts of files decide, each with the facts without which it cannot hold."""
-    rows = (row for row in _rows_by_version(matrix) if all(_is_known(name) for name in row.when))
+    rows = (row for row in rows_by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
     return tuple((frozenset(name for name, value in row.when.items() if _needs(name, value)), row) for row in rows)
 
 
@@ -85,15 +84,3 @@ def _is_known(name: str) -> bool:
 
 
 _OF_OVERRIDES = ("arch.override-wrong", "arch.override-pointless")
-
-
-_WITH_CODE = frozenset(("bitsandbytes", "xformers", "flash-attn"))
-"""The packages of which a release says whether it has code for AMD GPUs: by its wheels, or by what its setup.py can build."""
-
-
-def _rows_by_version(matrix: Matrix) -> Iterator[Row]:
-    """The rows; those that ask whether code is missing in one of these packages no longer ask: no binaries lie in a repository."""
-    dropped = {"code." + name for name in _WITH_CODE}
-    for row in matrix.rows:
-        when = {k: v for k, v in row.when.items() if k not in dropped or not (v == "absent" or v.startswith("!"))}
-        yield msgspec.structs.replace(row, when=when) if len(when) < len(row.when) else row
