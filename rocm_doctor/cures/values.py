@@ -69,7 +69,7 @@ class Values:
         """The value of a slot; empty where it is not known. Raises KeyError for a slot that the catalog does not have."""
         slot = self.matrix.slots[name]
         if not slot.fact:
-            return _WORKED_OUT[name](self) if name in _WORKED_OUT else ""
+            return _WORKED_OUT[name](self)
         of_gpu = slot.fact.startswith("gpu.")
         fact = (self.gpu.get(slot.fact[4:]) if self.gpu else None) if of_gpu else self.snapshot.get(slot.fact)
         value = fact.value if fact else None
@@ -178,6 +178,25 @@ def _index(values: Values) -> str:
     return _WHEELS + found[0] if found else ""
 
 
+_SIZE = regex(r"(?<![\w.])(\d{1,3}(?:\.\d)?) ?b(?:illion)?\b")
+_BY_SIZE = regex(r"Qwen2\.5-(\d+(?:\.\d)?)B")
+"""Presets of `fit` for a model of which only the size is named."""
+
+
+def _model(values: Values) -> str:
+    """The model that a question names, as a preset of `fit`; where it names a size alone, one of the nearest size."""
+    low, models = str(values.snapshot.value("said.asks")).casefold(), values.matrix.plain("models") or {}
+    named = next((name for name in sorted(models, key=len, reverse=True) if name.casefold() in low), "")
+    sizes = {name: float(found[1]) for name in models if (found := _BY_SIZE.fullmatch(name))}
+    asked = _SIZE.search(low)
+    return named or (min(sizes, key=lambda name: abs(sizes[name] - float(asked[1]))) if asked and sizes else "")
+
+
+def _method(values: Values) -> str:
+    low = str(values.snapshot.value("said.asks")).casefold()
+    return next((name for name in ("qlora", "lora", "full") if name in low), "")
+
+
 def _program(values: Values) -> Application | None:
     key = values.snapshot.value("said.program")
     return next((one for one in values.matrix.applications if one.key == key), None)
@@ -210,6 +229,8 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "version_python": _python,
     "kernel_package": _kernel_package,
     "url_index": _index,
+    "value_model": _model,
+    "value_method": _method,
     "value_program": _title,
     "value_back": _how("back"),
     "value_update": _how("update"),

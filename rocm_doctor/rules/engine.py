@@ -293,11 +293,7 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
     named += missing_code_findings(one, ordered)
-    return (
-        [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]]
-        + same
-        + explaining_findings(one, place, ordered, row)
-    )
+    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same
 
 
 def missing_code_findings(one: Finding, ordered: Sequence[Finding]) -> list[int]:
@@ -312,13 +308,6 @@ def _root_diagnoses(diagnosis: str, matrix: Matrix) -> set[str]:
     """What a finding of a Python rule follows from: what its diagnosis does and, for access, where one thing bars the next, its rows."""
     known, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
     return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
-
-
-def explaining_findings(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
-    """The certain finding about a rare hypothesis' line, which leaves nothing for the hypothesis to explain."""
-    if one.confidence != "low" or row is None or row.prior != "rare" or "log" not in row.when:
-        return []
-    return [n for n, f in enumerate(ordered[:place]) if f.confidence == "high" and one.evidence[0] in f.evidence]
 
 
 def _join_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
