@@ -61,11 +61,11 @@ def padded(*bundles: bytes) -> bytes:
     return out
 
 
-def elf(sections: Mapping[str, bytes | int], needed: Sequence[str] = (), runpath: str = "") -> bytes:
+def elf(sections: Mapping[str, bytes | int], needed: Sequence[str] = ()) -> bytes:
     """A 64-bit little-endian shared object of section headers and data. An int stands for a NOBITS section of that size."""
     strings, dynamic = b"\0", b""
-    for tag, text in [*((1, n) for n in needed), *([(29, runpath)] if runpath else [])]:
-        dynamic += struct.pack("<qQ", tag, len(strings))
+    for text in needed:
+        dynamic += struct.pack("<qQ", 1, len(strings))
         strings += text.encode() + b"\0"
     whole: dict[str, bytes | int] = {".dynstr": strings, **sections, ".dynamic": dynamic + bytes(16)}
     names = b"\0" + b"".join(n.encode() + b"\0" for n in [*whole, ".shstrtab"])
@@ -86,7 +86,7 @@ def elf(sections: Mapping[str, bytes | int], needed: Sequence[str] = (), runpath
 def library(*bundles: bytes, needed: Sequence[str] = ("libamdhip64.so.7",), wrappers: int | None = None) -> bytes:
     """A shared object with GPU code, as a HIP compiler leaves it."""
     count = len(bundles) if wrappers is None else wrappers
-    return elf({".hip_fatbin": padded(*bundles), ".hipFatBinSegment": bytes(24 * count)}, needed, "/opt/rocm/lib")
+    return elf({".hip_fatbin": padded(*bundles), ".hipFatBinSegment": bytes(24 * count)}, needed)
 
 
 def code_object(flags: int, abi: int = 3) -> bytes:

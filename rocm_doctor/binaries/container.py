@@ -5,6 +5,7 @@ Only headers are read, through a bounded view: a damaged file costs an `Unknown`
 
 from __future__ import annotations
 
+import itertools
 import struct
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ _SECTION = struct.Struct("<II16xQQ24x")
 _PE_SECTION = struct.Struct("<8sI4xII16x")
 """Name, bytes used, bytes in the file, offset."""
 _MAX_DYNAMIC = 64 << 10
-_DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
+_DT_NULL, _DT_NEEDED = 0, 1
 _ROCM_SONAME = regex(
     r"lib(?:amdhip64|hsa-runtime64|hip\w+|roc\w+|MIOpen|rccl|amd_comgr|hiprtc|magma|migraphx\w*|composable_kernel\w*|amd_smi)\.so(?:\.\d+)*"
     r"|(?:amdhip64|hiprtc|hip\w+|roc\w+|MIOpen|amd_comgr)[\w-]*\.dll"
@@ -50,7 +51,6 @@ class Layout(NamedTuple):
     wrappers: int = 0
     kpack_ref: Span | None = None
     needed: tuple[str, ...] = ()
-    runpath: str = ""
     target: str = ""
 
 
@@ -87,27 +87,20 @@ def elf_layout(view: View) -> Layout:
     for at, kind, offset, size in _SECTION.iter_unpack(headers):
         name = strings[at : at + 64].split(b"\0")[0].decode("latin-1")
         spans.setdefault(name, []).append(Span(offset, size, kind == _NOBITS))
-    needed, runpath = _dynamic(view, spans)
     wrappers = sum(span.size for span in spans.get(WRAPPERS, ())) // WRAPPER_SIZE
-    return Layout(tuple(spans.get(FATBIN, ())), wrappers, next(iter(spans.get(KPACK_REF, ())), None), needed, runpath)
+    return Layout(tuple(spans.get(FATBIN, ())), wrappers, next(iter(spans.get(KPACK_REF, ())), None), _read_needed(view, spans))
 
 
-def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...], str]:
-    """ROCm libraries of DT_NEEDED, and the search path. Strings are read in file order, so a zip member is inflated once."""
+def _read_needed(view: View, spans: dict[str, list[Span]]) -> tuple[str, ...]:
+    """ROCm libraries of DT_NEEDED."""
     if ".dynamic" not in spans or ".dynstr" not in spans:
-        return (), ""
+        return ()
     table, strings = spans[".dynamic"][0], spans[".dynstr"][0]
     data = view.at(table.offset, min(table.size, _MAX_DYNAMIC))
-    wanted: dict[int, int] = {}
-    for tag, value in struct.iter_unpack("<qQ", data[: len(data) // 16 * 16]):
-        if tag == _DT_NULL:
-            break
-        if tag in (_DT_NEEDED, _DT_RPATH, _DT_RUNPATH) and value < strings.size:
-            wanted[value] = tag
-    texts = {v: view.at(strings.offset + v, 512).split(b"\0")[0].decode("utf-8", "replace") for v in sorted(wanted)}
-    needed = [texts[v] for v, tag in wanted.items() if tag == _DT_NEEDED]
-    paths = [texts[v] for v, tag in wanted.items() if tag != _DT_NEEDED]
-    return tuple(n for n in needed if _ROCM_SONAME.fullmatch(n)), ":".join(paths)
+    entries = itertools.takewhile(lambda entry: entry[0] != _DT_NULL, struct.iter_unpack("<qQ", data[: len(data) // 16 * 16]))
+    places = [value for tag, value in entries if tag == _DT_NEEDED and value < strings.size]
+    names = [view.at(strings.offset + place, 512).split(b"\0")[0].decode("utf-8", "replace") for place in places]
+    return tuple(name for name in names if _ROCM_SONAME.fullmatch(name))
 
 
 def pe_layout(view: View) -> Layout:

@@ -65,7 +65,7 @@ def _inspect(view: View, library: str, shown: str) -> Found | None:
 def _library(view: View, layout: Layout, library: str, shown: str) -> Found | None:
     if layout.kpack_ref is not None:
         reference = kpack.read_reference(view, layout.kpack_ref.offset, layout.kpack_ref.size)
-        kept = Holding(library, shown, "split", needed=layout.needed, runpath=layout.runpath, key=reference.kernel_name)
+        kept = Holding(library, shown, "split", needed=layout.needed, key=reference.kernel_name)
         return kept, None
     if not layout.fatbins:
         return None
@@ -88,7 +88,7 @@ def _fatbin(view: View, layout: Layout, library: str, shown: str) -> Holding:
         problem = problem or trouble
     if not problem and layout.wrappers > len(bundles):
         problem = f"the host code registers {layout.wrappers} fat binaries, but {len(bundles)} were found"
-    return _sum_bundles(Holding(library, shown, "fatbin", needed=layout.needed, runpath=layout.runpath), bundles, problem, why)
+    return _sum_bundles(Holding(library, shown, "fatbin", needed=layout.needed), bundles, problem, why)
 
 
 def _sum_bundles(holding: Holding, bundles: list[Bundle], problem: str, why: Why) -> Holding:

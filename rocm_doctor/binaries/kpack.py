@@ -23,17 +23,15 @@ _T = TypeVar("_T")
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """The `.rocm_kpack_ref` section: the library's key, and archive paths relative to the library's folder."""
+    """The `.rocm_kpack_ref` section: the library's key in an archive."""
 
     kernel_name: str
-    kpack_search_paths: tuple[str, ...] = ()
 
 
 class Contents(msgspec.Struct, frozen=True):
     """The table of contents, without the blobs' places: binary -> target -> (ignored)."""
 
     toc: dict[str, dict[str, msgspec.Raw]]
-    gfx_arches: tuple[str, ...] = ()
 
     def targets(self, key: str | None = None) -> tuple[str, ...]:
         """Targets held for one binary, or for all of them."""

@@ -29,7 +29,6 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     bundles: int = 0
     encodings: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
-    runpath: str = ""
     key: str = ""
     note: str = ""
     problem: str = ""

@@ -94,17 +94,17 @@ def pcie_gb_s(transfers: float, lanes: int) -> float:
 
 def link(device: Device) -> Limit | None:
     """The PCIe link in use."""
-    value = pcie_gb_s(_transfers(device.link_speed), device.link_width)
-    return (
-        Limit(round(value, 2), f"the link in use: {device.link_speed} x{device.link_width}", "sysfs or NVML") if value else None
-    )
+    return _link_limit("the link in use", device.link_speed, device.link_width)
 
 
 def slot(device: Device) -> Limit | None:
     """The PCIe link that the GPU and its slot can have."""
-    value = pcie_gb_s(_transfers(device.link_max_speed), device.link_max_width)
-    words = f"the link that GPU and slot can have: {device.link_max_speed} x{device.link_max_width}"
-    return Limit(round(value, 2), words, "sysfs or NVML") if value else None
+    return _link_limit("the link that GPU and slot can have", device.link_max_speed, device.link_max_width)
+
+
+def _link_limit(words: str, speed: str, lanes: int) -> Limit | None:
+    value = pcie_gb_s(_transfers(speed), lanes)
+    return Limit(round(value, 2), f"{words}: {speed} x{lanes}", "sysfs") if value else None
 
 
 def _transfers(speed: str) -> float:

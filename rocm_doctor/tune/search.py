@@ -25,8 +25,7 @@ FOR_FINALS = 0.4
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator;
-    `context`: bytes in use on the GPU beside it."""
+    """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator."""
 
     choice: Choice
     steps: int
@@ -34,7 +33,6 @@ class Measured(msgspec.Struct, frozen=True):
     samples: tuple[float, ...] = ()
     peak_allocated: int = 0
     peak_reserved: int = 0
-    context: int = 0
     error: str = ""
 
 

@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from . import states
-
 
 def build_model(job: dict[str, Any], device: str) -> Any:
     """The model of the job on `device`, in training mode, with adapters and checkpointing as asked; weights are uninitialised."""
@@ -168,7 +166,7 @@ def build_optimizer(model: Any, job: dict[str, Any]) -> Any:
     if name == "adamw_fused" and not meta:
         return torch.optim.AdamW(trained, lr=1e-4, fused=True)
     if meta:
-        return states.Moments(trained, bits=8 if "8bit" in name else None, paged=name.startswith("paged"))
+        return Moments(trained, bits=8 if "8bit" in name else None, paged=name.startswith("paged"))
     import bitsandbytes
 
     return {
@@ -176,3 +174,33 @@ def build_optimizer(model: Any, job: dict[str, Any]) -> Any:
         "paged_adamw_8bit": bitsandbytes.optim.PagedAdamW8bit,
         "paged_adamw": bitsandbytes.optim.PagedAdamW,
     }[name](trained, lr=1e-4)
+
+
+class Moments(torch.optim.Optimizer):
+    """On the meta device, where only its states matter: AdamW with two states per parameter, updated in place.
+
+    `bits` None: both in the parameter's dtype (torch's fused AdamW). `bits` 8: one byte each and one float32 scale per 256
+    values, float32 below 4096 values (bitsandbytes/optim/optimizer.py). `paged`: in host memory that the driver pages in, so
+    nothing is allocated.
+    """
+
+    def __init__(self, params: Any, bits: int | None, paged: bool) -> None:
+        super().__init__(params, {"bits": bits, "paged": paged})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None and not self.state[parameter] and not group["paged"]:
+                    self.state[parameter].update(_new_states(parameter, group["bits"]))
+
+
+def _new_states(parameter: Any, bits: int | None) -> dict[str, Any]:
+    if bits is None:
+        return {"first": torch.zeros_like(parameter), "second": torch.zeros_like(parameter)}
+    if parameter.numel() < 4096:
+        return {name: torch.zeros_like(parameter, dtype=torch.float32) for name in ("first", "second")}
+    blocks = -(-parameter.numel() // 256)
+    made = {name: torch.zeros_like(parameter, dtype=torch.uint8) for name in ("first", "second")}
+    made.update({name + "_scale": parameter.new_zeros(blocks, dtype=torch.float32) for name in ("first", "second")})
+    return made

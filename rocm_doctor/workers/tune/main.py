@@ -135,7 +135,6 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "samples": [tokens / one for one in seconds],
         "peak_allocated": torch.cuda.max_memory_allocated() if on_gpu else 0,
         "peak_reserved": torch.cuda.max_memory_reserved() if on_gpu else 0,
-        "context": context_bytes() if on_gpu else 0,
     }
 
 
