@@ -19,7 +19,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -52,29 +51,27 @@ def run_smoke(
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
     `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other. `gpu`: only this index, without
-    fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
-    worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
+    fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds per stage instead of the table's. `plan`: stages
+    to run instead of the framework's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
     stage.
     """
     names = find_frameworks(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
     plans = {name: found for name in names if (found := list(plan) or choose_stages(level, stages, name))}
     if not plans:
         raise KeyError(", ".join(stages))
-    made = partial(
-        Settings,
-        python=python or sys.executable,
-        device="cuda" if device == "auto" and gpu is not None else device,
-        tell=on_progress or (lambda line: None),
-        limit=limit,
-        prelude=prelude,
-        environment=environment or {},
-    )
+    shared = {
+        "python": python or sys.executable,
+        "device": "cuda" if device == "auto" and gpu is not None else device,
+        "tell": on_progress or (lambda line: None),
+        "limit": limit,
+        "prelude": prelude,
+        "environment": environment or {},
+    }
     artifacts: list[Artifact] = []
     for name, found in plans.items():
         if not any(artifact.note == "interrupted" for artifact in artifacts):
-            artifacts += _run_framework(
-                partial(made, framework=name, level=max([level, *(stage.level for stage in found)])), found, gpu
-            )
+            highest = max([level, *(stage.level for stage in found)])
+            artifacts += _run_framework(found, gpu, {**shared, "framework": name, "level": highest})
     return artifacts
 
 
@@ -85,11 +82,11 @@ def find_frameworks(python: str, environment: dict[str, str]) -> tuple[str, ...]
     return tuple(name for name in done.stdout.split() if name in FRAMEWORKS) or ("torch",)
 
 
-def _run_framework(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -> list[Artifact]:
-    """The artifacts of one framework's smoke test."""
+def _run_framework(plan: list[Stage], gpu: int | None, options: dict[str, Any]) -> list[Artifact]:
+    """The artifacts of one framework's smoke test. `options`: fields of Settings."""
     done: list[DeviceQueue] = []
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
-        settings = made(folder=folder, token=uuid.uuid4().hex, kernel=watch.KernelLog())
+        settings = Settings(folder=folder, token=uuid.uuid4().hex, kernel=watch.KernelLog(), **options)
         try:
             return _all_lanes(settings, plan, gpu, done)
         finally:
