@@ -121,7 +121,7 @@ OTHER = os.environ.get("ROCM_DOCTOR_TEST_PYTHON", "")
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not OTHER, reason="ROCM_DOCTOR_TEST_PYTHON names no other interpreter (one with Python 3.8 and torch 1.13, say)"
+    not OTHER, reason="ROCM_DOCTOR_TEST_PYTHON names no other interpreter (one with Python 3.8 and torch 2.0, say)"
 )
 def test_another_interpreter() -> None:
     """All levels under an old interpreter: what its torch lacks is skipped, nothing fails."""

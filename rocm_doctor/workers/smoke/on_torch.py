@@ -18,12 +18,8 @@ from .context import Context, temporary_setting
 THREADS = 4
 """Threads for the CPU's part. Children for several GPUs run side by side, and small products wait for one another with more."""
 NO_KERNEL = ("No available kernel", "No viable backend", "Invalid backend")
-BACKENDS = {
-    "math": ("MATH", "enable_math"),
-    "efficient": ("EFFICIENT_ATTENTION", "enable_mem_efficient"),
-    "flash": ("FLASH_ATTENTION", "enable_flash"),
-}
-"""Backend -> its name in torch.nn.attention.SDPBackend, and the switch of torch 2.0 to 2.2."""
+BACKENDS = {"math": "MATH", "efficient": "EFFICIENT_ATTENTION", "flash": "FLASH_ATTENTION"}
+"""Backend -> its name in torch.nn.attention.SDPBackend."""
 
 
 class TorchContext(Context):
@@ -96,8 +92,6 @@ class TorchContext(Context):
     def full_precision(self) -> Any:
         torch = self.torch
         torch.backends.cudnn.allow_tf32 = False
-        if not hasattr(torch, "set_float32_matmul_precision"):
-            return contextlib.nullcontext()
         return temporary_setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest")
 
     def new_generator(self, seed: int) -> Any:
@@ -154,13 +148,10 @@ class TorchContext(Context):
 
     def attend(self, backend: str, q: Any, k: Any, v: Any, causal: bool) -> Any:
         torch = self.torch
-        attention = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
-        if attention is None:
-            raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
         with only_backend(torch, backend), warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             try:
-                return attention(q, k, v, is_causal=causal)
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
             except RuntimeError as error:
                 absent = any(words in str(error) for words in NO_KERNEL)
                 if absent or (not self.on_gpu and "not implemented for" in str(error)):
@@ -212,13 +203,11 @@ def is_integrated(torch: Any, index: int) -> bool:
 def properties(torch: Any, index: int) -> dict[str, Any]:
     """Name, memory and address of a device."""
     values = torch.cuda.get_device_properties(index)
-    free, total = torch.cuda.mem_get_info(index) if hasattr(torch.cuda, "mem_get_info") else (None, values.total_memory)
+    free, total = torch.cuda.mem_get_info(index)
     return {
         "kind": "hip" if hip.is_hip(torch) else "cuda",
         "name": values.name,
         "architecture": hip.architecture(torch, index),
-        "built_for": list(torch.cuda.get_arch_list()),
-        "compute_units": values.multi_processor_count,
         "total_bytes": total,
         "free_bytes": free,
         "integrated": is_integrated(torch, index),
@@ -227,13 +216,11 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
 
 
 def only_backend(torch: Any, backend: str) -> Any:
-    """A block in which torch takes this attention backend only. torch 2.3 and later name backends, 2.0 to 2.2 have switches."""
-    name, switch = BACKENDS[backend]
-    chooser = getattr(getattr(torch.nn, "attention", None), "sdpa_kernel", None)
-    if chooser is not None:
-        return chooser(getattr(torch.nn.attention.SDPBackend, name))
-    switches = {"enable_math": False, "enable_mem_efficient": False, "enable_flash": False}
-    return torch.backends.cuda.sdp_kernel(**dict(switches, **{switch: True}))
+    """A block in which torch takes this attention backend only. Raises Skip for torch before 2.3, which cannot be told."""
+    chooser = getattr(torch.nn, "attention", None)
+    if chooser is None:
+        raise Skip("no-choice", "torch before 2.3 does not choose its attention by name")
+    return chooser.sdpa_kernel(getattr(chooser.SDPBackend, BACKENDS[backend]))
 
 
 def operations(torch: Any) -> SimpleNamespace:
