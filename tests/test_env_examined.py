@@ -61,4 +61,5 @@ def test_a_plan_for_another_gpu_is_made_around_the_environment(venv: Path) -> No
     having_torch(venv, "2.9.1+cu128", "")
     done = CliRunner().invoke(cli, ["plan", "--gpu", "gfx1100", "--python", str(venv)], catch_exceptions=False)
     assert "in place of 2.9.1+cu128" in done.output
-    assert "pip uninstall -y torch" in done.output
+    assert f"{venv}/bin/python -m pip uninstall -y torch" in done.output, "the environment that was named, not that of the shell"
+    assert f"rocm-doctor check --python {venv}/bin/python" in done.output

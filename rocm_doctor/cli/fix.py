@@ -69,7 +69,8 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
         examined = old if users else msgspec.structs.replace(old, packages=())
         if cuda := cuda_packages(request.machine, request.known.matrix):
             left = [f"{one.name} {one.version}" for one in examined.packages if canonicalize_name(one.name) in cuda]
-            click.echo(f"not carried over, as it is for CUDA: {', '.join(left)}")
+            if left:
+                click.echo(f"not carried over, as it is for CUDA: {', '.join(left)}")
             kept = tuple(one for one in examined.packages if canonicalize_name(one.name) not in cuda)
             examined = msgspec.structs.replace(examined, packages=kept)
         codes.append(_fix_one(plan, examined, new, go, not asked["gpu"]))

@@ -151,7 +151,7 @@ def read_request(
         found = machine_from_snapshot(report.snapshot)
         if found is None:
             raise NoTarget("\n".join(_unknown_gpu_lines(report, known_of)))
-        machine = found
+        machine = msgspec.structs.replace(found, interpreter=(interpreter(python) if python else None) or "")
     if not names and not train:
         about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]

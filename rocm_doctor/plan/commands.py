@@ -92,11 +92,12 @@ def replacements(stack: Stack, machine: Machine) -> list[str]:
     return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]
 
 
-def new_interpreter(machine: Machine) -> str:
-    """The interpreter of the new environment that a plan creates; empty where it changes the examined one."""
-    if (machine.probed and not machine.creates) or not machine.python:
-        return ""
-    return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
+def target_interpreter(machine: Machine) -> str:
+    """The interpreter to install for: that of the new environment that a plan creates, or the examined one; empty for the shell's."""
+    if machine.probed and not machine.creates:
+        return machine.interpreter
+    at = r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
+    return at if machine.python else ""
 
 
 def join_words(command: Argv, shell: str) -> str:
@@ -108,7 +109,7 @@ def join_words(command: Argv, shell: str) -> str:
 
 def environment(machine: Machine) -> list[Argv]:
     """The commands that create the new environment. Nothing is activated: each command names its interpreter."""
-    if not new_interpreter(machine):
+    if (machine.probed and not machine.creates) or not machine.python:
         return []
     python = ("py", f"-{machine.python}") if machine.system == "windows" else (f"python{machine.python}",)
     return [(*python, "-m", "venv", ".venv")]
@@ -116,9 +117,9 @@ def environment(machine: Machine) -> list[Argv]:
 
 def verify_commands(machine: Machine) -> list[Argv]:
     """Commands that verify the installation."""
-    at = ("--python", new_interpreter(machine)) if new_interpreter(machine) else ()
+    python = target_interpreter(machine)
     commands = ("check", "smoke") if machine.system != "windows" else ("check",)
-    return [("rocm-doctor", command, *at) for command in commands]
+    return [("rocm-doctor", command, *(("--python", python) if python else ())) for command in commands]
 
 
 _DEVICES = {

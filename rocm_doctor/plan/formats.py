@@ -107,7 +107,6 @@ def _stack_contents(plan: Plan) -> Contents:
     """What the files of the first stack hold."""
     stack, machine = plan.stacks[0], plan.machine
     one, powershell = stack.candidate, machine.system == "windows"
-    commands = install(stack, machine, drop=plan.drop)
     triton = [one.build.triton] if "==" in one.build.triton and not one.index.extras else []
     alone, built = package_requirements(stack, "alone"), package_requirements(stack, "built")
     before = dict.fromkeys(need for release in stack.packages.values() if release.alone for need in release.build_with)
@@ -124,8 +123,11 @@ def _stack_contents(plan: Plan) -> Contents:
         source=one.index.url,
         bound=[*torch_requirements(one, machine), *triton],
         plain=[*package_requirements(stack), *before],
-        commands=commands,
-        script=[*lines(plan.variables, "powershell" if powershell else "bash"), *map(shlex.join, commands)],
+        commands=install(stack, machine, drop=plan.drop),
+        script=[
+            *lines(plan.variables, "powershell" if powershell else "bash"),
+            *map(shlex.join, install(stack, machine, python=machine.interpreter, drop=plan.drop)),
+        ],
         image=f"python:{machine.python or '3.12'}-slim",
         later=[*(f"--no-deps {name}" for name in alone), *(f"--no-build-isolation {name}" for name in built)],
         env=list(stack.env.items()),
@@ -188,7 +190,7 @@ def _stack_document(plan: Plan, stack: Stack) -> dict[str, Any]:
         "env": stack.env,
         "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.said],
         "notes": [{"id": n.id, "row": n.row, "title": n.title, "sources": n.sources} for n in stack.notes],
-        "commands": [shlex.join(command) for command in install(stack, plan.machine, drop=plan.drop)],
+        "commands": [shlex.join(c) for c in install(stack, plan.machine, python=plan.machine.interpreter, drop=plan.drop)],
     }
 
 

@@ -45,6 +45,8 @@ class Machine(msgspec.Struct, frozen=True):
     whole: bool = True
     creates: bool = False
     """True: no environment of the user's was examined, and a plan creates one."""
+    interpreter: str = ""
+    """The examined one, where it was named; empty: that of the shell."""
 
     def fields(self) -> dict[str, Any]:
         """What can be declared of it, by name."""

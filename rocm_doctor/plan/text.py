@@ -9,7 +9,7 @@ from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Step
-from rocm_doctor.plan.commands import Tool, environment, install, join_words, new_interpreter, replacements, verify_commands
+from rocm_doctor.plan.commands import Tool, environment, install, join_words, replacements, target_interpreter, verify_commands
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import Stack
 from rocm_doctor.plan.variables import Variable, lines
@@ -140,7 +140,7 @@ def step_lines(steps: Iterable[Step]) -> Iterator[str]:
 def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     """The commands: variables, installation, verification."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
-    python = new_interpreter(plan.machine)
+    python = target_interpreter(plan.machine)
     yield from (join_words(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
     yield from (join_words(command, shell) for command in install(stack, plan.machine, tool, python, plan.drop))
