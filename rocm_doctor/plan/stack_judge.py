@@ -108,7 +108,7 @@ def installed_release(package: Package, machine: Machine) -> Release | None:
 
 
 def _can_apply(row: Row, machine: Machine) -> bool:
-    """True unless a row is no fault, or asks for a line of a log or something of the machine that no stack on it changes."""
+    """True unless a row states no fault, or asks for a line of a log or something of the machine that no stack on it changes."""
     if row.status in NO_FAULT and not row.harmless:
         return False
     return all(name.startswith(_OF_STACK) or _holds(name, condition, machine) for name, condition in row.when.items())
