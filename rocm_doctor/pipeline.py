@@ -52,7 +52,7 @@ from rocm_doctor.rules.verdict import missing_facts, verdict
 from rocm_doctor.smoke.summary import lacks_machine
 
 if TYPE_CHECKING:
-    from rocm_doctor.differential.judge import Differential
+    from rocm_doctor.differential import Differential
     from rocm_doctor.sources.declared import Target
 
 Named = tuple[str, list[Artifact]]
@@ -224,7 +224,7 @@ def _differential(artifacts: Sequence[Artifact], matrix: Matrix) -> Differential
     """What a text reads like, where one is at hand: a machine without one never loads the weights."""
     if not any(a.name.startswith(("paste/text", "log/")) for a in artifacts):
         return None
-    from rocm_doctor.differential.judge import differential
+    from rocm_doctor.differential import differential
 
     return differential(artifacts, matrix)
 

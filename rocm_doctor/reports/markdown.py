@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Iterator
+
+import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
@@ -11,11 +15,12 @@ from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
-from rocm_doctor.reports.packed import pack
 from rocm_doctor.reports.places import SURE, finding_name, followers, location, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
+_MOST_PACKED = 40_000
+"""Characters of the comment with the report, at most: a ticket holds 65,536 in all."""
 
 
 def render(report: Report, look: RenderOptions) -> str:
@@ -43,7 +48,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from block(q.command for q in report.questions)
     yield from fold("Not decided", (f"- {escape(u.row or u.id)}: needs {escape(', '.join(u.missing))}" for u in report.undecided))
     yield from fold("Disputed", (f"- {escape(d)}" for d in report.disputes))
-    data = pack(report)
+    data = _pack(report)
     yield from ("", data) if data else ()
 
 
@@ -81,3 +86,9 @@ def _source(source: str) -> str:
     """A citation: its address as a link if it is plain https, the rest as text."""
     ref = parse_citation(source).ref
     return f"<{ref}>{escape(source[len(ref) :])}" if source.startswith(ref) and _LINK.fullmatch(ref) else escape(source)
+
+
+def _pack(report: Report) -> str:
+    """The whole report in one comment, from which `check` reads it back; empty if it would be too long."""
+    data = base64.b64encode(zlib.compress(msgspec.json.encode(report), 9)).decode()
+    return f"<!-- rocm-doctor report: {data} -->" if len(data) <= _MOST_PACKED else ""

@@ -33,8 +33,8 @@ from rocm_doctor.model import (
 )
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
-from rocm_doctor.rules.kernel_packages import offer_reachable_kernel
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
+from rocm_doctor.rules.offers import offer_reachable_kernel
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
