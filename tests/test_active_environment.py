@@ -29,7 +29,7 @@ def venv(tmp_path: Path) -> Path:
 
 def probe(*program: str, **variables: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    command = [sys.executable, *program, "probe", "--values"]
+    command = [sys.executable, *program, "probe"]
     return subprocess.run(command, env={**env, **variables}, capture_output=True, text=True, check=False)
 
 

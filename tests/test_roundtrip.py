@@ -60,6 +60,6 @@ def test_a_tool_that_hangs_is_waited_for_aloud_and_not_for_long(tmp_path: Path) 
     bin_.mkdir()
     hanging(bin_, "rocminfo", out=ROCMINFO)
     root = machine(tmp_path / "root", MI50)
-    done = called("probe", "--sysroot", str(root), "--format", "json", "--values", **environment(bin_))
+    done = called("probe", "--sysroot", str(root), "--format", "json", **environment(bin_))
     assert json.loads(done.stdout)["gpus"][0]["gfx"] == "gfx906"
     assert "still reading" in done.stderr

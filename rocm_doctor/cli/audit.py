@@ -19,7 +19,7 @@ from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, completes, interpreter, page_options, print_page, python_option
+from rocm_doctor.cli.common import InputError, completes, interpreter, page_options, print_page, python_option, to_json
 from rocm_doctor.reports.neutral import clean
 from rocm_doctor.rules.frameworks import FRAMEWORKS
 
@@ -68,7 +68,7 @@ def command(
     result = clean(_audit(path, interpreter(python) if python or not path else None, hip))
     if form == "json":
         body = msgspec.to_builtins(_as_json(result, gpus, override))
-        text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redact(body)), indent=1).decode()
+        text = to_json(body if no_redact else _redact(body))
     else:
         lines = [*table.lines(result, gpus, override, 100), *_missing_framework(result, gpus)]
         text = "\n".join(_redact(lines) if output and not no_redact else lines)

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
 from rocm_doctor.bench import runner, text
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, width
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, to_json, width
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.model import Artifact
@@ -43,7 +42,7 @@ def command(quick: bool, device: str, gpu: int | None, python: str | None, form:
         raise InputError(explain_nothing(measured))
     judged = judge.judge_figures(measured, matrix)
     report = runner.add_causes(judged, matrix, machine_artifacts(judged, python))
-    as_json = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
+    as_json = to_json(report)
     print_page(as_json if form == "json" else text.page(report, width(output is not None)), output)
     if report.interrupted:
         sys.exit(130)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, cast
 
 import click
+import msgspec
 
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.cli.output import workflow_commands
@@ -66,6 +67,11 @@ def page_options(*formats: str) -> Callable[[F], F]:
         click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True),
         click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."),
     )
+
+
+def to_json(body: Any) -> str:
+    """The value as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
 
 
 def print_page(page: str, output: Path | None) -> None:
@@ -156,14 +162,9 @@ class Reporting(NamedTuple):
         """The report without findings whose fingerprints are in the earlier JSON report. Raises InputError for another file."""
         if self.baseline is None:
             return report
-        try:
-            old = read_report(files.read(self.baseline))
-        except (OSError, Unreadable) as exc:
-            one = self.baseline
-            raise InputError(f"{one}: not a report of rocm-doctor ({exc}); make one with --format json -o {one}") from exc
         from rocm_doctor.pipeline import accept_findings
 
-        known = {f.fingerprint for f in old.findings}
+        known = {f.fingerprint for f in read_report_file(self.baseline).findings}
         return accept_findings(report, [f for f in report.findings if f.fingerprint in known])
 
     def deliver(self, reports: Sequence[Report], artifacts: Sequence[Artifact] = ()) -> None:
@@ -209,6 +210,14 @@ def report_options(command: F) -> F:
         return command(reporting=Reporting(**{name: given.pop(name) for name in Reporting._fields}), **given)
 
     return _report_options(cast("F", collect))
+
+
+def read_report_file(path: Path) -> Report:
+    """The report in a JSON file; InputError for another file."""
+    try:
+        return read_report(files.read(path))
+    except (OSError, Unreadable) as exc:
+        raise InputError(f"{path}: not a report of rocm-doctor ({exc}); make one with --format json -o {path}") from exc
 
 
 def interpreter(python: str | None) -> str | None:

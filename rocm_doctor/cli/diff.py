@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.common import InputError, load_matrix, no_redact_option, page_options, print_page
+from rocm_doctor.cli.common import InputError, load_matrix, no_redact_option, page_options, print_page, read_report_file, to_json
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
-from rocm_doctor.reports.json import read as read_report
 
 
 @click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
@@ -35,11 +33,7 @@ def command(before: Path, after: Path, form: str, output: Path | None, no_redact
 
     matrix = load_matrix()
     found = clean(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
-    if form == "json":
-        words = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-    else:
-        words = render(form, as_page(found), RenderOptions(verbose=verbose))
-    print_page(words, output)
+    print_page(to_json(found) if form == "json" else render(form, as_page(found), RenderOptions(verbose=verbose)), output)
     sys.exit(1 if any(f.severity == "error" and not f.follows_from for f in found.new) else 0)
 
 
@@ -49,12 +43,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     from rocm_doctor.sources.bundle import BundleError
 
     if path.suffix == ".json" and not path.is_dir() and not _is_bench(path):
-        try:
-            return read_report(files.read(path))
-        except (OSError, Unreadable) as exc:
-            raise InputError(
-                f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
-            ) from exc
+        return read_report_file(path)
     try:
         artifacts = pipeline.read_paths([path])
         report = pipeline.judge(artifacts, matrix, source=path.name, kind="capture")

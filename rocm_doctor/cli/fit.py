@@ -22,6 +22,7 @@ from rocm_doctor.cli.common import (
     print_page,
     python_option,
     resolve_gpu,
+    to_json,
     width,
 )
 from rocm_doctor.fit import answer as answers
@@ -198,4 +199,4 @@ def as_json(answer: answers.Answer) -> str:
     body["available_bytes"] = answer.card.available
     body["config"] = {name: getattr(run.config, name) for name in parts} if run.config else None
     del body["run"]
-    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
+    return to_json(body)

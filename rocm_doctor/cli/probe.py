@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import live, read_captures, was_interrupted
@@ -19,8 +18,10 @@ from rocm_doctor.cli.common import (
     print_page,
     python_option,
     sysroot_option,
+    to_json,
 )
 from rocm_doctor.model import Artifact, Fact, Snapshot
+from rocm_doctor.reports.machine import fact_lines
 from rocm_doctor.reports.neutral import clean
 
 
@@ -28,7 +29,6 @@ from rocm_doctor.reports.neutral import clean
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @python_option
 @page_options("text", "json")
-@click.option("--values", is_flag=True, help="Plain values instead of facts with their readings.")
 @no_redact_option
 @sysroot_option
 def command(
@@ -36,13 +36,12 @@ def command(
     python: str | None,
     form: str,
     output: Path | None,
-    values: bool,
     no_redact: bool,
     sysroot: Path | None,
 ) -> None:
     """Print the facts of this machine (no PATH) or of captured text, and where each was read.
 
-    JSON output is redacted: no host, user or serials.
+    JSON has the values alone, redacted: no host, user or serials. `check --format json` has their readings.
     """
     python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix()
@@ -50,10 +49,9 @@ def command(
     snapshot = clean(pipeline.read_facts(artifacts, matrix))
     if form == "json":
         shared = snapshot if no_redact else _redact(snapshot, artifacts)
-        body = plain_values(shared) if values else shared
-        page = msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
+        page = to_json(plain_values(shared))
     else:
-        page = "\n".join(_lines(snapshot, values))
+        page = "\n".join(fact_lines(snapshot))
     print_page(page, output)
     if was_interrupted(artifacts):
         sys.exit(130)
@@ -89,19 +87,3 @@ def plain_values(snapshot: Snapshot) -> dict[str, Any]:
 
 def _value(fact: Fact) -> Any:
     return fact.value if fact.known else None
-
-
-def _lines(snapshot: Snapshot, values: bool) -> list[str]:
-    named = [
-        *snapshot.facts.items(),
-        *((f"gpus[{n}].{k}", f) for n, gpu in enumerate(snapshot.gpus) for k, f in gpu.facts.items()),
-    ]
-    return [_line(name, fact, values) for name, fact in named] + [f"error: {e.artifact}: {e.quote}" for e in snapshot.errors]
-
-
-def _line(name: str, fact: Fact, values: bool) -> str:
-    shown = (
-        f"unknown ({getattr(fact.value, 'why', '')})" if not fact.known else "absent" if fact.value is None else str(fact.value)
-    )
-    where = "" if values or not fact.readings else f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]")
-    return f"{name}: {shown}{where}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, to_json
 from rocm_doctor.cli.fit import FILE, describe_change, to_bytes
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import estimate, resolve
@@ -69,9 +69,7 @@ def command(
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
     except (ValueError, ShapeError, WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
-    page = msgspec.json.format(
-        msgspec.json.encode({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}), indent=1
-    ).decode()
+    page = to_json({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain})
     print_page(page if form == "json" else text.page(answer), output)
 
 

@@ -10,7 +10,16 @@ import click
 import msgspec
 
 from rocm_doctor.cli.check import examine
-from rocm_doctor.cli.common import interpreter, load_matrix, page_options, print_page, resolve_gpu, system_option, this_system
+from rocm_doctor.cli.common import (
+    interpreter,
+    load_matrix,
+    page_options,
+    print_page,
+    resolve_gpu,
+    system_option,
+    this_system,
+    to_json,
+)
 from rocm_doctor.commands import remarks
 from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
@@ -42,12 +51,7 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
     known = _what_exists(gpu, python, system, matrix)
     found = [(line, _judge(line, known)) for line in map(str.strip, text.splitlines()) if line]
     if form == "json":
-        print_page(
-            msgspec.json.format(
-                msgspec.json.encode([{"line": line, **msgspec.to_builtins(one)} for line, one in found]), indent=1
-            ).decode(),
-            output,
-        )
+        print_page(to_json([{"line": line, **msgspec.to_builtins(one)} for line, one in found]), output)
     else:
         print_page("\n".join(part for line, one in found for part in _render(line, one)), output)
     sys.exit(int(any(one.proof != "proven" for _, one in found)))

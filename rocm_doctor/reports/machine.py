@@ -90,3 +90,12 @@ def show_value(fact: Fact) -> str:
     if isinstance(fact.value, tuple):
         return ", ".join(fact.value)
     return "absent" if fact.value is None else str(fact.value)
+
+
+def fact_lines(snapshot: Snapshot) -> Iterator[str]:
+    """A line for each fact: its name, its value and where that was read; then what could not be read."""
+    of_gpus = ((f"gpus[{n}].{name}", fact) for n, gpu in enumerate(snapshot.gpus) for name, fact in gpu.facts.items())
+    for name, fact in (*((n, f) for n, f in snapshot.facts.items() if not n.endswith(".")), *of_gpus):
+        where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
+        yield f"{name}: {show_value(fact)}{where}"
+    yield from (f"not read: {one.artifact}: {one.quote}" for one in snapshot.errors)

@@ -11,7 +11,7 @@ from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
-from rocm_doctor.reports.machine import gpu_lines, show_value, stack_lines
+from rocm_doctor.reports.machine import fact_lines, gpu_lines, stack_lines
 from rocm_doctor.reports.places import certainty, finding_name, followers, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
@@ -196,10 +196,5 @@ def _undecided(undecided: Iterable[Undecided], look: RenderOptions) -> Iterator[
 def _readings(snapshot: Snapshot, look: RenderOptions) -> Iterator[str]:
     yield ""
     yield "Read"
-    named = [
-        *((n, f) for n, f in snapshot.facts.items() if not n.endswith(".")),
-        *((f"gpus[{n}].{k}", f) for n, g in enumerate(snapshot.gpus) for k, f in g.facts.items()),
-    ]
-    for name, fact in named:
-        where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
-        yield from _wrap(f"{name}: {show_value(fact)}{where}", look, "  ", "      ")
+    for line in fact_lines(snapshot):
+        yield from _wrap(line, look, "  ", "      ")

@@ -44,11 +44,11 @@ def docs() -> Iterator[Doc]:
 
 
 def _facts() -> str:
-    """Every name of the vocabulary, as `probe --values` prints it and rows ask for it."""
+    """Every name of the vocabulary, as `probe` prints it and rows ask for it."""
     lines = [
         "# Facts",
         "",
-        "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json --values`: a dot is a level, `pkg.*` is under",
+        "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json`: a dot is a level, `pkg.*` is under",
         "`packages`, and `gpu.*` in each of `gpus`. A value that is not known is `null` there; the report keeps why.",
         "",
         "| name | compares as | meaning |",
