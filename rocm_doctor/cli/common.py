@@ -217,7 +217,9 @@ def read_report_file(path: Path) -> Report:
     try:
         return read_report(files.read(path))
     except (OSError, Unreadable) as exc:
-        raise InputError(f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`") from exc
+        raise InputError(
+            f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
+        ) from exc
 
 
 def interpreter(python: str | None) -> str | None:
