@@ -21,14 +21,14 @@ _DOTTED = regex(rf"^[ \t]*\[{{0,2}}[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.
 _LINE = regex(r"at line (\d+)")
 
 
-def _in_string(text: str, at: int) -> bool:
+def _is_in_string(text: str, at: int) -> bool:
     """Whether a place is inside a string of its line: an address has many dots, and no key."""
     return text.count('"', text.rfind("\n", 0, at) + 1, at) % 2 == 1
 
 
 def values(text: str) -> dict[str, Any]:
     """The values of a text of TOML 1.0. Raises Unreadable."""
-    long = next((found for found in _TOO_LONG.finditer(text) if not _in_string(text, found.start())), None)
+    long = next((found for found in _TOO_LONG.finditer(text) if not _is_in_string(text, found.start())), None)
     if long:
         raise Unreadable(f"a key of more than {MAX_PARTS} parts", text.count("\n", 0, long.start()) + 1)
     if sum(found.group().count(".") + 1 for found in _DOTTED.finditer(text)) > MAX_DOTTED:

@@ -27,7 +27,7 @@ def page(answer: Answer, width: int = 100) -> str:
         [*kernels(answer), verdict(answer), *blocker(answer.card)],
         heading(answer.run.source, job, answer.card),
         configuration(answer),
-        unsupported(answer),
+        list_unsupported(answer),
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
         memory(answer.card),
         ways(answer),
@@ -65,7 +65,7 @@ def _place(line: int, key: str) -> str:
     return f" (line {line}, {key})" if line else f" ({key})"
 
 
-def unsupported(answer: Answer) -> list[str]:
+def list_unsupported(answer: Answer) -> list[str]:
     """What the GPU cannot do of what the run asks for."""
     return ["On this GPU", *(f"  {line}" for line in answer.unsupported)] if answer.unsupported else []
 

@@ -144,7 +144,7 @@ def lines(found: Across) -> Iterator[str]:
     """The result for people."""
     hosts = {one.rank: one.host for one in found.ranks}
 
-    def named(ranks: Sequence[int]) -> str:
+    def name_ranks(ranks: Sequence[int]) -> str:
         where = ", ".join(dict.fromkeys(hosts[rank] for rank in ranks if rank in hosts))
         word = "rank" if len(ranks) == 1 else "ranks"
         return f"{word} {', '.join(map(str, ranks))}" + (f" ({where})" if where else "")
@@ -155,10 +155,10 @@ def lines(found: Across) -> Iterator[str]:
         yield f"  {step.step:<11} {step.bytes:>9} bytes {step.seconds * 1e3:9.2f} ms {rate}  {words}"
     for one in found.found:
         what = "computes wrong" if one.symptom == "wrong" else "is slow"
-        pair = " between " + " and ".join(map(named, one.ranks)) if len(one.ranks) > 1 else ""
-        yield f"✗ {one.step}{pair} {what}" if pair else f"✗ {named(one.ranks[0])}: {one.step} {what}"
+        pair = " between " + " and ".join(map(name_ranks, one.ranks)) if len(one.ranks) > 1 else ""
+        yield f"✗ {one.step}{pair} {what}" if pair else f"✗ {name_ranks(one.ranks[0])}: {one.step} {what}"
     if found.lost:
-        yield f"✗ {named(found.lost)} died or gave no answer"
+        yield f"✗ {name_ranks(found.lost)} died or gave no answer"
     if found.error:
         yield f"✗ {found.error}"
     if found.sound:

@@ -20,7 +20,7 @@ def import_framework(context: Context) -> dict[str, Any]:
     context.report(f"reading {context.package}'s libraries from disk")
     began = time.perf_counter()
     context.load()
-    return dict(context.about(), import_seconds=round(time.perf_counter() - began, 3))
+    return dict(context.describe_build(), import_seconds=round(time.perf_counter() - began, 3))
 
 
 def device(context: Context) -> dict[str, Any]:

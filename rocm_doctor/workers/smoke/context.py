@@ -52,7 +52,7 @@ class Context:
         """The framework's module, imported at the first call: a child that starts in the middle of the table imports it as well."""
         raise NotImplementedError
 
-    def about(self) -> dict[str, Any]:
+    def describe_build(self) -> dict[str, Any]:
         """The version, and what the framework was built for."""
         raise NotImplementedError
 

@@ -40,7 +40,7 @@ class JaxContext(ArrayContext):
             self.ops = operations(self.lib)
         return self.lib
 
-    def about(self) -> dict[str, Any]:
+    def describe_build(self) -> dict[str, Any]:
         versions = self.versions()
         built = next((kind for kind in ("rocm", "cuda") if any(kind in name for name in versions)), "cpu")
         return {"jax": str(self.lib.__version__), "plugins": versions, "built_for": built}
@@ -60,7 +60,7 @@ class JaxContext(ArrayContext):
             devices = self._devices()
         except RuntimeError as error:
             raise Wrong("not-available", str(error), masks=hip.visibility_variables()) from None
-        built = self.about()["built_for"]
+        built = self.describe_build()["built_for"]
         if devices[0].platform == "cpu":
             if self.args.device != "cpu" and built != "cpu":
                 raise Wrong(
@@ -125,7 +125,7 @@ class JaxContext(ArrayContext):
 
     def attend(self, backend: str, q: Any, k: Any, v: Any, causal: bool) -> Any:
         fused = getattr(self.lib.nn, "dot_product_attention", None)
-        if backend != "flash" or not self.on_gpu or fused is None or self.about()["built_for"] == "rocm":
+        if backend != "flash" or not self.on_gpu or fused is None or self.describe_build()["built_for"] == "rocm":
             return super().attend(backend, q, k, v, causal)
         try:
             return self.ops.heads(fused(*map(self.ops.heads, (q, k, v)), is_causal=causal, implementation="cudnn"))

@@ -35,7 +35,7 @@ class TensorflowContext(ArrayContext):
                 self.lib.config.set_visible_devices([], "GPU")
         return self.lib
 
-    def about(self) -> dict[str, Any]:
+    def describe_build(self) -> dict[str, Any]:
         build = dict(self.lib.sysconfig.get_build_info())
         built = "rocm" if self._rocm() else "cuda" if build.get("is_cuda_build") else "cpu"
         return {

@@ -50,7 +50,7 @@ class TorchContext(Context):
             self.ops = operations(self.torch)
         return self.torch
 
-    def about(self) -> dict[str, Any]:
+    def describe_build(self) -> dict[str, Any]:
         version = self.torch.version
         return {"torch": str(self.torch.__version__), "hip": getattr(version, "hip", None), "cuda": version.cuda}
 
@@ -122,20 +122,20 @@ class TorchContext(Context):
         def landing(like: Any, where: Any, pinned: bool = False) -> Any:
             return torch.empty(like.shape, dtype=like.dtype, device=where, pin_memory=pinned).zero_()
 
-        def pageable(source: Any) -> Any:
+        def copy_pageable(source: Any) -> Any:
             return landing(source, "cpu").copy_(landing(source, self.device).copy_(source))
 
-        def on_device(source: Any) -> Any:
+        def copy_on_device(source: Any) -> Any:
             return landing(source, "cpu").copy_(landing(source, self.device).copy_(self.put(source)))
 
-        def pinned(source: Any) -> Any:
+        def copy_pinned(source: Any) -> Any:
             there = landing(source, self.device).copy_(source.pin_memory(), non_blocking=True)
             back = landing(source, "cpu", True).copy_(there, non_blocking=True)
             self.sync()
             return back
 
-        trips: dict[str, Callable[[Any], Any]] = {"pageable": pageable, "on-device": on_device}
-        return dict(trips, pinned=pinned) if self.on_gpu else trips
+        trips: dict[str, Callable[[Any], Any]] = {"pageable": copy_pageable, "on-device": copy_on_device}
+        return dict(trips, pinned=copy_pinned) if self.on_gpu else trips
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:
