@@ -28,7 +28,7 @@ from sklearn.preprocessing import normalize
 
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint
-from rocm_doctor.differential.features import text_features
+from rocm_doctor.differential.model import text_features
 from rocm_doctor.sources.paste import cut
 
 KINDS = {"w": 1.0, "c": 1.0, "t": 1.0}

@@ -11,7 +11,7 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint
-from rocm_doctor.differential.features import text_features
+from rocm_doctor.differential.model import text_features
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rocm_doctor.differential import model
-from rocm_doctor.differential.features import text_features
+from rocm_doctor.differential.model import text_features
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from corpus import Entry

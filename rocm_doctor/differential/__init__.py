@@ -1,6 +1,6 @@
 """What a text reads like: the likely diagnoses, and the solved reports nearest to it. It decides nothing: only rows and rules do.
 
-`complaint.py` cuts the words of the person out of a text, `features.py` names its features, `model.py` weighs them. The weights are
+`complaint.py` cuts the words of the person out of a text, `model.py` names its features and weighs them. The weights are
 learned by scripts/train_differential.py from the labelled reports in fixtures/reports.
 """
 
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint
-from rocm_doctor.differential.features import text_features
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Likely, Similar
 
@@ -34,7 +33,7 @@ def differential(artifacts: Sequence[Artifact], matrix: Matrix) -> Differential:
     text, loaded = complaint(artifacts), model.load()
     if not text or loaded is None:
         return Differential()
-    vector = model.vector(loaded, text_features(text))
+    vector = model.vector(loaded, model.text_features(text))
     likely = takewhile(lambda one: one[1] >= LEAST, list(model.shares(loaded, vector).items())[:MOST])
     titles = {name: one.title for name, one in matrix.diagnoses.items()}
     return Differential(
