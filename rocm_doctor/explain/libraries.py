@@ -27,7 +27,7 @@ def library(found: Found, matrix: Matrix) -> Page:
     facts = [one for one in matrix.facts if of in _subject(one.subject) and (not gpu or not one.gfx or gpu in one.gfx)]
     facts = [one for one in facts if not version or not one.version or may_hold(one.version, version)]
     facts.sort(key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
-    rows = [row for row in matrix.rows if _is_about(row, of, version) and (not gpu or _concerns_gpu(row, gpu, matrix))]
+    rows = [row for row in matrix.rows if _concerns(row, of, version) and (not gpu or _concerns_gpu(row, gpu, matrix))]
     images = [one for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")]
     readers = [one for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
     what = package.what if package else f"a program of the package {program.package}" if program else ""
@@ -81,7 +81,7 @@ def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Comma
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"
 
 
-def _is_about(row: Row, of: str, version: str) -> bool:
+def _concerns(row: Row, of: str, version: str) -> bool:
     """Whether a row asks for the library (in a range that may hold the version), or names it."""
     asked = [
         condition
