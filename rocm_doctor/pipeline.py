@@ -19,7 +19,6 @@ from rocm_doctor.cures.choose import attach_cures, reply
 from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
-from rocm_doctor.facts import run
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
 from rocm_doctor.facts.machines import Capture, group_captures
 from rocm_doctor.facts.origin import Files, name_files
@@ -97,7 +96,6 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     read, errors = apply_limits(artifacts)
     have = Artifacts(read, lambda: gpu_names(matrix), lambda: programs(matrix))
     asked = [(name, partial(run_probe_module, name, have)) for name, reads in PROBES if have.mention(*reads)]
-    asked += [("run", partial(run.read, have, matrix))] if have.mention("paste/*", "log/*") else []
     facts = snapshot.build(starmap(_run_probe, asked))
     return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 

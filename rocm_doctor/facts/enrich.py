@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rocm_doctor.facts.derive import derive, mark_visible
-from rocm_doctor.facts.run import add_run_facts
 from rocm_doctor.facts.speed import add_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
@@ -30,7 +29,7 @@ def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
         snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_inbox_driver(snapshot)}
     )
     whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derive(whole), **whole.facts})
-    return add_speed(add_run_facts(whole))
+    return add_speed(whole)
 
 
 def _inbox_driver(snapshot: Snapshot) -> dict[str, Fact]:

@@ -23,7 +23,7 @@ NOT_PROBED = Unknown("not-asked")
 BY_SLOT = frozenset({"gpu.pci_bdf", "gpu.node", "gpu.render_node", "gpu.numa_node", "gpu.links"})
 """Facts that differ between the GPUs of a sound node: each is compared with the GPUs of the same index."""
 IGNORED = (
-    "host.*", "gpu.uuid", "gpu.vram_used_*", "smoke.*", "said.*", "log", "log.*", "driver.events", "driver.error", "tool.*",
+    "host.*", "gpu.uuid", "gpu.vram_used_*", "smoke.*", "said.*", "log", "log.*", "tool.*",
     "gpu.ras.*", "gpu.processes", "env.SLURM*", "env.OMPI_*", "env.PMI*", "env.RAY_*", "env.RANK", "env.LOCAL_RANK", "env.MASTER_*",
     "cmdline", "cmdline.BOOT_IMAGE", "cmdline.root", "cmdline.ip", "cmdline.hostname", "pkg.", "env.",
 )  # fmt: skip

@@ -42,6 +42,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.lspci", ("cmd/lspci*", *_TEXT)),
     ("text.env_text", _TEXT),
     ("text.session", _TEXT),
+    ("text.run", _TEXT),
     ("text.frameworks", ("declared/framework", *_TEXT)),
     ("kernel.kernel_log", ("kernel/*", "cmd/dmesg*", "cmd/journalctl*", *_TEXT)),
     # what a person writes

@@ -1,25 +1,24 @@
-"""The kernel log: messages of amdgpu, KFD and the IOMMU, from dmesg or the journal, complete or in part.
+"""The kernel log: the GPUs, the driver and the kernel that it names, from dmesg or the journal, complete or in part. Its failure lines are
+rows of the matrix.
 
 A GPU is listed by the PCI address before its messages. Messages of several GPUs mix, so a line without an address (a device id,
 its memory) counts for a GPU only if the log names a single one.
 
     ==> kernel/log <==
     [    3.141592] amdgpu 0000:03:00.0: amdgpu: VRAM: 16368M 0x0000008000000000 - 0x00000083FEFFFFFF (16368M used)
-    [  812.000017] amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
-    [  822.105132] amdgpu 0000:03:00.0: amdgpu: GPU reset begin!
+    [    3.812001] kfd kfd: amdgpu: added device 1002:66a1
 
 >>> print(probe(sample))
-driver.events = page_fault, gpu_reset
-driver.error = amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
+driver.loaded = True
 gpu 0 pci_bdf = 0000:03:00.0
 gpu 0 vram_bytes = 17163091968
+gpu 0 device_id = 26273
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Value
@@ -30,7 +29,6 @@ from rocm_doctor.probes.read.scan import documents
 
 MOST = 4000
 """Lines read: a crash loop fills a log with the same four."""
-_STAMP = regex(r"^(?:.{0,80}?\bkernel: ?)?(?:\[\s*\d+\.\d+\]\s*)?")
 _ADDRESS = regex(r"\bamdgpu ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?: ")
 _DEVICE_IDS = (
     regex(r"initializing kernel modesetting \([\w ]{1,40} 0x1002:0x([0-9A-Fa-f]{4}) "),
@@ -45,99 +43,23 @@ _RELEASE = regex(r"\bLinux version (\d+\.\d+\.\d+[\w.+~-]*)")
 _COMMAND_LINE = regex(r"\b(?:Kernel c|C)ommand line: (.+)$")
 
 
-class Event(NamedTuple):
-    """An event, recognised by one of these lower-case phrases in a line. `fault`: the GPU failed or cannot compute."""
-
-    name: str
-    words: tuple[str, ...]
-    fault: bool = True
-
-
-EVENTS = (
-    Event(
-        "firmware_missing",
-        ("direct firmware load for amdgpu/", "failed to load gpu_info firmware", 'failed to load firmware "amdgpu/'),
-    ),
-    Event("gpu_init_failed", ("fatal error during gpu init", "gpu init failed", "amdgpu: probe of ")),
-    Event("kfd_device_unsupported", ("is missing in supported_devices", "not supported in kfd", "kgd2kfd_probe failed")),
-    Event("pcie_atomics", ("pci rejects atomics",)),
-    Event("ring_timeout_soft_recovered", ("but soft recovered",), fault=False),
-    Event("ring_timeout", ("timeout, signaled seq",)),
-    Event("gpu_reset", ("gpu reset begin",)),
-    Event("gpu_reset_failed", ("gpu reset end with ret", "gpu reset(", "asic reset failed"), fault=False),
-    Event("vram_lost", ("vram is lost due to gpu reset",)),
-    Event("page_fault", ("] page fault (src_id", "retry page fault", "vm_l2_protection_fault_status")),
-    Event(
-        "mes_failure",
-        (
-            "mes failed to respond",
-            "mes failed to response",
-            "mes might be in unrecoverable state",
-            "failed to remove hardware queue from mes",
-        ),
-    ),
-    Event("queue_eviction_failed", ("failed to evict queue",)),
-    Event("out_of_memory", ("not enough memory for command submission", "oom-kill", "out of memory: killed process")),
-    Event("illegal_access", ("illegal register access in command stream", "illegal instruction in command stream")),
-    Event("memory_fault", ("memory access fault by gpu node",)),
-    Event("ras_error", ("uncorrectable hardware errors detected", "ras poison")),
-    Event("iommu_fault", ("amd-vi: event logged [io_page_fault",)),
-    Event("kfd_device_added", ("kfd kfd: amdgpu: added device", "kfd kfd: added device"), fault=False),
-    Event("driver_load", ("initializing kernel modesetting", "amdgpu kernel modesetting enabled"), fault=False),
-)
-"""Phrases as the driver prints them (Linux drivers/gpu/drm/amd)."""
-_NOT_A_RESET_FAILURE = "succeeded"
-
-
-_NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "oom-kill", "memory: killed", "gpu node")
+_NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs by PCI address, driver.{version,events,error}, kernel and its command line, from each log."""
+    """GPUs by PCI address, driver.{version,loaded}, kernel and its command line, from each log."""
     result = ProbeResult()
     for document in documents(artifacts, "dmesg", "kernel/log"):
         lines = [line for line in document.find_lines(*_NEEDLES, most=MOST) if _is_kernels(line)]
-        _record_events(result, document, lines)
         _record_system(result, document, lines)
         _record_gpus(result, document, lines)
     return result
 
 
-def _message(line: Line) -> str:
-    """The line without timestamp, host and process."""
-    return _STAMP.sub("", line.text, count=1).strip()
-
-
 def _is_kernels(line: Line) -> bool:
     """True if the kernel wrote the line: it has the kernel's timestamp or the driver's prefix."""
     start = line.text.lstrip("> `#|")
-    return (
-        bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:|AMD-Vi|Memory access fault", start))
-        or " kernel: " in start[:90]
-    )
-
-
-def _record_events(result: ProbeResult, document: Document, lines: list[Line]) -> None:
-    """driver.events: each event once, in the order of the log; driver.error: the first line that reports a failure."""
-    found: dict[str, Line] = {}
-    first: Line | None = None
-    for line in lines:
-        event = _event(line)
-        if event:
-            found.setdefault(event.name, line)
-            first = first or (line if event.fault else None)
-    if found:
-        result.record("driver.events", tuple(found), document.reading(next(iter(found.values()))))
-    if first:
-        result.record("driver.error", _message(first)[:300], document.reading(first))
-    if "driver_load" in found or "kfd_device_added" in found:
-        result.record("driver.loaded", True, document.reading(found.get("driver_load") or found["kfd_device_added"]))
-
-
-def _event(line: Line) -> Event | None:
-    low = line.text.lower()
-    event = next((event for event in EVENTS if any(words in low for words in event.words)), None)
-    return None if event and event.name == "gpu_reset_failed" and _NOT_A_RESET_FAILURE in low else event
+    return bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:", start)) or " kernel: " in start[:90]
 
 
 def _record_system(result: ProbeResult, document: Document, lines: list[Line]) -> None:
@@ -146,6 +68,8 @@ def _record_system(result: ProbeResult, document: Document, lines: list[Line]) -
             found = pattern.search(line.text)
             if found:
                 result.record(fact, found.group(1), document.reading(line))
+        if "kernel modesetting" in line.text or "added device 1002" in line.text:
+            result.record("driver.loaded", True, document.reading(line))
         command = _COMMAND_LINE.search(line.text)
         if command:
             record_command_line(result, command.group(1).strip(), document.reading(line))

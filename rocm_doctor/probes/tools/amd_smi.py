@@ -78,17 +78,14 @@ def _count(value: str) -> int | None:
 
 
 _watts = number_reader(r"([1-9]\d{0,3})(?:\.\d+)?(?: W)?")
-_percent = number_reader(r"(\d{1,3}) ?%?")
-_degrees = number_reader(r"(\d{1,3}) ?°?C?")
 
 KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "asic.market_name": ("marketing_name", product_name), "asic.device_id": ("device_id", hex_id), "asic.num_compute_units": ("compute_units", _count),
     "asic.target_graphics_version": ("gfx", gfx_target), "bus.bdf": ("pci_bdf", bdf), ".bdf": ("pci_bdf", bdf), ".gpu_bdf": ("pci_bdf", bdf),
     ".uuid": ("uuid", _uuid), ".gpu_uuid": ("uuid", _uuid), ".node_id": ("node", whole_number), ".render": ("render_node", _render),
     "vram.size": ("vram_bytes", size), "vram.vram_size_mb": ("vram_bytes", _bytes), "mem_usage.total_vram": ("vram_bytes", size),
-    ".vram_total": ("vram_bytes", size), "mem_usage.used_vram": ("vram_used_bytes", _bytes), "mem_usage.used_gtt": ("gtt_used_bytes", _bytes),
-    "limit.socket_power": ("power_cap_watts", _watts), "power.socket_power": ("power_watts", _watts),
-    "usage.gfx_activity": ("busy_percent", _percent), "temperature.hotspot": ("temperature", _degrees),
+    ".vram_total": ("vram_bytes", size), "mem_usage.used_vram": ("vram_used_bytes", _bytes),
+    "limit.socket_power": ("power_cap_watts", _watts),
     "bus.max_pcie_width": ("link_max_width", _count), "bus.max_pcie_speed": ("link_max_speed", _transfers),
     "pcie.width": ("link_width", _count), "pcie.speed": ("link_speed", _transfers), "numa.node": ("numa_node", whole_number),
 }  # fmt: skip
@@ -235,11 +232,7 @@ def _read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
 
 _CELL = regex(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
 _HEADS = ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL")
-_whole = number_reader(r"(\d+).*")
-_COLUMNS: dict[str, tuple[str, Callable[[str], int | None]]] = {
-    "VRAM_TOTAL": ("vram_bytes", size), "VRAM_USED": ("vram_used_bytes", size), "GFX%": ("busy_percent", _whole),
-    "GFX_UTIL": ("busy_percent", _whole), "POWER": ("power_watts", _whole), "GFX_CLK": ("clock_mhz", _whole), "GPU_T": ("temperature", _whole),
-}  # fmt: skip
+_COLUMNS = {"VRAM_TOTAL": "vram_bytes", "VRAM_USED": "vram_used_bytes"}
 _BOX = regex(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
 _BOX_POWER = regex(r"\s\d{1,4}/([1-9]\d{1,3}) W\s*\|\s*$")
 _BOX_SECOND = regex(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ ([KMG]B))\s*\|")
@@ -260,10 +253,8 @@ def _read_tables(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
             if len(cells) == len(heads) and line.whole:
                 gpu = gpus.setdefault(int(cells[0].split()[0]), {})
                 for head, cell in zip(heads, cells):
-                    fact, read = _COLUMNS.get(head, ("", _whole))
-                    record_known(
-                        result, gpu, fact, (read(cell) or None if read is size else read(cell)) if fact else None, reading
-                    )
+                    if head in _COLUMNS:
+                        record_known(result, gpu, _COLUMNS[head], size(cell) or None, reading)
         elif "GPU-Name" in line.text:
             count = 0
         elif found := _BOX.match(line.text):

@@ -64,10 +64,9 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "card series": ("marketing_name", _board), "gfx version": ("gfx", _target), "pci bus": ("pci_bdf", bdf), "node id": ("node", _count),
     "vram total memory (b)": ("vram_bytes", _bytes),
     "gtt total memory (b)": ("gtt_bytes", _bytes), "vram total used memory (b)": ("vram_used_bytes", _bytes),
-    "gtt total used memory (b)": ("gtt_used_bytes", _bytes), "max graphics package power (w)": ("power_cap_watts", _watts),
-    "gpu use (%)": ("busy_percent", _count), "gpu memory allocated (vram%)": ("vram_used_percent", _count),
-    "average graphics package power (w)": ("power_watts", _watts), "current socket graphics package power (w)": ("power_watts", _watts),
-    "temperature (sensor junction) (c)": ("temperature", _watts), "(topology) numa node": ("numa_node", _count),
+    "max graphics package power (w)": ("power_cap_watts", _watts),
+    "gpu memory allocated (vram%)": ("vram_used_percent", _count),
+    "(topology) numa node": ("numa_node", _count),
 }  # fmt: skip
 """Fact and reader of each key in lower case, the same in lists, JSON and CSV. ROCm 6.0 and 6.1 renamed them."""
 _IDS = {**dict.fromkeys(("Card Model", "Card series", "Card Series", "Device Name"), "device_id"), "Card model": "subsystem_id"}
@@ -168,14 +167,8 @@ _ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 """Up to ROCm 5.7: the index, and in 1.6 and in `--showhw` the device id."""
 _ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 _BUS = regex(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
-_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:(\d{1,3})%|N/A|Unsupported)$")
+_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
 """The last columns of a table: PwrCap, VRAM%, GPU%."""
-_NOW = (
-    (regex(r"\s(\d{1,3}\.\d)W\s"), "power_watts"),
-    (regex(r"\s([1-9]\d{0,3})M[Hh]z\s+\d{1,4}M[Hh]z\s"), "clock_mhz"),
-    (regex(r"\s(\d{1,3}\.\d) ?°?[cC]\s"), "temperature"),
-)
-"""The power, the shader clock (the first) and the temperature of such a row."""
 
 
 def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
@@ -239,12 +232,8 @@ def _read_bus(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Re
 
 
 def _read_load(result: ProbeResult, gpu: dict[str, Fact], head: str, line: Line, reading: Reading) -> None:
-    """The power limit, the memory in use, and how busy the GPU is, of a row under `... PwrCap VRAM% GPU%`."""
+    """The power limit and the memory in use, of a row under `... PwrCap VRAM% GPU%`."""
     found = _TAIL.search(line.text.rstrip(" #>")) if head.endswith("PwrCap VRAM% GPU%") and line.whole else None
     if found:
         record_known(result, gpu, "power_cap_watts", round(float(found[1])) if found[1] else None, reading)
         record_known(result, gpu, "vram_used_percent", int(found[2]), reading)
-        record_known(result, gpu, "busy_percent", int(found[3]) if found[3] else None, reading)
-        for pattern, fact in _NOW:
-            if now := pattern.search(line.text):
-                record_known(result, gpu, fact, round(float(now[1])), reading)
