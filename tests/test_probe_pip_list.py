@@ -36,8 +36,6 @@ def test_pip_list() -> None:
         "torch==2.8.0+rocm6.4 ; python_version > '3'\n",
         "torch @ file:///tmp/torch-2.8.0%2Brocm6.4-cp312-cp312-linux_x86_64.whl\n",
         "torch @ https://example.org/whl/torch-2.8.0+rocm6.4-cp312-cp312-manylinux_2_28_x86_64.whl#sha256=abc\n",
-        "Name: torch\nVersion: 2.8.0+rocm6.4\nSummary: Tensors\n",
-        "$ pip show torch | grep Version\nVersion: 2.8.0+rocm6.4\n",
         "# Name                    Version                   Build  Channel\ntorch                     2.8.0+rocm6.4        "
         "    pypi_0    pypi\n",
         "[pip3] torch==2.8.0+rocm6.4\n",

@@ -1,4 +1,4 @@
-"""Package versions in pasted text: pip list, freeze, show, install and inspect lines, uv, conda list.
+"""Package versions in pasted text: pip list, freeze and install lines, uv, conda list.
 
     ==> paste/text <==
     Package      Version
@@ -18,7 +18,6 @@ torch.family = bundled
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.packages import record_wheels
@@ -38,7 +37,6 @@ _HEADING = regex(r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s
 _COMMAND = regex(
     r"\b(?:(?:pip3?|uv pip|conda|mamba|micromamba) (?:list|freeze|show)|pip3? freeze|python3? -m pip (?:list|freeze|show))\b"
 )
-_SHOW = regex(r"\bpip3? show (?:-\w+ )*" + _NAME)
 _INSTALLED = regex(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)")
 _NOT_FOUND = regex(r"no matching distribution found for " + _NAME, re.I)
 _ALREADY = regex(r"Requirement already satisfied: " + _NAME)
@@ -50,7 +48,6 @@ _MATTERS = regex(
     r"|sglang|jax|tensorflow|keras|hipb|miopen"
 )
 _RUN = 3
-_CUT = 60
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -58,19 +55,11 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in documents(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
         if document.has("==", "torch", "pip ", "pip3 ", "conda ", "package"):
-            _record_page(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
+            _record_tables(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
     for document in texts(artifacts):
         _record_install_lines(result, document)
     _record_torch(result)
     return result
-
-
-def _record_page(result: ProbeResult, document: Document, cut_out: bool) -> None:
-    for line in document.find_lines("name:", most=_CUT) if document.has("version:") else ():
-        _record_show_block(result, document, line)
-    for line in document.find_lines("pip show", "pip3 show", most=_CUT):
-        _record_show_after_prompt(result, document, line)
-    _record_tables(result, document, cut_out)
 
 
 def _record_tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
@@ -126,31 +115,6 @@ def _record_run(result: ProbeResult, document: Document, run: list[tuple[Line, s
             result.record(f"pkg.{known}", version, document.reading(line))
 
 
-def _record_show_block(result: ProbeResult, document: Document, line: Line) -> None:
-    name = re.match(r"\s*Name:\s*" + _NAME + r"\s*$", line.text)
-    for following in document.after(line, 2) if name else ():
-        version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text)
-        if name and version:
-            result.record(
-                f"pkg.{canonical(name.group(1))}",
-                version.group(1),
-                document.reading(following, f"{line.text.strip()} {following.text.strip()}"),
-            )
-
-
-def _record_show_after_prompt(result: ProbeResult, document: Document, line: Line) -> None:
-    """The version that `pip show torch | grep Version` prints without its package's name."""
-    asked = _SHOW.search(line.text)
-    following = next(document.after(line, 1), None)
-    version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text) if following else None
-    if asked and following and version:
-        result.record(
-            f"pkg.{canonical(asked.group(1))}",
-            version.group(1),
-            document.reading(following, f"{line.text.strip()} {following.text.strip()}"),
-        )
-
-
 def _record_install_lines(result: ProbeResult, document: Document) -> None:
     for line in document.find_lines("successfully installed ", most=20):
         for found in _INSTALLED.finditer(line.text):
@@ -176,9 +140,3 @@ def _record_torch(result: ProbeResult) -> None:
         record_build(result, Build(torch.value), reading)
     found = {k.removeprefix("pkg."): (str(f.value), f.readings[0]) for k, f in result.facts.items() if k.startswith("pkg.")}
     record_wheels(result, found)
-
-
-def find_pins(text: str) -> Iterator[tuple[str, str]]:
-    """(name, version) of each `name==version` in a line, as install commands pin them."""
-    for found in re.finditer(_NAME + r"(?:\[[^\]]{0,80}\])?==" + _VER, text):
-        yield canonical(found.group(1)), found.group(2)

@@ -10,8 +10,8 @@ runs of its own program: `python -c "import torch; print(...)"` (the code names 
     amdgpu              17092608  12
 
 >>> print(probe(sample))
-platform = linux
 kernel = 6.8.0-60-generic
+platform = linux
 wsl = False
 said.ran = uname -sr, lsmod | grep amdgpu
 """
@@ -29,7 +29,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading, Value
 from rocm_doctor.probes.kernel.host import record_command_line
 from rocm_doctor.probes.python.env import strip_quotes
-from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -48,10 +47,8 @@ _BARE = regex(
     r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
     r"|(?:python|python3|py)[\d.]* -c |Get-C)[^\n]*)$"
 )
-_SYSTEM = regex(r"(?:Linux )?(\d+\.\d+\.\d+[\w.+~-]*)")
 _ID = regex(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
 _NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
-_MODEL = regex(r"Model name:\s+(\S.*)$")
 _ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
 _VARIABLE = regex(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
@@ -200,46 +197,51 @@ def _record_id(result: ProbeResult, run: Run) -> None:
         result.record("user.groups", tuple(words), run.output[0][1])
 
 
-def _record_system(result: ProbeResult, run: Run) -> None:
-    """`uname -sr`: `Linux 6.8.0-60-generic`; `uname -r`: the release alone."""
-    for text, reading in run.output[:3]:
-        found = _SYSTEM.fullmatch(text)
-        if found:
-            result.record("platform", "linux", reading)
-            result.record("kernel", found[1], reading)
-            result.record("wsl", "microsoft" in found[1].lower(), reading)
+_SINGLE = (
+    (regex(r"\buname -s?r\b"), regex(r"(?:Linux )?(\d+\.\d+\.\d+[\w.+~-]*)"), "kernel"),
+    (regex(r"/opt/rocm/\.info/version"), regex(r"(\d+\.\d+\.\d+)(?:-\S+)?"), "rocm.version"),
+    (regex(r"/sys/module/amdgpu/version"), regex(r"(\d+\.\d+\.\d+)"), "driver.version"),
+    (regex(r"^systemd-detect-virt --vm$"), regex(r"([a-z][a-z0-9-]{1,20})"), "virtual_machine"),
+    (regex(r"/proc/sys/kernel/numa_balancing"), regex(r"([012])"), "numa_balancing"),
+    (regex(r"/proc/cmdline"), regex(r"(.*=.*)"), "cmdline"),
+)
+"""Commands whose answer is the one line of this form; that the file does not exist means that there is none."""
+
+
+def _record_single(result: ProbeResult, run: Run) -> None:
+    for command, shape, fact in _SINGLE:
+        for text, reading in run.output if command.search(run.command) else ():
+            if (missing := _NO_FILE.match(text)) and command.search(missing[1]):
+                result.record(fact, None, reading)
+            elif not missing and (found := shape.fullmatch(text)):
+                if fact == "cmdline":
+                    record_command_line(result, text, reading)
+                else:
+                    result.record(fact, _single_value(fact, found[1]), reading)
+                if fact == "driver.version":
+                    result.record("driver.loaded", True, reading)
+                elif fact == "kernel":
+                    result.record("platform", "linux", reading)
+                    result.record("wsl", "microsoft" in found[1].lower(), reading)
+                break
+
+
+def _single_value(fact: str, text: str) -> Value:
+    return text != "0" if fact == "numa_balancing" else None if text == "none" else text
 
 
 def _record_files(result: ProbeResult, run: Run) -> None:
-    """Facts from `cat FILE` and `ls FILE` of known files, and from the error that a file does not exist."""
-    missing = {found[1]: reading for text, reading in run.output if (found := _NO_FILE.match(text))}
-    first = next(((t, r) for t, r in run.output if not _NO_FILE.match(t)), None)
-    if "/proc/cmdline" in run.command and first and "=" in first[0]:
-        record_command_line(result, first[0], first[1])
-    if "/proc/sys/kernel/numa_balancing" in run.command and first and first[0] in ("0", "1", "2"):
-        result.record("numa_balancing", first[0] != "0", first[1])
-    for path, fact, shape in _SINGLE:
-        if path in run.command and path in missing:
-            result.record(fact, None, missing[path])
-        elif path in run.command and first and (value := re.fullmatch(shape, first[0])):
-            result.record(fact, value[1], first[1])
-            if fact == "driver.version":
-                result.record("driver.loaded", True, first[1])
+    """container and dxg.exists from `ls` of files that show them."""
+    missing = {found[1] for text, _ in run.output if (found := _NO_FILE.match(text))}
     marks = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
     if all(mark in run.command for mark in marks):
         there = next(
             (kind for mark, kind in marks.items() if mark not in missing and any(mark in t for t, _ in run.output)), None
         )
-        if there or missing.keys() >= marks.keys():
+        if there or missing >= marks.keys():
             result.record("container", there, run.output[0][1])
     if "/dev/dxg" in run.command and run.output:
         result.record("dxg.exists", "/dev/dxg" not in missing, run.output[0][1])
-
-
-_SINGLE = (
-    ("/opt/rocm/.info/version", "rocm.version", r"(\d+\.\d+\.\d+)(?:-\S+)?"),
-    ("/sys/module/amdgpu/version", "driver.version", r"(\d+\.\d+\.\d+)"),
-)
 
 
 def _record_modules(result: ProbeResult, run: Run) -> None:
@@ -250,16 +252,12 @@ def _record_modules(result: ProbeResult, run: Run) -> None:
 
 
 def _record_packages(result: ProbeResult, run: Run) -> None:
-    """Packages from a plain `pip list`: complete, so what is not listed is not installed."""
-    rows = [(found, reading) for text, reading in run.output if (found := _ROW.match(text))]
-    if len(rows) < 3 or not any(text.startswith("Package") for text, _ in run.output[:4]):
-        return
-    result.record("pkg.", True, run.at)
-    for found, reading in rows:
-        result.record(f"pkg.{canonical(found[1])}", found[2], reading)
-    record_wheels(result, {canonical(found[1]): (found[2], reading) for found, reading in rows})
-    if all(canonical(found[1]) != "torch" for found, _ in rows):
-        result.record("torch.version", None, run.at)
+    """A plain `pip list` (text/pip_list.py reads its rows) is complete: what is not listed is not installed."""
+    rows = [found[1] for text, _ in run.output if (found := _ROW.match(text))]
+    if len(rows) >= 3 and any(text.startswith("Package") for text, _ in run.output[:4]):
+        result.record("pkg.", True, run.at)
+        if all(canonical(name) != "torch" for name in rows):
+            result.record("torch.version", None, run.at)
 
 
 def _record_missing_packages(result: ProbeResult, run: Run) -> None:
@@ -280,19 +278,6 @@ def _record_variables(result: ProbeResult, run: Run) -> None:
             result.record(f"env.{found[1]}", strip_quotes(found[2]), reading)
 
 
-def _record_cpu(result: ProbeResult, run: Run) -> None:
-    for text, reading in run.output:
-        if found := _MODEL.match(text):
-            result.record("cpu", found[1], reading)
-
-
-def _record_virtual_machine(result: ProbeResult, run: Run) -> None:
-    """virtual_machine from `systemd-detect-virt --vm`: the hypervisor's name, or `none`."""
-    for text, reading in run.output[:1]:
-        if re.fullmatch(r"[a-z][a-z0-9-]{1,20}", text):
-            result.record("virtual_machine", None if text == "none" else text, reading)
-
-
 def _record_video(result: ProbeResult, run: Run) -> None:
     """GPUs from Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
     for text, reading in run.output:
@@ -306,13 +291,11 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...]
     (regex(r"\b(?:python|py)[\d.]* -c "), _record_python),
     (regex(r"^(?:print\()?(?:torch|sys|platform)\.[\w.]+(?:\(\d?\))?(?:\.\w+)?\)?;?$"), _record_typed),
     (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _record_id),
-    (regex(r"\buname -s?r\b"), _record_system),
-    (regex(r"\b(?:cat|ls)\b[^|]* /"), _record_files),
+    (regex(r"\buname -|\bcat /|^systemd-detect"), _record_single),
+    (regex(r"\bls\b[^|]* /"), _record_files),
     (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _record_modules),
     (regex(r"^(?:python3? -m )?pip3? list$"), _record_packages),
     (regex(r"^(?:python3? -m )?pip3? (?:list|freeze) ?\| ?e?grep (?!-\w*v)[^|]*[^|]$"), _record_missing_packages),
     (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _record_variables),
-    (regex(r"\blscpu\b"), _record_cpu),
-    (regex(r"^systemd-detect-virt --vm$"), _record_virtual_machine),
     (regex(r"Win32_VideoController"), _record_video),
 )
