@@ -158,7 +158,7 @@ def test_well_formed_json_keeps_its_values(value: object) -> None:
 
 
 def test_escapes_count_in_json_that_is_not() -> None:
-    assert roots('{"name": "Radeon\\u2122\\n", "x": ...,}\n') == [{"name": "Radeon\u2122\n"}]
+    assert roots('{"name": "Radeon\\u2122\\n",\n...\n}\n') == [{"name": "Radeon\u2122\n"}]
 
 
 # Numbers that look like an address.

@@ -118,8 +118,10 @@ _OF_PIP = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|
 _OF_WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
 """A sentence in which `rocm6.2`, in one word, is the tag of a wheel."""
 _GPU = regex(
-    r"(?:GPU models and configuration|GPU type):\s*(?:GPU \d+: )?((?:AMD|Radeon|Device)[^(\n]{0,80}?)\s*(?:\((gfx[0-9a-f]{3,5})\S*|NoGCNArch\w*|$)"
+    r"(?:GPU models and configuration:|GPU type:|Device: cuda:0)\s*(?:GPU \d+: )?((?:AMD|Radeon|Device)[^(:\n]{0,80}?)\s*"
+    r"(?:\((gfx[0-9a-f]{3,5})\S*|NoGCNArch\w*|: \w+|$)"
 )
+_ARCH = regex(r"AMD arch: (gfx[0-9a-f]{3,5})")
 _LOADED = regex(r"\s*amdgpu\s+\d{5,}\s+-?\d+")
 
 
@@ -208,7 +210,7 @@ def record_index(result: ProbeResult, sentence: Sentence) -> None:
 
 def _record_gpu(result: ProbeResult, document: Document) -> None:
     """The first GPU, which is all that collect_env names; since torch 2.2 with its target."""
-    for line in document.find_lines("gpu models and configuration:", "gpu type:", most=1):
+    for line in document.find_lines("gpu models and configuration:", "gpu type:", "device: cuda:0", most=1):
         if found := _GPU.search(line.text):
             gpu = result.listing(complete=False).gpu()
             result.record("marketing_name", found[1], document.reading(line), gpu)
@@ -216,6 +218,10 @@ def _record_gpu(result: ProbeResult, document: Document) -> None:
                 result.record("device_id", int(device[1], 16), document.reading(line), gpu)
             if found[2]:
                 result.record("gfx", found[2], document.reading(line), gpu)
+            for arch in document.find_lines("amd arch: ", most=1):  # ComfyUI prints the target that the runtime reports
+                if reported := _ARCH.search(arch.text):
+                    result.record("gfx", reported[1], document.reading(arch), gpu)
+                    result.record("gfx_reported", reported[1], document.reading(arch), gpu)
 
 
 def _record_builds(result: ProbeResult) -> None:
