@@ -27,9 +27,14 @@ from rocm_doctor.matrix import load
 from rocm_doctor.sources.live import collect
 from rocm_doctor.sources.live import tools as live_tools
 
-NOT_LOADED = "ROCk module is NOT loaded, possibly no GPU devices\n"
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"
 SMI = live_tools.MANAGEMENT[0]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The root of a machine whose kernel does not name its GPU's target: the tools have something to add."""
+    return machine(tmp_path / "root", MI50._replace(target=0))
 
 
 @pytest.fixture
@@ -131,26 +136,11 @@ def test_json_stays_alone(root: Path, bin_: Path) -> None:
     assert "low-power" in got.note
 
 
-def test_a_question_not_understood_is_asked_again(root: Path, bin_: Path) -> None:
-    script(bin_, "rocm-smi", '#!/bin/sh\n[ "$1" = -a ] || { echo usage >&2; exit 2; }\necho "GPU[0] : GPU ID: 0x738c"\n')
-    artifacts = run(root, bin_)
-    assert named(artifacts, f"cmd/{SMI}").returncode == 2
-    assert named(artifacts, "cmd/rocm-smi -a").text == "GPU[0] : GPU ID: 0x738c\n"
-
-
-def test_no_driver_by_two_witnesses(root: Path, bin_: Path) -> None:
-    """Neither sysfs nor rocminfo knows of a driver: the slow tools are spared, and it is said why."""
-    tool(bin_, "rocminfo", out=NOT_LOADED, status=1)
+def test_without_a_driver_the_slow_tools_are_spared(tmp_path: Path, bin_: Path) -> None:
     tool(bin_, "rocm-smi", out="never asked")
-    got = named(run(root, bin_), f"cmd/{SMI}")
+    got = named(run(tmp_path, bin_), f"cmd/{SMI}")
     assert (got.missing, got.text) == ("not-asked", "")
-    assert "neither sysfs nor rocminfo" in got.note
-
-
-def test_one_witness_is_not_enough(root: Path, bin_: Path) -> None:
-    tool(bin_, "rocminfo", out=AGENT)
-    tool(bin_, "rocm-smi", out="{}")
-    assert named(run(root, bin_), f"cmd/{SMI}").text == "{}\n"
+    assert "sysfs has no sign" in got.note
 
 
 def test_kernel_tells_all(tmp_path: Path, bin_: Path) -> None:
@@ -193,7 +183,7 @@ def test_the_real_tools_are_asked_and_understood() -> None:
     """Whatever machine this is: both answer within their limits, and what they say is read without an error."""
     env = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
     asked = live_tools.start_tools(Path("/"), env, kernel_knows=False, driver=True)
-    printed = [a for a in live_tools.finish_tools(asked, env) if a.name.startswith(("cmd/rocminfo", "cmd/rocm-smi"))]
+    printed = [a for a in live_tools.finish_tools(asked) if a.name.startswith(("cmd/rocminfo", "cmd/rocm-smi"))]
     assert {a.name for a in printed} >= {"cmd/rocminfo", f"cmd/{SMI}"}
     assert [a.note for a in printed if a.missing or not a.text.strip()] == []
     assert "ROCk module" in named(printed, "cmd/rocminfo").text

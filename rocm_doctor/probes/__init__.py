@@ -39,7 +39,6 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.hipinfo", ("cmd/*hip?nfo*", "paste/*-hipinfo")),
     ("text.versions", ("sys/kernel/debug/*", *_TEXT)),
     ("text.pip_list", _TEXT),
-    ("tools.lspci", ("cmd/lspci*", *_TEXT)),
     ("text.env_text", _TEXT),
     ("text.session", _TEXT),
     ("text.run", _TEXT),

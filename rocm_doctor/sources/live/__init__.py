@@ -56,7 +56,7 @@ def collect(
         installed = python_files(python, root, env)
         shell = [environment(env), *startup_files(root, env)]
         rest = [*host_files(root), *process_facts(root), *shell, *rocm, *installed, *code_objects(installed, root, env)]
-        printed = finish_tools(asked, env, helpers)
+        printed = finish_tools(asked, helpers)
     finally:
         stop_tools([*helpers, *asked.running])
     devices = describe_nodes(root, nodes, _helper_output("open", helpers))
@@ -74,7 +74,7 @@ def _read_root(python: str | None, root: Path, tools: bool, env: Mapping[str, st
     try:
         installed = python_files(python, root, env)
         rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
-        return [*rest, *finish_tools(asked, env)]
+        return [*rest, *finish_tools(asked)]
     finally:
         stop_tools(asked.running)
 

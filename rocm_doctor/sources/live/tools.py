@@ -2,15 +2,14 @@
 
 Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
 to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
-they can add something: not where the kernel's topology names every GPU with its target and memory, and not where sysfs and
-rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then).
+they can add something: not where the kernel's topology names every GPU with its target and memory, and not where sysfs has no sign
+of a driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -26,17 +25,12 @@ QUIET = 2.5
 CAP = 4 << 20
 """Bytes of one tool's output. 64 partitions of an MI300X fill 0.7 MB of rocminfo."""
 
-PATIENCE = 0.25
-"""Seconds for rocminfo to report a missing driver before the management tools are started, too."""
-
 RUNTIME = ("rocminfo",)
 MANAGEMENT = (
     "rocm-smi --showproductname --showmeminfo vram --showdriverversion --showbus --json",
     "amd-smi static --json",
     "amd-smi version",
 )
-RETRIES = {MANAGEMENT[0]: "rocm-smi -a"}
-"""What to ask of a tool that does not know the options of the first question (exit status 2, nothing printed)."""
 WINDOWS = ("hipInfo",)
 
 
@@ -49,14 +43,13 @@ class Running(Struct, frozen=True):
 
 
 class ToolQueue(Struct, frozen=True):
-    """What is under way: tools that run, those that wait for rocminfo's word, and artifacts for those that are not asked."""
+    """What is under way: tools that run, and artifacts for those that are not asked."""
 
     running: tuple[Running, ...]
-    held: tuple[tuple[str, str], ...]
     refused: tuple[Artifact, ...]
 
 
-NO_TOOLS = ToolQueue((), (), ())
+NO_TOOLS = ToolQueue((), ())
 
 
 def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, driver: bool) -> ToolQueue:
@@ -65,20 +58,22 @@ def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, drive
     `kernel_knows`: the kernel's topology tells all of every GPU. `driver`: there is a sign of a GPU driver.
     """
     folders = search_path(root, env)
-    found = {name: find(name, folders) for name in _names()}
     running: list[Running] = []
-    held: list[tuple[str, str]] = []
     refused: list[Artifact] = []
-    for command in _commands():
-        path = found[command.split()[0]]
-        why, note = _reason(command, found, kernel_knows)
-        if not path or why:
-            refused.append(Artifact(f"cmd/{command}", "live", missing=why, note=note))
-        elif command in MANAGEMENT and not driver and found["rocminfo"]:
-            held.append((command, path))
-        else:
+    for command in WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT):
+        name = command.split()[0]
+        path = find(name, folders)
+        asked = command not in MANAGEMENT or (driver and not kernel_knows)
+        if path and asked:
             running.append(_start(command, path, env))
-    return ToolQueue(tuple(running), tuple(held), tuple(refused))
+        else:
+            note = f"{name} is neither on PATH nor in /opt/rocm*/bin" if not path else _KNOWN if driver else _NO_DRIVER
+            refused.append(Artifact(f"cmd/{command}", "live", missing="not-asked" if path else "no-tool", note=note))
+    return ToolQueue(tuple(running), tuple(refused))
+
+
+_KNOWN = "already known from the kernel's topology"
+_NO_DRIVER = "sysfs has no sign of a driver, and it reads nothing without one"
 
 
 def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
@@ -90,54 +85,23 @@ def start_command(command: str, argv: Sequence[str], env: Mapping[str, str], lim
     return Running(command, argv[0], start(ChildSpec(argv, limit, None, _tool_env(env), CAP)))
 
 
-def finish_tools(asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Running] = ()) -> list[Artifact]:
-    """Wait for helpers and tools, ask what was held back or not understood, and give everything the tools printed.
+def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Artifact]:
+    """Wait for helpers and tools, and give everything the tools printed.
 
     An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
     """
-    started, refused = list(asked.running), list(asked.refused)
+    refused = list(asked.refused)
     try:
-        _finish(asked, env, helpers, started, refused)
+        wait([*helpers, *asked.running])
     except KeyboardInterrupt:
-        unasked = {command for command, _ in asked.held} - {one.command for one in started}
-        refused += [Artifact(f"cmd/{command}", "live", missing="timeout", note="interrupted") for command in sorted(unasked)]
         refused.append(INTERRUPTED)
     finally:
-        stop_tools([*helpers, *started])
-    return [*(as_artifact(one.command, one.path, result_of(one.child)) for one in started), *refused]
+        stop_tools([*helpers, *asked.running])
+    return [*(as_artifact(one.command, one.path, result_of(one.child)) for one in asked.running), *refused]
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
 """Name of the artifact that says that the user did not wait for all of them."""
-
-
-def _finish(
-    asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
-) -> None:
-    """Start the tools; each is in `started` as soon as it runs, so that an interrupt can end it."""
-    wait(helpers)
-    if asked.held and _no_driver(asked.running):
-        refused += [Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held]
-    else:
-        for command, path in asked.held:
-            started.append(_start(command, path, env))
-    wait(started)
-    for one in tuple(started):
-        if one.command in RETRIES and _asks_question(result_of(one.child)):
-            started.append(_start(RETRIES[one.command], one.path, env))
-    wait(started)
-
-
-_NO_DRIVER = "neither sysfs nor rocminfo knows of a driver, and it reads nothing without one"
-
-
-def _no_driver(running: Sequence[Running]) -> bool:
-    """True if rocminfo, given a moment, ends by itself saying that no driver is loaded."""
-    rocminfo = next(one.child for one in running if one.command in RUNTIME)
-    until = rocminfo.started + PATIENCE
-    while rocminfo.ended is None and (left := until - time.monotonic()) > 0:
-        pump([one.child for one in running], timeout=left)
-    return rocminfo.ended is not None and rocminfo.state == "finished" and b"module is NOT loaded" in rocminfo.out
 
 
 def wait(running: Sequence[Running]) -> None:
@@ -150,10 +114,6 @@ def stop_tools(running: Sequence[Running]) -> None:
     """End those that still run; what they have printed is kept."""
     for one in running:
         stop(one.child, "interrupted")
-
-
-def _asks_question(result: ChildResult) -> bool:
-    return result.state == "finished" and result.returncode == 2 and not result.stdout.strip()
 
 
 def as_artifact(command: str, path: str, result: ChildResult) -> Artifact:
@@ -201,24 +161,6 @@ def _silence(result: ChildResult) -> Why | None:
     if result.state == "denied":
         return "denied"
     return "crashed" if result.returncode is None or result.returncode < 0 else None
-
-
-def _commands() -> tuple[str, ...]:
-    return WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT)
-
-
-def _names() -> set[str]:
-    return {command.split()[0] for command in _commands()}
-
-
-def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool) -> tuple[Why | None, str]:
-    """Why a tool is not asked, and in words; (None, "") when it is."""
-    name = command.split()[0]
-    if not found[name]:
-        return "no-tool", f"{name} is neither on PATH nor in /opt/rocm*/bin"
-    if command in MANAGEMENT and kernel_knows:
-        return "not-asked", "already known from the kernel's topology"
-    return None, ""
 
 
 def search_path(root: Path, env: Mapping[str, str]) -> list[Path]:

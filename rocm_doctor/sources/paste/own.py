@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded import jsons
 from rocm_doctor.bounded.patterns import regex
 
 MOST = 256
@@ -48,8 +48,6 @@ def extract(text: str) -> tuple[str, list[tuple[str, str]]]:
         text = _blank(text, *page.span())
     text, printed = _drop_judgements(text)
     found += [("unreadable", "")] * printed
-    text, line_reports = _read_lines(text)
-    found += [("report", one) for one in line_reports]
     for start, end, plain in _objects(text):
         kinds = list(_read_object(plain))
         found += kinds
@@ -107,27 +105,6 @@ def _read_run(run: Any) -> Iterator[tuple[str, str]]:
         yield ("report", _encode(report)) if isinstance(report, dict) else ("unreadable", "")
 
 
-def _read_lines(text: str) -> tuple[str, list[str]]:
-    """JSON lines: a head of kind `report`, then its findings, what stayed undecided, and its snapshot."""
-    if '"kind":"report"' not in text:
-        return text, []
-    reports: list[dict[str, Any]] = []
-    kept = []
-    for line in text.split("\n"):
-        plain = _line(line.strip()) if line.lstrip().startswith('{"kind":"') else None
-        kept.append(line if plain is None else "")
-        kind = plain.pop("kind") if plain else None
-        if plain and kind == "report":
-            reports.append(
-                {**plain, "kind": plain.pop("report_kind", "machine"), "findings": [], "undecided": [], "snapshot": {}}
-            )
-        elif plain and reports and kind == "snapshot":
-            reports[-1]["snapshot"] = plain.get("snapshot", {})
-        elif plain and reports and kind in ("finding", "undecided"):
-            reports[-1]["findings" if kind == "finding" else "undecided"].append(plain)
-    return "\n".join(kept), [_encode(one) for one in reports[:MOST]]
-
-
 _HEAD = regex(r"rocm-doctor \d[\w.+]*, matrix \d[\d.]*: \S")
 _BODY = regex(r"[✓✗!?·] |  |\s*$|Read$|Undecided: ")
 _READ = regex(r"  (?=GPU \d|stack )|(?:  evidence)?\s+\S+ line \d+: ")
@@ -148,14 +125,6 @@ def _drop_judgements(text: str) -> tuple[str, int]:
             read[n] = line[found.end() :] if found else ""
     told = any(line.strip() for n, line in enumerate(lines) if n not in read)
     return "\n".join(read.get(n, line) if told else "" for n, line in enumerate(lines)), min(count, MOST)
-
-
-def _line(line: str) -> dict[str, Any] | None:
-    try:
-        plain = jsons.loads(line)
-    except (Unreadable, ValueError):
-        return None
-    return plain if isinstance(plain, dict) and plain.get("kind") in ("report", "finding", "undecided", "snapshot") else None
 
 
 def _encode(plain: Any) -> str:
