@@ -139,11 +139,6 @@ def test_a_pipe_does_not_hold_us(tmp_path: Path, bin_: Path) -> None:
     assert read(root, bin_)["etc/os-release"].text == ""
 
 
-def test_limits_of_groups_above(tmp_path: Path, bin_: Path) -> None:
-    got = read(machine(tmp_path / "root", Card()), bin_)
-    assert got["sys/fs/cgroup/user.slice/memory.max"].text == "34359738368\n"
-
-
 def test_large_files_are_trimmed_to_what_counts(tmp_path: Path, bin_: Path) -> None:
     got = read(machine(tmp_path / "root", Card()), bin_)
     assert "MemFree" not in got["proc/meminfo"].text
@@ -186,13 +181,6 @@ def test_rocm_installations(tmp_path: Path, bin_: Path) -> None:
     listing = got["opt/rocm/lib/.listing"].text
     assert "libamdhip64.so.6 -> libamdhip64.so.6.4.43483\n" in listing
     assert "libother" not in listing
-
-
-def test_packages_of_the_distribution(tmp_path: Path, bin_: Path) -> None:
-    core = "Package: rocm-core\nStatus: install ok installed\nVersion: 6.4.1.60401-83\n"
-    record = f"Package: zlib\nStatus: install ok installed\nVersion: 1\n\n{core}Depends: x\n"
-    root = write(bare_machine(tmp_path / "root"), {"var/lib/dpkg/status": record, "var/lib/dpkg/info/rocm-core.list": "/.\n"})
-    assert read(root, bin_)["var/lib/dpkg/status"].text == core
 
 
 @pytest.mark.parametrize(

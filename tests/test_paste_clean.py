@@ -44,10 +44,6 @@ def test_decode(data: bytes, want: str) -> None:
         ("10%\r20%\r30%\n", "10% 20% 30%\n"),
         ("old\rmac\r", "old\nmac\n"),
         ("a\u00a0b\x0cc\u2028d\x85e\n", "a b c d e\n"),
-        (
-            '{"cells": [\n {"cell_type": "code",\n "text": [\n "GPU[0]\\t\\t: Card series: \\u001b[31mX\\n",\n    "bad \\q",\n    "b"\n',
-            '{"cells": [\n {"cell_type": "code",\n "text": [\nGPU[0]\t\t: Card series: X\n    "bad \\q",\nb\n',
-        ),
         ("x[5] y[m] [0] [16m", "x[5] y[m] [0] "),
         ("GPU[0] : Card Series: a", "GPU[0] : Card Series: a"),
     ],

@@ -113,10 +113,6 @@ def test_the_way_it_was_pasted_does_not_matter(change, text: str, module) -> Non
     assert gpus(module.probe(Artifacts(cut(change(text), "x")))) == gpus(module.probe(Artifacts(cut(text, "x"))))
 
 
-def test_commented_out_output_is_uncommented() -> None:
-    assert "\nGPU[0]" in of_kind("".join("# " + line for line in SMI_LIST.splitlines(keepends=True)), "rocm-smi").text
-
-
 def test_lines_of_one_kind_are_gathered() -> None:
     text = "foo\n" + DMESG + "\n\nmore\n" + DMESG
     assert of_kind(text, "dmesg").text.count("kfd kfd") == 2

@@ -87,7 +87,6 @@ def test_json_with_trailing_commas_and_dots() -> None:
         ("GPU: 0\n    ASIC:\n        MARKET_NAME: N/A\n        TARGET_GRAPHICS_VERSION: N/A\n    VRAM:\n        SIZE: N/A\n", [{}]),
         ("MARKET_NAME: Radeon 8060S Graphics\nTARGET_GRAPHICS_VERSION: gfx1151\nMARKET_NAME: Radeon Two\n", [{"marketing_name": "Radeon 8060S Graphics", "gfx": "gfx1151"}, {"marketing_name": "Radeon Two"}]),
         ('{\n  "type": "HBM",\n  "vendor": "N/A",\n  "size": {"value": 196592, "unit": "MB"}\n}\n', [{"vram_bytes": 196592 * 2**20}]),
-        ("gpu,market_name,device_id,gpu_bdf\n0,AMD Instinct MI210,0x740f,0000:03:00.0\n", [{"marketing_name": "AMD Instinct MI210", "device_id": 0x740F, "pci_bdf": "0000:03:00.0"}]),
         ('[{"gpu": 0, "links": [{"gpu": 1, "bdf": "0000:26:00.0"}]}]\n', [{}]),
         ("GPU: 0\n    MEM_USAGE:\n        TOTAL_VRAM: 8048 MB\n        USED_VRAM: 7 MB\n", [{"vram_bytes": 8048 * 2**20, "vram_used_bytes": 7 * 2**20}]),
     ],

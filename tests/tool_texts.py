@@ -141,14 +141,6 @@ WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runt
  "Card Series": "AMD Radeon RX 6800", "Card Model": "0x73bf", "Node ID": "1", "GFX Version": "gfx1030"},
  "system": {"Driver version": "6.12.12"}}
 """
-SMI_CSV = """\
-device,Device ID,Card series,Card model,Card vendor,Card SKU,GFX Version
-card0,0x740f,Instinct MI210,0x0c34,Advanced Micro Devices, Inc. [AMD/ATI],D67301,gfx9010
-card1,0x740f,Instinct MI210,0x0c34,Advanced Micro Devices, Inc. [AMD/ATI],D67301,gfx9010
-
-device,Driver version
-cardsystem,5.15.0-91-generic
-"""
 AMD_STATIC = """\
 CPU: 0
     SMU:
@@ -241,11 +233,11 @@ isIntegrated:                     1
 gcnArchName:                      gfx906:sramecc+:xnack-
 """
 SINGLE = (
-    ROCMINFO, SMI_LIST, SMI_TABLE, SMI_JSON, SMI_CSV, AMD_STATIC, AMD_BOX, AMD_MONITOR, AMD_JSON, HIPINFO,
+    ROCMINFO, SMI_LIST, SMI_TABLE, SMI_JSON, AMD_STATIC, AMD_BOX, AMD_MONITOR, AMD_JSON, HIPINFO,
 
 )  # fmt: skip
 EVERY: dict[str, str] = {
-    "rocminfo": ROCMINFO, "rocm-smi": SMI_LIST + SMI_TABLE + SMI_JSON + SMI_CSV, "amd-smi": AMD_STATIC + AMD_BOX + AMD_MONITOR + AMD_JSON,
+    "rocminfo": ROCMINFO, "rocm-smi": SMI_LIST + SMI_TABLE + SMI_JSON, "amd-smi": AMD_STATIC + AMD_BOX + AMD_MONITOR + AMD_JSON,
     "hipinfo": HIPINFO,
 }  # fmt: skip
 

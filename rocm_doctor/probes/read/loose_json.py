@@ -9,8 +9,9 @@ from rocm_doctor.bounded.patterns import regex
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
 
-_START = regex(r"(?m)^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)")
-_LEFT_OUT = regex(r"(?m)^[ \t#>|]*(?:\.{2,}|…),?[ \t]*$")
+_DECORATION = regex(r"(?m)^[ \t#>|]+")
+_START = regex(r"(?m)^([\[{])\s*(?=[\]}\"\[{]|\Z)")
+_LEFT_OUT = regex(r"(?m)^(?:\.{2,}|…),?[ \t]*$")
 _EXTRA_COMMA = regex(r",(?=\s*[\]}])")
 _ATTEMPTS = 200
 """Values that are tried."""
@@ -19,7 +20,7 @@ _ATTEMPTS = 200
 def roots(text: str) -> list[Json]:
     """The objects and lists that begin a line and are whole; of one that is not, those inside that are. Other text is skipped."""
     found: list[Json] = []
-    text = _EXTRA_COMMA.sub("", _LEFT_OUT.sub("", jsons.whole_letters(text)))
+    text = _EXTRA_COMMA.sub("", _LEFT_OUT.sub("", _DECORATION.sub("", jsons.whole_letters(text))))
     decoder, place = jsons.decoder(), 0
     for _ in range(_ATTEMPTS):
         start = _START.search(text, place)

@@ -1,4 +1,4 @@
-"""rocm-smi: `GPU[0] : key : value` lists, four generations of tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
+"""rocm-smi: `GPU[0] : key : value` lists, three generations of tables, and `--json`, of ROCm 2 to 7.
 
 One GPU of a listing for each index that the output names, even with no other key.
 
@@ -18,7 +18,7 @@ gpu 0 gfx = gfx1030
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Plain, Reading
@@ -35,7 +35,6 @@ from rocm_doctor.probes.read.printed import (
     outputs,
     record_driver_version,
     record_known,
-    split_csv,
     split_lines,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -68,7 +67,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gpu memory allocated (vram%)": ("vram_used_percent", _count),
     "(topology) numa node": ("numa_node", _count),
 }  # fmt: skip
-"""Fact and reader of each key in lower case, the same in lists, JSON and CSV. ROCm 6.0 and 6.1 renamed them."""
+"""Fact and reader of each key in lower case, the same in lists and JSON. ROCm 6.0 and 6.1 renamed them."""
 _IDS = {**dict.fromkeys(("Card Model", "Card series", "Card Series", "Device Name"), "device_id"), "Card model": "subsystem_id"}
 """The fact behind an id under another key. `Card Model` holds the device id since ROCm 6.1 and the subsystem's id before (`Card model`).
 A series without a name in pci.ids is printed as its id."""
@@ -79,7 +78,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocm-smi"):
         gpus: Gpus = {}
-        for read in (_read_json, _read_csv, _read_text):
+        for read in (_read_json, _read_text):
             read(result, artifact, gpus)
         for line in lines(artifact) if not gpus else ():
             if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
@@ -127,32 +126,6 @@ def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
                 _describe_system(result, pairs)
 
 
-def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
-    for head, row, line in _rows(artifact):
-        pairs = [(key, value, line_reading(artifact, line)) for key, value in zip(head[1:], row[1:])]
-        if row[0] == "cardsystem":
-            _describe_system(result, pairs)
-        else:
-            _describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
-
-
-def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
-    """Heads and cells. Older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
-    head: list[str] = []
-    for line in lines(artifact):
-        text = line.text.strip()
-        if text.startswith("device,"):
-            head = split_csv(text)
-        elif head and line.whole and re.match(r"card(?:\d{1,3}|system),", text):
-            row, names = split_csv(text), [name.lower() for name in head]
-            excess = len(row) - len(head)
-            if excess > 0 and "card vendor" in names:
-                at = names.index("card vendor")
-                row = [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
-            yield (head, row, line) if len(row) == len(head) else (head[:1], row[:1], line)
-
-
 _CUT = 20
 """Length to which the table of ROCm 6.0 cuts a name."""
 _NEXT = regex(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
@@ -162,10 +135,8 @@ _ROW_61 = regex(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})(?:,(?:\s|$)
 """Since 6.1, with `--showhw` too: GPU, node, device id; there the target follows."""
 _ROW_60 = regex(r"\W{0,12}(\d{1,3})\s+\[([^:\]]{1,20}?)\s*:\s*0x")
 """ROCm 6.0: `[model : revision]`; the model is the subsystem's id."""
-_ROW_DID = regex(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
 _ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
-"""Up to ROCm 5.7: the index, and in 1.6 and in `--showhw` the device id."""
-_ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
+"""Up to ROCm 5.7: the index."""
 _BUS = regex(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
 _TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
 """The last columns of a table: PwrCap, VRAM%, GPU%."""
@@ -215,13 +186,6 @@ def _row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Readin
         gpu = gpus.setdefault(int(found[1]), {})
         record_known(result, gpu, "subsystem_id", hex_id(found[2]), reading)
         return gpu, True
-    if found := _ROW_LINK.match(line.text):
-        return gpus.setdefault(int(found[1]), {}), False
-    if head.startswith("GPU DID") and (found := _ROW_DID.match(line.text)):
-        gpu = gpus.setdefault(int(found[1]), {})
-        record_known(result, gpu, "device_id", hex_id(found[2]), reading)
-        _read_bus(result, gpu, line, reading)
-        return gpu, False
     found = _ROW_OLD.match(line.text) if head.startswith("GPU") and "Perf" in head else None
     return (gpus.setdefault(int(found[1]), {}), False) if found else (None, False)
 

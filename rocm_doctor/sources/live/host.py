@@ -14,8 +14,8 @@ from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read
 
 _SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _TEXTS = (
-    "proc/version", "proc/sys/kernel/osrelease", "proc/cmdline", "proc/sys/kernel/numa_balancing", "proc/self/cgroup",
-    "proc/1/cgroup", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
+    "proc/version", "proc/sys/kernel/osrelease", "proc/cmdline", "proc/sys/kernel/numa_balancing",
+    "proc/1/cgroup", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor",
 )  # fmt: skip
 
 
@@ -32,13 +32,13 @@ def _texts(root: Path) -> Iterator[Artifact]:
 
 
 def _trimmed_files(root: Path) -> Iterator[Artifact]:
-    yield from read(root, "proc/meminfo", keep=keep_lines("memtotal", "memavailable", "swaptotal"))
+    yield from read(root, "proc/meminfo", keep=keep_lines("memtotal"))
     yield from read(root, "proc/cpuinfo", keep=_first_processor)
-    yield from read(root, "proc/self/limits", keep=keep_lines("max locked memory", "max open files"))
+    yield from read(root, "proc/self/limits", keep=keep_lines("max locked memory"))
 
 
 def _first_processor(text: str) -> str:
-    return keep_lines("vendor_id", "model name", "flags")(text.split("\n\n", 1)[0])
+    return keep_lines("model name", "flags")(text.split("\n\n", 1)[0])
 
 
 def _secure_boot(root: Path) -> Iterator[Artifact]:

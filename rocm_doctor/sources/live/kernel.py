@@ -26,7 +26,7 @@ _DRM_FILES = (
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
 _PAGE_LIMITS = ("sys/module/ttm/parameters/pages_limit", "sys/module/amdttm/parameters/pages_limit")
-_MODULES = ("amdgpu", "amdkfd", "amdttm", "amdkcl", "radeon", "nvidia", "nouveau", "vfio_pci")
+_MODULES = ("amdgpu", "radeon", "nvidia", "nouveau", "vfio_pci")
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
 _LOG_LIMIT = 1 << 22
@@ -46,7 +46,7 @@ def _kfd(root: Path) -> Iterator[Artifact]:
 
 
 def _kfd_node(root: Path, node: str) -> Iterator[Artifact]:
-    for name in ("properties", "gpu_id", "name"):
+    for name in ("properties", "gpu_id"):
         yield from read(root, f"{node}/{name}")
     for group in ("mem_banks", "io_links", "p2p_links"):
         yield from read_all(root, (f"{node}/{group}/{member}/properties" for member in list_names(root, f"{node}/{group}")))

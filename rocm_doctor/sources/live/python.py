@@ -31,8 +31,6 @@ _START = (
     "'prefix': sys.prefix, 'base_prefix': sys.base_prefix, 'executable': sys.executable, "
     "'folders': [p['purelib'], p['platlib']]}))"
 )
-_TORCH_LISTINGS = ("torch/lib", "torch/lib/rocblas/library", "torch/lib/hipblaslt/library", "torch/lib/aotriton.images")
-_TORCH_TEXTS = ("torch/_rocm_init.py", "rocm_sdk/_dist_info.py")
 
 
 class Interpreter(Struct, frozen=True):
@@ -246,29 +244,20 @@ def _key(name: str) -> str:
 
 
 def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Artifact]:
-    """torch's version file, the head of its metadata, and file names that show how it was built."""
+    """torch's version file, the head of its metadata, and the start-up file that loads ROCm's wheels."""
     home = next((folder for folder in folders if (folder / "torch" / "version.py").is_file()), None)
     if home is None:
         note = "no torch in " + (", ".join(map(str, folders)) or "any folder of this interpreter")
         yield Artifact("py/torch/version.py", "live", missing="absent-source", note=note)
         return
-    for name in ("torch/version.py", *_TORCH_TEXTS):
-        yield from (_rename_artifact(artifact) for artifact in read(home, name, note_absent=name in _TORCH_TEXTS))
+    for name in ("torch/version.py", "torch/_rocm_init.py"):
+        yield from (_rename_artifact(artifact) for artifact in read(home, name, note_absent=name == "torch/_rocm_init.py"))
     for package in installed:
         if _key(package.name) == "torch":
             yield from (
                 _rename_artifact(artifact)
                 for artifact in read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
             )
-    yield from _listings(home)
-
-
-def _listings(home: Path) -> Iterator[Artifact]:
-    """Names of torch's libraries, and of the files that exist once for each GPU target."""
-    for folder in _TORCH_LISTINGS:
-        names = [name for name in list_names(home, folder) if folder == "torch/lib" or "gfx" in name]
-        if names:
-            yield Artifact(f"py/{folder}/.listing", "live", "".join(f"{name}\n" for name in names))
 
 
 def _rename_artifact(artifact: Artifact) -> Artifact:

@@ -1,4 +1,4 @@
-"""ROCm installations, found without a tool: version files, names of libraries, packages, and the folders the loader searches."""
+"""ROCm installations, found without a tool: version files, names of libraries, and the folders the loader searches."""
 
 from __future__ import annotations
 
@@ -19,24 +19,14 @@ LIBRARIES = (
     "librccl.so",
 )
 _SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
-_PACKAGES = (
-    "rocm-core",
-    "amdgpu-dkms",
-    "libamdhip64-5",
-    "libamdhip64-6",
-    "libamdhip64-7",
-    "libhsa-runtime64-1",
-    "rocm-dev",
-    "hip-runtime-amd",
-)
 
 
 def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
-    """Version files of every installation, listings of the library folders in question, and the packages' own record."""
+    """Version files of every installation, and listings of the library folders in question."""
     places = installations(root, env)
     files = read_all(root, (f"{place}/.info/version" for place in places))
     folders = [*_library_folders(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
-    return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders)), *_packages(root)]
+    return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders))]
 
 
 def installations(root: Path, env: Mapping[str, str]) -> list[str]:
@@ -96,19 +86,3 @@ def _entry(path: Path) -> str:
         return f"{path.name} -> {path.readlink().name}\n"
     except OSError:
         return f"{path.name}\n"
-
-
-def _packages(root: Path) -> Iterator[Artifact]:
-    """The entries of ROCm packages in dpkg's record. The record is large: it is opened only where one of them is installed."""
-    if not any(exists(root, f"var/lib/dpkg/info/{name}{kind}.list") for name in _PACKAGES for kind in ("", ":amd64")):
-        return
-    yield from read(root, "var/lib/dpkg/status", keep=_stanzas, limit=1 << 25)
-
-
-def _stanzas(text: str) -> str:
-    """Package, status and version of our packages' entries. Found by search: to split the whole record would cost 6 ms."""
-    text = f"\n{text}\n\n"
-    starts = sorted(place + 1 for name in _PACKAGES if (place := text.find(f"\nPackage: {name}\n")) >= 0)
-    entries = (text[start : text.find("\n\n", start)] for start in starts)
-    wanted = ("Package:", "Status:", "Version:")
-    return "\n".join("".join(f"{line}\n" for line in entry.splitlines() if line.startswith(wanted)) for entry in entries)

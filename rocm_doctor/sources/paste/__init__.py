@@ -6,7 +6,6 @@ Line numbers are kept: a cutting begins with as many empty lines as stood before
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
@@ -160,17 +159,7 @@ def _last_line(lines: list[str], start: int, stop: int, fences: set[int], foreig
 
 def _bodies(lines: list[str], blocks: Iterable[_Block]) -> Iterator[tuple[str, str]]:
     for kind, first, end in blocks:
-        body = _uncomment(lines[first:end])
-        yield kind, "\n" * first + "\n".join(body) + ("\n" if end < len(lines) else "")
-
-
-def _uncomment(lines: list[str]) -> list[str]:
-    """The lines without a leading `#` where someone commented the whole output out (in a Nix file, a script, a ticket)."""
-    full = [line for line in lines if line.strip()]
-    marked = sum(line.lstrip().startswith("#") for line in full)
-    if marked < 2 or marked < 0.6 * len(full):
-        return lines
-    return [re.sub(r"^\s*#+ ?", "", line) for line in lines]
+        yield kind, "\n" * first + "\n".join(lines[first:end]) + ("\n" if end < len(lines) else "")
 
 
 def _gather_lines(lines: list[str], hits: dict[int, str]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-from rocm_doctor.bounded import jsons
 from rocm_doctor.bounded.patterns import regex
 
 _ESCAPES = regex(
@@ -13,8 +12,8 @@ _ESCAPES = regex(
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # window titles and other strings
     r"|\x1b[ -/]*[0-~]?"
 )
-_LOST_ESCAPES = regex(r"\[(?:\d{1,3}(?:;\d{1,3}){0,4}m|\?\d{1,4}[hl])")
-_SPELLED_ESCAPES = ("\u241b", "\ufffd", "^[", "\\x1b", "\\033", "\\e")
+_LOST_ESCAPES = regex(r"(?:\u241b|\ufffd|\^\[|\\x1b|\\033|\\e)?\[(?:\d{1,3}(?:;\d{1,3}){0,4}m|\?\d{1,4}[hl])")
+"""Colour codes whose escape byte was lost, or spelled out (`^[[31m`, `\\033[0m`)."""
 _TAGS = regex(
     r"</?(?:pre|font|b|i|u|em|strong|span|div|p|br|hr|code|samp|kbd|tt|a|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th"
     r"|details|summary|blockquote|sub|sup|html|body)(?:\s[^<>\n]{0,300})?/?>",
@@ -23,7 +22,6 @@ _TAGS = regex(
 _ENTITY = regex(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _QUOTING = regex(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?){1,50}", re.MULTILINE)
 _QUOTED = ("", " ", "  ", "   ", "\t")
-_CELL_LINE = regex(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
 _STAMP = regex(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -63,12 +61,10 @@ def _decode_broken_utf8(data: bytes) -> str:
 def clean(text: str) -> str:
     """The text without terminal codes, markup and quoting, with as many lines as before."""
     text = _unix_lines(text)
-    if '"cell_type"' in text and '"cells"' in text:
-        text = "\n".join(map(_notebook_line, text.split("\n")))
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    if _LOST_ESCAPES.search(text):
-        text = _drop_lost_escapes(text)
+    if "[" in text:
+        text = _LOST_ESCAPES.sub("", text)
     if "<" in text and ("</" in text or "<br" in text):
         text = _TAGS.sub("", text)
     if "&" in text:
@@ -87,19 +83,3 @@ def _unix_lines(text: str) -> str:
     if "\n" not in text and text.count("\r") > 1:
         return text.replace("\r", "\n")
     return re.sub(r"\r+\n", "\n", text).replace("\r", " ")
-
-
-def _notebook_line(line: str) -> str:
-    """A line of a Jupyter notebook's cell or output, which is a JSON string."""
-    found = _CELL_LINE.match(line)
-    try:
-        return str(jsons.loads(f'"{found.group(1)}"')).rstrip("\n").replace("\n", " ") if found else line
-    except ValueError:
-        return line
-
-
-def _drop_lost_escapes(text: str) -> str:
-    """Colour codes whose escape byte was lost, or spelled out (`^[[31m`, `\\033[0m`)."""
-    for spelled in _SPELLED_ESCAPES:
-        text = text.replace(spelled + "[", "[")
-    return _LOST_ESCAPES.sub("", text)
