@@ -27,7 +27,7 @@ def test_what_no_text_shows_is_measured(text: str) -> None:
     report = first(GPU.format(gfx="gfx1100") + text)
     assert report.verdict == "undetermined"
     assert report.reply is not None
-    assert next(one.text for one in report.reply.commands) == "rocm-smi"
+    assert next(one.text for one in report.reply.commands) == "amd-smi monitor"
 
 
 @pytest.mark.parametrize(
