@@ -186,7 +186,7 @@ REPOSITORY = (
     ".github/workflows/ci.yml", "train.yaml", "ds_config.json", "rocm-doctor.yaml", "x.bat",
 )  # fmt: skip
 NAMES = (
-    "cmd/rocminfo", "cmd/amd-smi static --json", "cmd/rocm-smi -a", "cmd/lspci", "env", "uname",
+    "cmd/rocminfo", "cmd/amd-smi static --json", "cmd/rocm-smi -a", "env", "uname",
     "py/interpreter", "py/packages", "py/torch/version.py", "sys/module/amdgpu/version", "proc/meminfo", "proc/cpuinfo", "etc/os-release",
     "sys/class/kfd/kfd/topology/nodes/1/properties", "opt/rocm/.info/version", "kernel/log", "log/train.log", "code/audit.json",
     "smoke/results.jsonl", "dev/kfd", "user/groups", "limits/process", "proc/1/cgroup",

@@ -27,11 +27,6 @@ def test_static_tree_passes_over_processors() -> None:
     assert plain(notes.facts) == {"driver.version": "6.14.4", "driver.loaded": True}
 
 
-def test_tree_joined_to_one_line() -> None:
-    text = AMD_STATIC[AMD_STATIC.index("GPU: 0") :]
-    assert gpus(read(" ".join(text.split()) + "\n")) == gpus(read(text))
-
-
 def test_box_does_not_take_a_cut_name() -> None:
     notes = read(AMD_BOX)
     assert gpus(notes) == [

@@ -26,11 +26,6 @@ def test_list() -> None:
     assert notes.listings[0].complete
 
 
-@pytest.mark.parametrize("joined", [" ".join(SMI_LIST.split("\n")) + "\n", " ".join(SMI_LIST.split()) + "\n"])
-def test_list_joined_to_one_line(joined: str) -> None:
-    assert gpus(read(joined)) == gpus(read(SMI_LIST))
-
-
 def test_table_since_6_1() -> None:
     assert gpus(read(SMI_TABLE)) == [
         {

@@ -119,11 +119,6 @@ def test_reduced_by_grep(text: str, want: list[str]) -> None:
     assert [gpu["gfx"] for gpu in gpus(read(text))] == want
 
 
-@pytest.mark.parametrize("joined", [" ".join(ROCMINFO.split("\n")) + "\n", " ".join(ROCMINFO.split()) + "\n"])
-def test_joined_to_one_line(joined: str) -> None:
-    assert gpus(read(joined)) == gpus(read(ROCMINFO))
-
-
 def test_number_of_an_unfinished_line_is_not_used() -> None:
     text = ROCMINFO[: ROCMINFO.index("Compute Unit:            96") + len("Compute Unit:            9")]
     assert "compute_units" not in gpus(read(text))[0]

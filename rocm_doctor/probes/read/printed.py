@@ -71,16 +71,6 @@ def lines(artifact: Artifact) -> Iterator[Line]:
             yield Line(number, row.rstrip(), whole)
 
 
-def split_lines(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
-    """The artifact's lines; joined lines are split where `boundary` matches."""
-    for line in lines(artifact):
-        parts = boundary.split(line.text) if line.text.count(":") > 1 else [line.text]
-        for n, part in enumerate(parts, 1):
-            words = part.rstrip(" \t#>|") if len(parts) > 1 else part
-            if words.strip():
-                yield Line(line.number, words, line.whole or n < len(parts))
-
-
 def is_elided(artifact: Artifact) -> bool:
     """True if lines were left out (`...`, `[output truncated]`) or the text ends inside a line."""
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None

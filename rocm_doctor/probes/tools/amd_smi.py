@@ -41,7 +41,6 @@ from rocm_doctor.probes.read.printed import (
     record_driver_version,
     record_known,
     size,
-    split_lines,
     stated_value,
     whole_number,
 )
@@ -182,7 +181,6 @@ def _words(value: Json) -> str:
     return "" if value is None or isinstance(value, (list, bool)) else str(value)
 
 
-_NEXT = regex(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
 _BLOCK = regex(r"[ \t#>]*([CG]PU): (\d{1,4})$")
 _PAIR = regex(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
 _TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
@@ -193,7 +191,7 @@ def _read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     with grep, a key that the last GPU has begins the next."""
     gpu: dict[str, Fact] | None = None
     section, headless = "", True
-    for line in split_lines(artifact, _NEXT):
+    for line in lines(artifact):
         if head := _BLOCK.match(line.text):
             gpu = gpus.setdefault(int(head[2]), {}) if head[1] == "GPU" and line.whole else None
             section, headless = "", False

@@ -35,7 +35,6 @@ from rocm_doctor.probes.read.printed import (
     outputs,
     record_driver_version,
     record_known,
-    split_lines,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -128,7 +127,6 @@ def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
 
 _CUT = 20
 """Length to which the table of ROCm 6.0 cuts a name."""
-_NEXT = regex(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
 _ITEM = regex(r"GPU\[(\d{1,3})\]\s*:?(.*)")
 _RELEASE = regex(r"\W*Driver version:\s+(\S+)$")
 _ROW_61 = regex(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})(?:,(?:\s|$)|\s+\d+\s+(gfx\w+)\s)")
@@ -145,7 +143,7 @@ _TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%
 def _read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Lists, and tables, whose head says what a row is. In the layout of 6.0 a GPU's name is on the line below its row."""
     head, unnamed = "", None
-    for line in split_lines(artifact, _NEXT):
+    for line in lines(artifact):
         reading = line_reading(artifact, line)
         text = line.text.lstrip(" #>").rstrip(" #")
         if item := _ITEM.search(line.text):

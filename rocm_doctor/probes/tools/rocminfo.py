@@ -1,6 +1,6 @@
 """rocminfo's text, of ROCm 1.x to 7.x and of WSL: the agents it lists, and its error messages.
 
-Layouts differ by release, and reporters cut, grep and join lines, so every key is searched on its own and no line number counts.
+Layouts differ by release, and reporters cut and grep lines, so every key is searched on its own and no line number counts.
 
     ==> cmd/rocminfo <==
     ROCk module version 6.12.12 is loaded
@@ -41,11 +41,11 @@ from rocm_doctor.probes.read.printed import (
     gfx_target,
     is_elided,
     line_reading,
+    lines,
     outputs,
     product_name,
     record_known,
     size,
-    split_lines,
     stated_value,
     whole_number,
 )
@@ -58,20 +58,6 @@ _KEYS = (
 )  # fmt: skip
 _KEY = regex(r"(" + "|".join(_KEYS) + r"):(.*)")
 _AGENT = regex(r"Agent \d+\W{0,40}$")
-_FOLLOWERS = (
-    "Uuid", "Marketing Name", "Vendor Name", "Features", "Feature", "Profile", "Float Round Mode", "Max Queue Number",
-    "Queue Min Size", "Queue Max Size", "Queue Type", "Node", "Device Type", "Cache Info", "Chip ID", "ASIC Revision",
-    "Cacheline Size", "Max Clock Freq. (MHz)", "BDFID", "Internal Node ID", "Compute Unit", "SIMDs per CU", "Shader Engines",
-    "WatchPts on Addr. Ranges", "Coherent Host Access", "Memory Properties", "Fast F16 Operation", "Wavefront Size",
-    "Workgroup Max Size", "Max Waves Per CU", "Pool Info", "Segment", "Allocatable", "ISA Info", "Machine Models",
-    "Runtime Ext Version", "System Timestamp Freq.",
-)  # fmt: skip
-_NEXT = regex(
-    r"\s(?=(?:" + "|".join(map(re.escape, _FOLLOWERS)) + r"):"
-    r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
-    r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
-)
-"""Start of the next line within joined lines."""
 _ISA = "amdgcn-amd-amdhsa--"
 
 
@@ -102,7 +88,7 @@ def _read_output(result: ProbeResult, artifact: Artifact) -> None:
     record_failures(result, artifact)
     whole = not is_elided(artifact)
     agents: list[_Agent] = []
-    for line in split_lines(artifact, _NEXT):
+    for line in lines(artifact):
         line = line._replace(text=line.text.lstrip(" \t#>|").rstrip(" \t#|"))
         if "*** Done" in line.text or "HSA System Attributes" in line.text:
             _record_list(result, agents, whole and "Done" in line.text)
