@@ -14,9 +14,9 @@ ASKED = [
     ("Which torch and which ROCm do I need for a RX 9070 XT?", "rocm-doctor plan --gpu gfx1201"),
     (
         "Does QLoRA of a 7B model fit in 16 GB on my RX 7800 XT?",
-        "rocm-doctor fit --model MODEL --method METHOD --gpu gfx1101",
+        "rocm-doctor fit --model Qwen2.5-7B --method qlora --gpu gfx1101",
     ),
-    ("How much VRAM do I need for LoRA of a 3B on a RX 6800?", "rocm-doctor fit --model MODEL --method METHOD --gpu gfx1030"),
+    ("How much VRAM do I need for LoRA of a 3B on a RX 6800?", "rocm-doctor fit --model Qwen2.5-3B --method lora --gpu gfx1030"),
     ("What size of model can I fine-tune on 24 GB?", "rocm-doctor fit --model MODEL"),
     ("Does Unsloth run on gfx1100?", "pip install --no-deps unsloth unsloth_zoo"),
     ("Does Unsloth work on AMD, and how do I install it?", "rocm-doctor explain unsloth-2025"),
