@@ -182,6 +182,14 @@ def test_a_gpu_that_is_slower_than_its_siblings_is_slow() -> None:
     assert found[2].references[-1].kind == "others"
 
 
+def test_a_copy_that_the_host_makes_is_not_compared_between_gpus() -> None:
+    """Two sound H200: 6.97 and 8.78 GB/s in one run, 6.25 and 6.47 in another."""
+    gpus = tuple(Device(n, "cuda", "NVIDIA H200") for n in range(2))
+    figures = tuple(Figure(n, "host-to-device-pageable", value, "GB/s", 0.015) for n, value in enumerate((6.97, 8.78)))
+    found = judge.judge_figures(BenchReport("1", "1", gpus, figures), MATRIX).figures
+    assert {f.verdict for f in found} == {"cannot tell"}
+
+
 def test_a_report_survives_its_own_json() -> None:
     report = BenchReport(
         "1", "1", (Device(0, "hip", "x", facts={"speed.profile": "auto"}),), (figure("memory-triad", 1.0, "GB/s"),)
