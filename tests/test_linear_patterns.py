@@ -22,6 +22,7 @@ LETTERS = frozenset(map(chr, (*range(1, 128), 0xA0, 0xE9, 0x2502, 0x4E2D, 0x1F60
 MOST = 1_000
 """Times that a repeat with a bound may try: two of these are a million steps."""
 REPEATS = (code.MAX_REPEAT, code.MIN_REPEAT)
+LOOKS = (code.AT, code.ASSERT, code.ASSERT_NOT)
 CATEGORIES = {
     code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s", code.CATEGORY_NOT_SPACE: r"\S",
     code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",
@@ -49,7 +50,7 @@ def _first(nodes: Any) -> tuple[frozenset[str], bool]:
     """The letters that a sequence may begin with, and whether it may be empty."""
     found: frozenset[str] = frozenset()
     for op, value in nodes:
-        if op in (code.AT, code.ASSERT, code.ASSERT_NOT):
+        if op in LOOKS:
             continue
         if op in REPEATS:
             first, empty = _first(value[2])
@@ -96,7 +97,7 @@ def _ends(nodes: list[Any]) -> Iterator[frozenset[str]]:
 
 def _may_fail(nodes: list[Any]) -> bool:
     """Whether a sequence wants anything: behind what takes all and wants nothing, no second way is tried."""
-    return any(op in (code.AT, code.ASSERT, code.ASSERT_NOT) for op, _ in nodes) or not _first(nodes)[1]
+    return any(op in LOOKS for op, _ in nodes) or not _first(nodes)[1]
 
 
 def faults(nodes: Any, wanted: bool = False) -> Iterator[str]:
@@ -112,6 +113,42 @@ def faults(nodes: Any, wanted: bool = False) -> Iterator[str]:
                 yield from ("".join(sorted(both)) for letters in _ends(body) if (both := letters & again))
         for inner in _inside(op, value):
             yield from faults(inner, fails)
+
+
+def _begins(nodes: list[Any]) -> Iterator[frozenset[str]]:
+    """The letters of endless repeats with which a sequence may begin."""
+    for op, value in nodes:
+        if op in LOOKS:
+            continue
+        if _is_endless(op, value):
+            yield _first(value[2])[0]
+        for inner in _inside(op, value):
+            yield from _begins(list(inner))
+        if not _first([(op, value)])[1]:
+            return
+
+
+def neighbours(nodes: Any, wanted: bool = False) -> Iterator[str]:
+    """The letters that two endless repeats beside each other both match, where what follows may fail: twice the letters take four times
+    as long. `wanted`: something follows the sequence."""
+    nodes = list(nodes)
+    for at, (op, value) in enumerate(nodes):
+        fails = wanted or _may_fail(nodes[at + 1 :])
+        for inner in _inside(op, value):
+            yield from neighbours(inner, fails)
+        for letters in _ends([nodes[at]]) if at + 1 < len(nodes) else ():
+            for after, others in _following(nodes, at + 1):
+                if (both := letters & others) and (wanted or _may_fail(nodes[after + 1 :])):
+                    yield "".join(sorted(both))
+
+
+def _following(nodes: list[Any], begin: int) -> Iterator[tuple[int, frozenset[str]]]:
+    """Place and letters of each endless repeat that may come next from `begin` on."""
+    for at in range(begin, len(nodes)):
+        if nodes[at][0] not in LOOKS:
+            yield from ((at, letters) for letters in _begins([nodes[at]]))
+            if not _first([nodes[at]])[1]:
+                return
 
 
 def ours() -> set[tuple[str, int]]:
@@ -138,3 +175,19 @@ def test_no_pattern_of_ours_is_slow() -> None:
     found = ours()
     assert len(found) > 500
     assert [source for source, flags in found if list(faults(parser.parse(source, flags)))] == []
+
+
+@pytest.mark.parametrize(
+    "slow", [r"\w+[a-z]*:", r"\s*\n?\s*x", r"(?:a+|b)c*a*d", r"x[^\n]*(?:\s*)$", r"(\w+)(?=x)?\d*;", r"\w+\s*\w+:"]
+)
+def test_neighbours_that_take_the_same_letters_are_found(slow: str) -> None:
+    assert list(neighbours(parser.parse(slow)))
+
+
+@pytest.mark.parametrize("fast", [r"\w+\s+\w+:", r"\w+[a-z]*", r"a{1,40}a*b", r"\s*\S+\s*x", r"(?:a+|b+)c"])
+def test_neighbours_of_other_letters_are_not(fast: str) -> None:
+    assert not list(neighbours(parser.parse(fast)))
+
+
+def test_no_pattern_of_ours_has_such_neighbours() -> None:
+    assert [source for source, flags in ours() if list(neighbours(parser.parse(source, flags)))] == []

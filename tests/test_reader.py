@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.cli import cli
 from rocm_doctor.cures.proposed import Verifier
@@ -26,6 +27,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.reader.server import Reader, Silent, ask
+from rocm_doctor.reports import FORMATS
 
 TEXT = """torch 2.9.1+rocm6.4 on an RX 7900 XTX (gfx1100), Ubuntu 24.04
 RuntimeError: HIP error: invalid device function
@@ -262,6 +264,18 @@ def test_an_instruction_in_the_report_changes_nothing_but_the_opinion(server: Se
     prompt = server.seen[0][0]["messages"][1]["content"]
     assert prompt.count("</report>") == 1
     assert prompt.endswith("</report>")
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_an_answer_is_as_strange_a_text_as_a_report(server: Server, name: str) -> None:
+    said = f"{PAYLOADS[name]} hf_ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvu of wombexkim@quozzle.example " + "#=" * 40
+    server.content = opinion(f"rocminfo {said}", do=said, quote=said, cause=said, diagnosis=said[:60])
+    failure = server.report().opinion.failure  # type: ignore[union-attr]
+    assert bool(failure) is (name == "half"), failure
+    for form in FORMATS:
+        page = server.check(TEXT, "--format", form).stdout
+        harmless(page, commands=form == "github")
+        assert form == "text" or not [secret for secret in ("ZYXWVU", "wombexkim") if secret in page], page
 
 
 def test_a_guess_does_not_stand_above_an_opinion(server: Server) -> None:

@@ -495,3 +495,39 @@ def test_the_login_is_known_where_no_variable_names_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(pwd, "getpwuid", lambda _: pwd.struct_passwd(("wombexkim", "x", 4711, 4711, "", "/x", "/bin/sh")))
     host, user, home = this_machine()
     assert Redactor(host, user, home).text("video render wombexkim") == "video render <user-1>"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "quozzle                   13.1.1.3          h1908fcd_202    conda-forge",
+        "  - quozzle=11.2.3.4=rocm62_py312h3c4b7d3_305",
+        "  + quozzle-c  5.2.0.1  py3.11_cuda11.8_cudnn8.7.0_0  pytorch     Cached",
+        "quozzle 75.1 9_wombexblas",
+        "conda-forge/linux-64::quozzle-9e-nompi_py312h568fe1b_102",
+        "https://conda.anaconda.org/conda-forge/linux-64/quozzle-2024.2-pyhd8ed1ab_1.conda#0123456789abcdef0123456789abcdef",
+        "/home/conda/feedstock_root/build_artifacts/quozzle_1732697924943/work",
+        "quozzle @ file:///croot/quozzle_1732732445543/work",
+    ],
+)
+def test_a_build_of_conda_tells_a_package_from_a_name(kept: str) -> None:
+    assert Redactor().text(kept) == kept
+
+
+@pytest.mark.parametrize("text", ["groups: video render kim\n", "uid: 1000\ngroups: kim adm sudo\njoined: kim render\n"])
+def test_a_private_group_is_known_without_its_user(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocm_doctor.redaction.redactor.this_machine", lambda: ("", "", ""))
+    snapshot = Snapshot({"user.groups": Fact(("kim", "video"), (Reading("user/groups", "line 1", text.split("\n")[-2]),))})
+    assert "kim" not in redact_artifacts([Artifact("user/groups", "live", text)])[0].text
+    assert redact_snapshot(snapshot).facts["user.groups"].value == ("<group-1>", "video")
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))])
+def test_redaction_changes_neither_findings_nor_their_order(part: int) -> None:
+    rows = (Path(__file__).parent.parent / "fixtures" / "reports" / "real.jsonl").read_text("utf-8").splitlines()
+    for row in rows[part::80]:
+        text = json.loads(row)["text"]
+        clean = Redactor().text(text)
+        if clean != text:
+            before, after = ([one.id for one in pipeline.judge(cut(t, "paste"), load()).findings] for t in (text, clean))
+            assert before == after, text[:200]

@@ -22,7 +22,7 @@ from rocm_doctor.model import Artifact, Origin
 # Kernel files of a ROCm outside of Python, loaded by a torch without its own rocBLAS.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library")
 
-_HIP = regex(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
+_HIP = regex(r"^hip(?:\s{0,20}:[^=\n]*)?\s{0,20}=\s*'([^']*)'", re.MULTILINE)
 _DIST = regex(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
 _ELSEWHERE = "its code is in kpack archives"
 _NOWHERE = "its code was split off, and no archive here has it: a device package is missing"

@@ -32,7 +32,7 @@ _MAX_DYNAMIC = 64 << 10
 _DT_NULL, _DT_NEEDED = 0, 1
 _ROCM_SONAME = regex(
     r"lib(?:amdhip64|hsa-runtime64|hip\w+|roc\w+|MIOpen|rccl|amd_comgr|hiprtc|magma|migraphx\w*|composable_kernel\w*|amd_smi)\.so(?:\.\d+)*"
-    r"|(?:amdhip64|hiprtc|hip\w+|roc\w+|MIOpen|amd_comgr)[\w-]*\.dll"
+    r"|(?:amdhip64|hiprtc|hip|roc|MIOpen|amd_comgr)[\w-]*\.dll"
 )
 
 

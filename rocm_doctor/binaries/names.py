@@ -9,7 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 # ROCm's own libraries, bundled in torch/lib (family A), in _rocm_sdk_* packages, or in a ROCm folder.
 _ROCM = regex(
     r"(?:lib)?(rocblas|hipblaslt|hipblas|hipsparselt|hipsparse|rocsparse|rocsolver|hipsolver|rocfft|hipfft|rocrand|hiprand|miopen"
-    r"|rccl|hiptensor|magma|aotriton|migraphx\w*|rocalution|rpp|amdhip64|hiprtc|amd_comgr|hsa-runtime64)(?:_v\d+)?[-_.\d]*"
+    r"|rccl|hiptensor|magma|aotriton|migraphx\w{0,40}|rocalution|rpp|amdhip64|hiprtc|amd_comgr|hsa-runtime64)(?:_v\d{1,9})?[-_.\d]{0,40}"
     r"(?:\.so[.\d]*|\.dll)",
     re.IGNORECASE,
 )

@@ -17,7 +17,7 @@ MAX_DOTTED = 50_000
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _TOO_LONG = regex(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_PARTS}}}")
-_DOTTED = regex(rf"^[ \t]*\[{{0,2}}[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.MULTILINE)
+_DOTTED = regex(rf"^[ \t]*(?:\[{{1,2}}[ \t]*)?{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.MULTILINE)
 _LINE = regex(r"at line (\d+)")
 
 

@@ -28,9 +28,9 @@ _BROKEN = regex(
 )
 """Words with which a program ends."""
 _BOILERPLATE = regex(
-    r"^\W*(?:\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|(?:(?<=#)|(?<=#\s))(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
+    r"^\W{0,80}(?:\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|(?:(?<=#)|(?<=#\s))(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"
-    r"|is there an existing issue.*|problem description|reproduction|system info|versions|environment)\W*)$",
+    r"|is there an existing issue.{0,80}|problem description|reproduction|system info|versions|environment)\W*)$",
     re.I,
 )
 _WIDTH = 600

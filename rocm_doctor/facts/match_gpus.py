@@ -10,7 +10,7 @@ from rocm_doctor.model import Fact
 
 _Facts = dict[str, Fact]
 _Alike = Callable[[_Facts, _Facts], bool]
-_MODEL = regex(r"\b(?:mi\d+\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
+_MODEL = regex(r"\b(?:mi\d\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
 """A model's number, in lower case: 7900, 780m, w7900, mi300x; not a device id (0x744c), target (gfx1100) or chip (Navi 31)."""
 
 

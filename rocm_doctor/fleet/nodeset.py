@@ -11,7 +11,7 @@ from rocm_doctor.bounded.patterns import regex
 MOST = 200_000
 """Names that one expression may stand for."""
 _NAME = regex(r"[A-Za-z0-9_](?:[\w.-]{0,251}\w)?", re.ASCII)
-_NUMBER = regex(r"^(.*?)(\d+)(\D*)$")
+_NUMBER = regex(r"^(.*?)(\d{1,99})(\D*)$")
 _RANGE = regex(r"(\d+)-(\d+)")
 
 

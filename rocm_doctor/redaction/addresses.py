@@ -66,22 +66,25 @@ _QUAD = regex(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.
 _VERSION_BEFORE = regex(
     r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|(?:\b|_)(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
     r"|chrome|chromium|build|revision|rev|smc|vbios|bios|amdsmi|smi|triton|package|tool|clang|gcc|llvm|windows|ubuntu|sdk|runtime|installed)"
-    r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
+    r"\b[\w\s]{0,12}[\"')]*\s{0,12}[:=]?\s{0,12}[\"'(]?v?)$",
     re.I,
 )
 _PACKAGE_BEFORE = regex(
     r"(?:^|[\s(\"'])(?:(?:amd|amdgpu|google|hip\w*|jax|nvidia|onnxruntime|opencv|python|pytorch|rocm|tensorflow|torch|types)[-_][\w-]{1,40}"
-    r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s*[:=]?\s*\"?$"
+    r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s{0,30}[:=]?\s{0,30}\"?$"
 )
 """A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
 _ROW_BEFORE = regex(r"^[\s|#(]*[A-Za-z][\w.-]*[ \t|]+$")
 _ROW = regex(r"[\s|#(]*[A-Za-z][\w.-]*[ \t|]+v?\d+(?:\.\d+){1,2}(?![\w.]*\.\d)")
 """A row of a list of packages: a name, and a version of two or three numbers."""
+CONDA_BUILD = r"(?:(?:[a-z0-9]{1,12}_){0,4}(?:h?[0-9a-f]{7}|pyh\w{5,9}|py[23][\w.]{0,40}|pypi)_(?:\d{1,3}|[a-z]{3,9})|\d{1,2}_[a-z][a-z0-9]{2,12})(?!\w|\.\d)"
+"""A build of conda's, behind a version: `h5eee18b_0`, `rocm62_py312h3c4b7d3_305`."""
+_BUILD_AFTER = regex(rf"[ \t=-]{{1,30}}{CONDA_BUILD}")
 _ADDRESS_BEFORE = regex(
     r"(?:(?:\b|_)(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
     re.I,
 )
-_UPGRADE = regex(r"\b(?:bump|upgrad|downgrad|updat)\w*\b[^\n]* (?:from|to) v?(?:\d[\w.]* to v?)?$", re.I)
+_UPGRADE = regex(r"\b(?:bump|upgrad|downgrad|updat)\w{0,9}\b[^\n]* (?:from|to) v?(?:\d[\w.]* to v?)?$", re.I)
 _PORT = regex(r"[:#/]\d{1,5}(?![\d.])|<\d>")
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
@@ -106,7 +109,7 @@ def _ipv4(text: str) -> Spans:
                 continue  # the first number of a version, and of few addresses
             if _UPGRADE.search(before) and not login:
                 continue
-            named = _VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)
+            named = _VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before) or _BUILD_AFTER.match(text, m.end())
             if private or login or not (named or _in_a_list(text, start, before)):
                 yield start, m.end()
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction.addresses import CONDA_BUILD
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.vocabulary import FIELD, known_to
 
@@ -119,21 +120,26 @@ def _is_code(here: Context) -> bool:
 
 
 _PACKAGE_BEFORE = regex(
-    r"(?:\bimport |No module named ['\"]|(?:pip|uv|conda|mamba|apt|apt-get|dnf|pacman|zypper)3? (?:\S+ ){0,3}?(?:install|add|-S\w*) [^;|]*|Collecting "
-    r"|Requirement already satisfied: |Building wheels? for |Installing collected packages: .*|Successfully installed .*|Downloading |Using cached )\S*$"
+    r"(?:\bimport |No module named ['\"]|(?:pip|uv|conda|mamba|apt|apt-get|dnf|pacman|zypper)3? (?:\S+ ){0,3}?(?:install|add|-S\w*) (?:[^;|]* )?|Collecting "
+    r"|Requirement already satisfied: |Building wheels? for |Installing collected packages: (?:.* )?|Successfully installed (?:.* )?|Downloading |Using cached )\S*$"
 )
 _VERSION_AFTER = regex(
     rf"(?:[\w.-]|{_REPLACED})*(?:(?:==|>=|<=|~=|!=)\d| v?(?!\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w.-]))\d+\.\d+\.\d+(?![\d.]*-\d+-)| [Vv]ersion:? v?\d+\.\d)"
 )
 _IMPORTED = regex(r"[\w.]* import\b")
 _SHORT_VERSION = regex(r"[\w.-]*[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.-]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z])")
-_ALONE = regex(r"^[\s|*-]*[\w.-]*$")
+_ALONE = regex(r"^[\s|*-]{0,40}[\w.-]*$")
+_BUILD_AFTER = regex(rf"[\w.-]*(?:[ \t=-]{{1,30}}\d[\w.!]{{0,30}}[ \t=-]{{1,30}}{CONDA_BUILD}|_1\d{{9,12}}/| @ file:///)")
+"""What is behind the name of conda's package: its version and build, or in the folder that it was built in the time."""
+_BUILD = regex(rf"(?:^|-){CONDA_BUILD}")
 
 
 def _is_package(here: Context) -> bool:
     """A package with its version, or where one is installed or imported."""
     if _VERSION_AFTER.match(here.after):
         return not here.before.endswith("Linux ") and "://" not in here.begin
+    if _BUILD_AFTER.match(here.after) or _BUILD.search(here.name):
+        return True
     if _PACKAGE_BEFORE.search(here.before) or (_IMPORTED.match(here.after) and "from " in here.before):
         return "@" not in here.chunk
     return _ALONE.match(here.before) is not None and _SHORT_VERSION.match(here.after) is not None
@@ -179,14 +185,14 @@ def _is_of_the_kernel(here: Context) -> bool:
 _HEX = regex(r"[0-9a-fA-F]{5,}")
 _HASH_BEFORE = regex(
     r"(?:commit|index|revision|rev|sha\d*|git|hash|head|build(?: ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|trees?|compare|md5|crc|version|local|image|etag|tag"
-    r"|[+-]g|@|\.git|fw|vbios|checksum|sum|nightly|artifacts|roc-[\d.]+ \d+|\.\.)[\s:=/\"'(\[@-]{0,4}$",
+    r"|[+-]g|@|\.git|\.conda#|\.bz2#|fw|vbios|checksum|sum|nightly|artifacts|roc-[\d.]+ \d+|\.\.)[\s:=/\"'(\[@-]{0,4}$",
     re.I,
 )
 _MEMORY_BEFORE = regex(
     r"(?:addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#|ucode|/tmp/[a-z]+-)\W{0,6}(?:\w{0,12}[ /:=])?$",
     re.I,
 )
-_BUILD_BEFORE = regex(r"\d+\.\d+[\w.]*[+.~/-]\w*$|\($|/pip-[a-z-]+-$")
+_BUILD_BEFORE = regex(r"\d+\.\d[\w.]{0,40}[+.~/-]\w*$|\($|/pip-[a-z-]+-$")
 _ADDRESS = 16
 """Digits of an address in memory, at most."""
 
@@ -200,7 +206,7 @@ def _is_hash(here: Context) -> bool:
     return len(here.word) <= _ADDRESS and bool(_MEMORY_BEFORE.search(here.before) or _BUILD_BEFORE.search(here.before))
 
 
-_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+\.\d+[\w.+~-]*[-+_.~]$")
+_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+\.\d[\w.+~-]*(?<=[-+_.~])$")
 _PRODUCT_BEFORE = regex(
     r"(?:\b|_)(?i:vbios(?:[ _]version)?|part[ _]number|(?:card|device|gpu|product|marketing|market|board|model|asic|cpu|vendor)[ _](?:series|model|name|sku|vendor|version|number)"
     r"|model|codename|sku|distro|distribution|pretty_name|os|processor|chipset|architecture|controller|subsystem|adapter|firmware|bios)[\"']?[ \t]*(?:[:=|]|\[\d{4}\]:|\s{2})[^@\n]*$"
@@ -208,7 +214,7 @@ _PRODUCT_BEFORE = regex(
 _MAKER_BEFORE = regex(
     r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|NixOS|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega|ASUS|ASUSTeK|ASRock|Gigabyte|GIGABYTE|MSI|Supermicro|Dell|HP|HPE|Lenovo|LENOVO|Intel"
     r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|GeForce|KIOXIA|Micron|Seagate|WDC|WD|Solidigm|hynix|TOSHIBA|Crucial)"
-    r"(?: \(?[A-Z0-9][\w.()/+-]*){0,4}[ -][(\[]?$|\b[A-Z]\w* ?\d+(?:\.\d+)*,? \(?(?:[A-Z][a-z]+ )?$|\d+\.\d+ \((?:[A-Z][a-z]+ )?$"
+    r"(?: \(?[A-Z0-9][\w.()/+-]*){0,4}[ -][(\[]?$|\b[A-Z]\w{0,40} ?\d{1,9}(?:\.\d+)*,? \(?(?:[A-Z][a-z]+ )?$|\d+\.\d+ \((?:[A-Z][a-z]+ )?$"
 )
 """A maker, or the release of a system before its code name: `NixOS 25.05 (Warbler)`."""
 _PART = regex(r"(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}|pc-(?:q35|i440fx)-\d{1,2}")

@@ -162,7 +162,7 @@ def rules() -> Iterator[Rule]:
 
 
 _BEGIN = regex(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")
-_BODY_LINE = regex(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n)*[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
+_BODY_LINE = regex(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n){0,80}[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
 _LONGEST_KEY = 20_000
 
 

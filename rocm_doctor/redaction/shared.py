@@ -17,7 +17,7 @@ from rocm_doctor.redaction.secret_names import SECRET_NAME
 from rocm_doctor.redaction.vocabulary import wordset
 
 _KEEP_FIELDS = wordset(
-    "id row fingerprint follows_from severity confidence status grade why origin tool_version matrix_version verdict kind subject_kind sources solved opinion"
+    "id row fingerprint follows_from severity confidence status grade why origin tool_version matrix_version verdict kind subject_kind sources solved proof"
 )
 _WHOLE_FILE = regex(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
 _SECRET_FACTS = {

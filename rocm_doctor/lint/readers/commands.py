@@ -270,5 +270,5 @@ class Commands:
 
 
 _OPTION_LIST = regex(
-    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=(gfx[0-9a-f]+[:+\w-]*(?:[;,]gfx[0-9a-f]+[:+\w-]*)*[;,]?)$"
+    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=(gfx[0-9a-f][:+\w-]*(?:[;,]gfx[0-9a-f][:+\w-]*)*[;,]?)$"
 )

@@ -17,7 +17,7 @@ MAX_DEPTH = 8
 MAX_LINE = 4000
 ELSEWHERE = regex(r"#\s*rocm-doctor:\s*torch comes from elsewhere")
 """The comment by which a file says that it is installed where torch is there already."""
-_OPTION = regex(r"(--?[A-Za-z][\w-]*)(?:[=\s]\s*(.*))?$")
+_OPTION = regex(r"(--?[A-Za-z][\w-]*)(?:[=\s]\s{0,40}(.*))?$")
 _SHORT = {
     "-i": "--index-url",
     "-f": "--find-links",

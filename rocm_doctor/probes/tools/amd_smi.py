@@ -182,7 +182,7 @@ def _words(value: Json) -> str:
 
 
 _BLOCK = regex(r"[ \t#>]*([CG]PU): (\d{1,4})$")
-_PAIR = regex(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
+_PAIR = regex(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s{1,80}(.*))?$")
 _TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
 
 

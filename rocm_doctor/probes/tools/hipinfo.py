@@ -33,7 +33,7 @@ from rocm_doctor.probes.read.printed import (
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_PAIR = regex(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
+_PAIR = regex(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s{0,80}(.*)$")
 _RDNA = regex(r"gfx1\d{3}$")
 
 
