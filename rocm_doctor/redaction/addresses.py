@@ -66,7 +66,7 @@ _QUAD = regex(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.
 _VERSION_BEFORE = regex(
     r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|(?:\b|_)(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
     r"|chrome|chromium|build|revision|rev|smc|vbios|bios|amdsmi|smi|triton|package|tool|clang|gcc|llvm|windows|ubuntu|sdk|runtime|installed)"
-    r"\b[\w\s]{0,12}[\"')]*\s{0,12}[:=]?\s{0,12}[\"'(]?v?)$",
+    r"\b[\w\s]{0,12}[\"')]*\s{0,40}[:=]?\s{0,40}[\"'(]?v?)$",
     re.I,
 )
 _PACKAGE_BEFORE = regex(

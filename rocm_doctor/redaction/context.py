@@ -126,6 +126,7 @@ _PACKAGE_BEFORE = regex(
 _VERSION_AFTER = regex(
     rf"(?:[\w.-]|{_REPLACED})*(?:(?:==|>=|<=|~=|!=)\d| v?(?!\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\w.-]))\d+\.\d+\.\d+(?![\d.]*-\d+-)| [Vv]ersion:? v?\d+\.\d)"
 )
+_PRIVATE_INDEX = regex(r"index-url[ =]\S*@")
 _IMPORTED = regex(r"[\w.]* import\b")
 _SHORT_VERSION = regex(r"[\w.-]*[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.-]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z])")
 _ALONE = regex(r"^[\s|*-]{0,40}[\w.-]*$")
@@ -141,7 +142,7 @@ def _is_package(here: Context) -> bool:
     if _BUILD_AFTER.match(here.after) or _BUILD.search(here.name):
         return True
     if _PACKAGE_BEFORE.search(here.before) or (_IMPORTED.match(here.after) and "from " in here.before):
-        return "@" not in here.chunk
+        return "@" not in here.chunk and not _PRIVATE_INDEX.search(here.line)
     return _ALONE.match(here.before) is not None and _SHORT_VERSION.match(here.after) is not None
 
 
@@ -161,7 +162,7 @@ def _is_public_file(here: Context) -> bool:
     """A library, a file of the system or of an environment, a page of documentation, a project of an owner whom everybody knows."""
     if _FILE_AFTER.match(here.after) or _PAGE.search(here.begin) or ("@" not in here.begin and _ROOTS.search(here.begin)):
         return True
-    owner = _OWNER.search(here.begin)
+    owner = _OWNER.search(f"{here.begin}{here.word}{here.after[:1]}") or _OWNER.search(here.begin)
     return owner is not None and owner[1].casefold() in known().public_owners
 
 
@@ -185,7 +186,7 @@ def _is_of_the_kernel(here: Context) -> bool:
 _HEX = regex(r"[0-9a-fA-F]{5,}")
 _HASH_BEFORE = regex(
     r"(?:commit|index|revision|rev|sha\d*|git|hash|head|build(?: ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|trees?|compare|md5|crc|version|local|image|etag|tag"
-    r"|[+-]g|@|\.git|\.conda#|\.bz2#|fw|vbios|checksum|sum|nightly|artifacts|roc-[\d.]+ \d+|\.\.)[\s:=/\"'(\[@-]{0,4}$",
+    r"|[+-]g|@|\.git|\.conda#|\.bz2#|fw|vbios|checksum|sum|nightly|artifacts|roc-[\d.]+ \d+|\.\.)[\s:=/\"'`(\[@-]{0,4}$",
     re.I,
 )
 _MEMORY_BEFORE = regex(

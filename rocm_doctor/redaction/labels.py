@@ -113,6 +113,8 @@ def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return (
         ("user", regex(rf"{edge}(?:{_any(known.titles)}) ?(?P<value>(?<=[ .\u0e00-\u0e7f]){_OTHER_WORD}(?: {_OTHER_WORD})?)")),
         ("user", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,4}}) (?:(?:{_any(known.titles_behind)})\ub2d8?|\ub4dc\ub9bc|\uc62c\ub9bc)")),
+        ("user", regex(r"(?P<value>[\u30a0-\u30ff\u3400-\u9fff]{2,4})(?=\u3055[\u3093\u307e]|\u304f\u3093|\u5148\u8f29)")),
+        ("user", regex(r"@(?P<value>[\u3400-\u9fff]{2,4})(?!\w)")),
         ("account", regex(rf"{edge}(?P<value>(?:{_any(known.companies_before)}) ?{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}})")),
         ("account", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}}? ?(?:{_any(known.companies_behind)})){end}")),
         ("user", regex(rf"^[ \t>]*(?:{_any(known.closings)})[^\n]{{0,40}}\n{{1,3}}[ \t>]*(?P<value>{names}|{_HAN})[ \t]*(?=$|[/|,(\u00b7])", re.M | re.I)),

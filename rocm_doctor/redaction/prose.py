@@ -142,7 +142,7 @@ PROSE = (
     Rule(("phone", "mobile", "my number", "mijn nummer", "meine nummer", "mon num\u00e9ro", "mi n\u00famero", "il mio numero", "meu n\u00famero", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl", "\u96fb\u8a71", "\u7535\u8bdd", "\u624b\u673a", "\u643a\u5e2f", "\uc804\ud654", "\u0442\u0435\u043b"), Pattern(r"[^\W\d_][\w .]{0,32}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I), accept=_has_digits("phone", 8)),
     Rule(_DOUBLE, Pattern(rf"(?P<user>(?:{_any(_DOUBLE)}){_HAN}{{1,2}})")),
     Rule(_ROADS, Pattern(rf"(?P<place>{_HAN}{{2,8}}(?:{_any(_ROADS)})\d{{1,5}}[\u53f7\u5f04\u680b\u5ba4\u5e62\u697c\d-]*)"), "line"),
-    Rule((":0", ":1", ":2", ":3", ":4", ":5"), Pattern(r"^(?P<user>[^\W\d][^\s:]{1,30}(?: [^\W\d][^\s:]{1,30})?) {1,3}\d{1,2}:\d\d(?: [AP]M)?\s*$"), "line", sure=False),
+    Rule((":0", ":1", ":2", ":3", ":4", ":5"), Pattern(r"^(?P<user>[^\W\d][^\s:]{1,30}(?: [^\W\d][^\s:]{1,30})?)(?: {1,3}\d{4}[/.-]\d\d?[/.-]\d\d?)? {1,3}\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\s*$"), "line", sure=False),
     Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_has_name),
     Rule(_NUMBERED, Pattern(rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#\uff1a]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])")),
     Rule(("my account", "my user", "my login", "mi usuario", "mein benutzer", "mon compte"), Pattern(r"(?:my|mi|mein|mon) [a-z]{4,12}(?: ?name)?(?: (?:there|here|on \w+))? (?:is|es|ist|est):? [\"'`]?(?P<user>[A-Za-z_][\w.-]{2,40})", re.I), sure=False),

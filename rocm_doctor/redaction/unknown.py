@@ -149,8 +149,8 @@ def _names_one(compound: str) -> bool:
 
 
 _WHERE = regex(
-    r"(?<![\w-])(on|from|by|via|at|as|is|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
-    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
+    r"(?<![\w-])(on|from|by|via|at|as|is|host|node|server|machine|cluster|workstation|box|rig|room|laptop|desktop|user|called|named) [(`]?([a-z]{4,16})"
+    r"(?=[:,)?!;`]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
     re.M,
 )
 
