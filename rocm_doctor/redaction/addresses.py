@@ -77,7 +77,7 @@ _PACKAGE_BEFORE = regex(
 _ROW_BEFORE = regex(r"^[\s|#(]*[A-Za-z][\w.-]*[ \t|]+$")
 _ROW = regex(r"[\s|#(]*[A-Za-z][\w.-]*[ \t|]+v?\d+(?:\.\d+){1,2}(?![\w.]*\.\d)")
 """A row of a list of packages: a name, and a version of two or three numbers."""
-CONDA_BUILD = r"(?:(?:[a-z0-9]{1,12}_){0,4}(?:h?[0-9a-f]{7}|pyh\w{5,9}|py[23][\w.]{0,40}|pypi)_(?:\d{1,3}|[a-z]{3,9})|\d{1,2}_[a-z][a-z0-9]{2,12})(?!\w|\.\d)"
+CONDA_BUILD = r"(?:(?:[a-z0-9]{1,12}_){0,4}(?:h?[0-9a-f]{7}|pyh\w{5,9}|py[23][\w.]{0,40}|pypi)_\d{1,3}|\d{1,2}_[a-z][a-z0-9]{2,12}(?:_mkl)?)(?!\w|\.\d)"
 """A build of conda's, behind a version: `h5eee18b_0`, `rocm62_py312h3c4b7d3_305`."""
 _BUILD_AFTER = regex(rf"[ \t=-]{{1,30}}{CONDA_BUILD}")
 _ADDRESS_BEFORE = regex(

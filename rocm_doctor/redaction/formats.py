@@ -92,6 +92,7 @@ FORMATS = (
     Rule(("rw-", "rwx", "r-x", "r--", "--x", "---"), Pattern(r"(?<!\S)[dlcbsp-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s+(?P<user>[^\s<>]{1,64})\s+(?P<group>[^\s<>]{1,64})\s"), "line"),
     Rule(("accepted ", "session", "user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), sure=False),
     Rule(("connection '", "network '", "network \"", "ssid '", 'ssid "'), Pattern(r"(?:connection|network|ssid)(?: name)? ?['\"](?P<network>[^'\"\n]{3,32})['\"](?=[^\n]{0,80}(?:security|secrets|wi-?fi|wireless))", re.I)),
+    Rule(("\\\\",), Pattern(r"(?<![^\s\"'`(=,])\\{2,4}(?!wsl)(?P<host>[A-Za-z][\w.-]{1,60})\\{1,2}(?P<bucket>[A-Za-z][\w.$-]{1,60})")),
     Rule(("for user '", 'for user "'), Pattern(r"for user ['\"](?P<user>[^'\"\s@]{2,60})['\"](?:@['\"](?P<host>[A-Za-z][\w.-]*))?")),
     Rule(("userid=",), Pattern(r"UserId=[^\s()=]{1,64}\((?P<serial>\d{4,})\)")),
     Rule((" : tty=", " : pwd="), Pattern(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
