@@ -22,7 +22,6 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
-from rocm_doctor.redaction import hints as hints_module
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction import vocabulary
@@ -414,7 +413,7 @@ def _occurrences(words: str, text: str) -> Iterator[int]:
 @pytest.mark.parametrize("piece", [50, 5_000])
 def test_hints_are_found_as_by_a_search_for_each(text: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hints are found by letters of the words in a piece of the text: none is missed, at the ends of pieces neither."""
-    monkeypatch.setattr(hints_module, "_PIECE", piece)
+    monkeypatch.setattr(vocabulary, "_BLOCK", piece)
     hints = {hint for rule in every_rule() for hint in rule.hints}
     low = lower(text[:20_000])
     longest: dict[int, str] = {}

@@ -71,72 +71,32 @@ _COLUMNS = {
     "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
     "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
 }  # fmt: skip
-_FIRST = r"[ \t]{0,60}(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t]"
-"""The first column. Asked for before the rest of the line: few lines of a log begin with it."""
 _HEADERS = regex(
-    rf"^(?={_FIRST})(?=[^\n]{{0,260}}(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
-    rf"{_FIRST}[^\n]{{3,200}}$",
-    re.M,
+    r"^[ \t]{0,60}(?:USER|PID|JOBID|SESSION|PARTITION|NAMESPACE|NAME|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,260}$",
+    re.M | re.I,
 )
-_HEADER_WORDS = (
-    "pid",
-    "jobid",
-    "tty",
-    "nodelist",
-    "namespace",
-    "restarts",
-    "container id",
-    "roles",
-    "account",
-    "seat",
-    "avail",
-    "serial",
-)
-_TERMINAL = regex(r"pts/\d+|tty\w+|:\d+|\?|-|console")
-_CONTAINER = regex(r"[0-9a-f]{12,64}")
 _CELL = regex(r"\S+(?: \(\w{1,8} ago\))?")
+_VALUE = regex(r"[A-Za-z0-9_][\w.@+,\[\]-]*")
 _NO_ROW = regex(r"[\[$#>\u279c\u276f]|\S{1,80}[$#%] ")
 """How a log goes on behind a table, and a prompt."""
 _MOST_ROWS = 5_000
 
 
-def tables(text: str, low: str) -> Iterator[Found]:
-    """Users, hosts and accounts in the columns of ps, top, w, squeue, sinfo, sacct, kubectl and docker."""
-    if not any(word in low for word in _HEADER_WORDS):
-        return
-    end = 0
+def tables(text: str) -> Iterator[Found]:
+    """Users, hosts and accounts in the columns of ps, top, w, squeue, sinfo, sacct and kubectl."""
     for header in _HEADERS.finditer(text):
-        if header.start() < end:
-            continue
-        names = header.group().upper().replace("CONTAINER ID", "CONTAINER").split()
+        names = header.group().upper().split()
         kinds = {n: _COLUMNS[name] for n, name in enumerate(names) if name in _COLUMNS}
-        if names[0] == "CONTAINER":
-            kinds[0] = "container"
-        if "NAME" in names and ("READY" in names or "ROLES" in names):
-            kinds[names.index("NAME")] = "account" if "READY" in names else "host"
-        if not kinds or len(names) < 3:
-            continue
+        numbers = [n for n, name in enumerate(names) if name in ("PID", "JOBID", "UID", "TTY")]
         end = header.end()
-        for _ in range(_MOST_ROWS):
+        for _ in range(_MOST_ROWS if kinds and len(names) > 2 else 0):
             stop = end_of_line(text, end + 1)
-            if text[end + 1 : stop] == header.group():  # `watch` and `top -b` print it again and again
-                end = stop
-                continue
-            cells = list(_CELL.finditer(text[end + 1 : min(stop, end + 400)]))
-            if (
-                len(cells) <= max(kinds)
-                or _NO_ROW.match(text, end + 1)
-                or _HEADERS.match(text, end + 1)
-                or end >= len(text)
-                or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0]))
-            ):
+            cells = list(_CELL.finditer(text, end + 1, min(stop, end + 400)))
+            if len(cells) <= max(kinds) or _NO_ROW.match(text, end + 1) or _HEADERS.match(text, end + 1):
                 break
-            if names[0] == "CONTAINER" and not _CONTAINER.fullmatch(cells[0][0]):
+            if any(cells[n][0].isalpha() for n in numbers if n < len(cells)):
                 break
-            if names[-1] == "NAMES" and names[0] == "CONTAINER":
-                yield Found(end + 1 + cells[-1].start(), end + 1 + cells[-1].end(), "container", learn=False)
             for n, kind in kinds.items():
-                cell = cells[n]
-                if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]) and (kind != "serial" or identifies(cell[0])):
-                    yield Found(end + 1 + cell.start(), end + 1 + cell.end(), kind, sure=kind != "account")
+                if _VALUE.fullmatch(cells[n][0]) and (kind != "serial" or identifies(cells[n][0])):
+                    yield Found(*cells[n].span(), kind, sure=kind != "account")
             end = stop

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import Shape, known
-from rocm_doctor.redaction.rules import Found, Pattern, Rule, Spans
+from rocm_doctor.redaction.rules import Found, Pattern, Rule
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 from rocm_doctor.redaction.vocabulary import field_words
 
@@ -180,13 +180,3 @@ def private_keys(text: str) -> Iterator[Found]:
         if text[begin.end() : end].strip() and "<token-" not in text[begin.end() : end]:
             yield Found(begin.end(), end, "token")
         begin = following
-
-
-_GROUPS = regex(r"(?<![\w-])[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){3,6}(?![\w-])")
-
-
-def licence_keys(text: str) -> Spans:
-    """Keys of licences: capitals and digits in groups of four or five."""
-    for key in _GROUPS.finditer(text):
-        if any(map(str.isdigit, key[0])) and any(c in "GHIJKLMNOPQRSTUVWXYZ" for c in key[0]):
-            yield key.span()

@@ -8,7 +8,6 @@ field alone are known. A lower-case word by itself is a name only where a senten
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
-from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
+from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import PSEUDONYM, Found
 from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, SPOKEN, blocks, is_sentence, known_to, places_of, runs, wordset
 
@@ -30,12 +29,14 @@ _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 
 def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
     """The words of `text` that are not known, without those of the places that were found already."""
-    taken = _Taken(found)
-    for start, end, kind in chain(_words(text, words), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
+    taken = bytearray(len(text))
+    for one in found:
+        taken[one.start : one.end] = b"\1" * (one.end - one.start)
+    for start, end, kind in chain(_words(text, words), _compounds(text), _in_sentences(text), _folders(text)):
         pseudonym = (text.startswith("<", end) and PSEUDONYM.match(text, end)) or (
             text.startswith("<", start - 1) and PSEUDONYM.match(text, start - 1)
         )
-        if pseudonym or taken.at(start, end):  # `enx<mac-1>`, `<host-10>`
+        if pseudonym or 1 in taken[start:end]:  # `enx<mac-1>`, `<host-10>`
             continue
         if kind == "host" or end - start > LONGEST or not is_software(text, start, end):
             whole = _whole_host(text, start, end) if kind == "word" else (start, end)
@@ -174,22 +175,6 @@ def _folders(text: str) -> Iterator[Place]:
     return ((*m.span(1), "word") for m in _FOLDER.finditer(text)) if not text.isascii() else iter(())
 
 
-_URL_HOST = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
-
-
-def _hosts(text: str) -> Iterator[Place]:
-    return ((*host.span(1), "host") for host in _URL_HOST.finditer(text) if not _is_public(host[1]))
-
-
-@lru_cache(MOST)
-def _is_public(host: str) -> bool:
-    """Whether the host of an address is one that everybody uses, or no name."""
-    low = host.casefold()
-    if "." not in low:
-        return known_to(low) == FIELD or low in known().accounts
-    return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
-
-
 _DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
 _FILES = wordset("py sh md so rs js ts cc hh pl db pt gz xz ps ko id in is it at me to my no co")
 _RIGHT = regex(r"(?:[\w.-]*\w)?")
@@ -208,22 +193,3 @@ def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
     if len(labels) > 1 and all(labels) and _DOMAIN.fullmatch(labels[-1]) and not is_file and "_" not in labels[0][:1]:
         return first, first + len(".".join(labels))
     return start, end
-
-
-class _Taken:
-    """Places that are replaced anyway."""
-
-    def __init__(self, found: Sequence[Found]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in sorted((f.start, f.end) for f in found):
-            if self._ends and start <= self._ends[-1]:
-                self._ends[-1] = max(end, self._ends[-1])
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
-
-    def at(self, start: int, end: int) -> bool:
-        """Whether a place overlaps one of them."""
-        number = bisect_right(self._starts, end - 1) - 1
-        return number >= 0 and self._ends[number] > start
