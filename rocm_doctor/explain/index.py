@@ -14,7 +14,7 @@ from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.matrix import Matrix
 
 Kind = Literal["gpu", "diagnosis", "row", "variable", "library", "torch", "rocm", "python", "driver", "system"]
-_RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]*?)?[\s=v@:-]*(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
+_RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]{0,80}?)?[\s=v@:-]{0,20}(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
 _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
 _VARIABLE = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=.*)?")

@@ -111,7 +111,7 @@ def _alternatives(names: Iterable[str]) -> str:
 _DISTRIBUTION = regex(
     r"(?<![\w/.-])(Ubuntu|Debian|Fedora(?: Linux)?|Arch Linux|Manjaro|CachyOS|EndeavourOS|NixOS|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL"
     r"|Red Hat Enterprise Linux|Rocky Linux|AlmaLinux|CentOS(?: Stream)?|Oracle Linux|Linux Mint|Pop!_OS|Proxmox VE|Gentoo|Bazzite|Nobara)"
-    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*:?\s*)?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?)\b)?(?!\s?[.(-]?\d)",
+    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s{0,9}:?\s{0,9})?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?)\b)?(?!\s?[.(-]?\d)",
     re.I,
 )
 _WINDOWS = regex(

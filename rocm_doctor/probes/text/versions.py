@@ -65,15 +65,15 @@ PRINTED = (
     _subject("torch.available", "available|gpu?", r"(?:Is CUDA available|cuda\.is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available"
         r"|pytorch version \(GPU\?\):[^\n(]{0,60})\W{0,8}(True|False)\b"),
     _subject("rocm.version", "rocm", r"(?:^|[-*|\s\"])ROCm(?:[ _]version)?\"?:\s*[\"(]?(\d+(?:\.|, )\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})"),
-    _subject("rocm.version", "rocm-", r"(?:^|\s|/)rocm-(?:core|hip-(?:runtime|libraries|sdk))(?:/\S+|\d[\d.]*)?[\s-]+(\d+\.\d+\.\d+)[.-]\w"),
+    _subject("rocm.version", "rocm-", r"(?:^|\s|/)rocm-(?:core|hip-(?:runtime|libraries|sdk))(?:/\S+|\d[\d.]*)?[\s-]{1,40}(\d+\.\d+\.\d+)[.-]\w"),
     _subject("rocm.version", "/opt/rocm-", r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)"),
-    _subject("driver.version", "driver version|amdgpu version", r"(?:ROCM|amdgpu|AMD GPU|^\s*)\s*(?:driver|amdgpu) version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])"),
+    _subject("driver.version", "driver version|amdgpu version", r"(?:ROCM|amdgpu|AMD GPU|^)\s*(?:driver|amdgpu) version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])"),
     _subject("driver.version", "amdgpu", r"(?:(?:^|\s)amdgpu(?:/|, )|\[drm\] amdgpu version: )(\d+\.\d+\.\d+)(?![^,]*, [^,]*, \w+: (?:added|built))"),
     _subject("driver.version", "amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[\s-]+(?:\d:)?(\d+\.\d+\.\d+)[.-]\d"),
     _subject("driver.windows", "adrenalin", r"Adrenalin(?: Edition| Software| driver)?(?: version)?\s*:\s*(\d+\.[\d.]+)"),
     _subject("firmware.mes", "mes", r"\bMES feature version: \d+, firmware version: (0x[0-9a-f]+)"),
-    _subject("kernel", "linux", r"(?:Linux version |^Linux \S+ |(?:Python p|\bP)latform:\s*Linux-)(\d+\.\d+\.\d+[\w.+~-]*?)(?=-x86_64|-aarch64|\s|$)"),
-    _subject("os", "os:", r"(?:^|\s)OS: ([A-Z][^\n\"]*?)\s*\((?:x86_64|aarch64|amd64|10\.[^)]*)\)"),
+    _subject("kernel", "linux", r"(?:Linux version |^Linux \S+ |(?:Python p|\bP)latform:\s*Linux-)(\d+\.\d+\.\d[\w.+~-]*?)(?=-x86_64|-aarch64|\s|$)"),
+    _subject("os", "os:", r"(?:^|\s)OS: ([A-Z][^\n\"]*?)\s{0,40}\((?:x86_64|aarch64|amd64|10\.[^)]*)\)"),
     _subject("os", "pretty_name", r"^PRETTY_NAME=\"?([^\"\n]+)"),
     _subject("glibc", "glibc", r"(?:Libc version|libc|Platform):\s*\S*?glibc-?(\d+\.\d+)"),
     _subject("cpu", "model name|name:", r"(?:^|\s)(?:Model n|CPU:?\s+N|N)ame:\s+((?:AMD|Intel)[^\n]*?\S)(?<!\.\.\.)(?=\s{2}|$)"),
@@ -100,7 +100,7 @@ WRITTEN = (
         r"|zen\d[\w-]*|cachyos[\w-]*|x86_64|azure|aws|default|manjaro|xanmod\d))(?![\w])"),
     _subject("driver.version", "amdgpu", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver| module)?)\s+(?:version\s+)?v?"
         r"([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
-    _subject("driver.windows", "adrenalin|driver", r"\b(?:adrenalin|drivers?\b)(?:\s+(?:edition|software|driver|version|pro|is|amd|adrenalin))*[\s:=-]+v?" + _WINDOWS_DRIVER),
+    _subject("driver.windows", "adrenalin|driver", r"\b(?:adrenalin|drivers?\b)(?:\s+(?:edition|software|driver|version|pro|is|amd|adrenalin)){0,6}[\s:=-]+v?" + _WINDOWS_DRIVER),
     _subject("driver.windows", "driver", r"(?<![\w.])" + _WINDOWS_DRIVER + r"(?=\s+(?:(?:amd|gpu|adrenalin|radeon|whql)\s+)*drivers?\b)"),
     _subject("firmware.mes", "mes", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
 )  # fmt: skip
