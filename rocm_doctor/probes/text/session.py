@@ -47,7 +47,7 @@ _BARE = regex(
     r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
     r"|(?:python|python3|py)[\d.]* -c |Get-C)[^\n]*)$"
 )
-_ID = regex(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
+_ID = regex(r"uid=(\d{1,10})\(?([^)\s]*)\)?\s.*?groups=(\S+)")
 _NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
 _ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
 _VARIABLE = regex(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
