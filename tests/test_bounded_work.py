@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,6 +22,7 @@ from rocm_doctor.reports.several import render_several
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
+linear_work = importlib.import_module("linear_work")
 KNOWN = (
     "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "env", "proc/cpuinfo", "proc/modules",
     "user/groups", "py/packages", "smoke/results.jsonl",
@@ -149,31 +148,6 @@ def test_a_name_and_version_are_searched_by_the_rules_alone() -> None:
     assert len(list(find.by_structure("package123 1.123"))) == 1
 
 
-PRINTED = (
-    "*******\nAgent 2\n*******\n  Name:                    gfx1100\n  Marketing Name:          Radeon RX 7900 XTX\nPyTorch version: 2.8.0+rocm6.4\n"
-    "[ 12.345678] amdgpu 0000:03:00.0: amdgpu: ring gfx timeout\nHIP error: invalid device function\n"
-)
-
-
-def _seconds(work: Callable[[str], None], text: str) -> float:
-    start = time.process_time()
-    work(text)
-    return time.process_time() - start
-
-
-REPOSITORIES: dict[str, tuple[str, Callable[[int], str]]] = {
-    "arms of a case": ("run.sh", lambda n: 'case "$1" in\n' + "".join(f"a{k}) pip install torch==2.{k % 9}.0;;\n" for k in range(n)) + "esac\n"),
-    "variables that double": ("Makefile", lambda n: "".join(f"A{k}=$(A{k + 1})$(A{k + 1})\n" for k in range(n)) + "all:\n\tpip install $(A0)\n"),
-    "one long line": ("run.sh", lambda n: "pip install " + " ".join(f"p{k}==1.0" for k in range(10 * n)) + "\n"),
-    "a long banner": ("run.sh", lambda n: "#" * 500 * n + "\npip install torch\n"),
-    "blocks in blocks": ("run.sh", lambda n: "if true; then\n" * n + "pip install torch\n" + "fi\n" * n),
-    "loops in loops": ("run.sh", lambda n: f"for a in {' '.join(map(str, range(n)))}; do " * 3 + "pip install torch==$a; " + "done; " * 3 + "\n"),
-    "arguments that double": ("Dockerfile", lambda n: "FROM rocm/pytorch\n" + "".join(f"ARG A{k}=$A{k - 1}$A{k - 1}\n" for k in range(n))),
-    "quotes without end": ("run.sh", lambda n: "\"'`$(" * 10 * n),
-    "lists that take themselves": ("requirements.txt", lambda n: "-r requirements.txt\n" * n),
-}  # fmt: skip
-
-
 def test_a_model_whose_name_is_longer_than_a_file_name_may_be(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text("base_model: " + "o|" * 5_000 + "\n")
     done = CliRunner().invoke(cli, ["fit", "--gpu", "gfx1100", "--config", str(tmp_path / "run.yaml")])
@@ -183,3 +157,12 @@ def test_a_model_whose_name_is_longer_than_a_file_name_may_be(tmp_path: Path) ->
 def test_a_word_of_any_length_is_escaped_in_linear_time(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text('{"torch_version": "2.5.0+r' + "gfx" * 100_000 + '"}')
     assert CliRunner().invoke(cli, ["check", str(tmp_path / "x.txt"), "--format", "markdown"]).exit_code in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "pair", [*linear_work.PAIRS[::2_111], *(pytest.param(p, marks=pytest.mark.slow) for p in linear_work.PAIRS[7::211])]
+)
+def test_a_banner_of_two_characters_takes_linear_work(pair: str) -> None:
+    """Four times the banner takes less than six times as long, in one of three tries; `scripts/linear_work.py` tries every pair."""
+    linear_work.seconds(pair, 1_000)
+    assert linear_work.ratio(pair)[0] <= linear_work.MOST
