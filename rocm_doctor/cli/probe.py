@@ -29,6 +29,9 @@ from rocm_doctor.reports.neutral import clean
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @python_option
 @page_options("text", "json")
+@click.option(
+    "--values", is_flag=True, hidden=True, expose_value=False
+)  # JSON is the values; scripts of older versions ask for them
 @no_redact_option
 @sysroot_option
 def command(
