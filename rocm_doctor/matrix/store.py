@@ -6,6 +6,7 @@ again when a file of it is newer than the JSON. `path` replaces the whole matrix
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import re
@@ -298,7 +299,8 @@ def _write(data: bytes) -> None:
         beside.write_bytes(data)
         beside.replace(_COMPILED)
     except OSError:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a file system that is read-only refuses the removal of what is not there, too
+            beside.unlink()
 
 
 def _read_replacement(path: Path) -> Matrix:
