@@ -15,9 +15,9 @@ def plant_sensors():
 
     fake = {"clock_mhz": 345, "power_watts": 150.0, "temperature_c": 40}
     limits = {"clock_max_mhz": 1980, "power_cap_watts": 700.0, "power_default_watts": 700.0}
-    sensors.sensors_of = lambda context: sensors.Sensors(lambda: dict(fake), dict(limits))
+    sensors.find_sensors = lambda context: sensors.Sensors(lambda: dict(fake), dict(limits))
     for module in ("timing", "idle"):
-        __import__(f"rocm_doctor_workers.bench.{module}", fromlist=["x"]).sensors_of = sensors.sensors_of
+        __import__(f"rocm_doctor_workers.bench.{module}", fromlist=["x"]).find_sensors = sensors.find_sensors
     usual = products.plain_products
 
     def slower(context, dtype):

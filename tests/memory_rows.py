@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fit.job import CUDA, SEVEN, Job
-from rocm_doctor.fit.presets import config_of
+from rocm_doctor.fit.presets import load_model_config
 from rocm_doctor.matrix import Matrix
 
 
@@ -23,7 +23,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def job_of(row: Mapping[str, str], matrix: Matrix) -> Job:
     """The run of a row. Raises presets.ModelError for a model that has no preset, ValueError for a setting that is none."""
     fields: dict[str, Any] = {
-        "config": config_of(row["model"], matrix)[0], "method": row["method"], "dtype": row["dtype"], "kernels": CUDA,
+        "config": load_model_config(row["model"], matrix)[0], "method": row["method"], "dtype": row["dtype"], "kernels": CUDA,
         "rank": int(row["rank"] or 0) or 16, "targets": tuple(row["targets"].split("+")) if row["targets"] else SEVEN,
         "batch": int(row["batch"]), "seq": int(row["seq"]), "checkpointing": row["checkpointing"] == "True",
         "implementation": row["attn"], "optimizer": row["optimizer"], "autocast": row.get("autocast") or None,

@@ -68,7 +68,7 @@ def spin(bench: Any) -> None:
 
 def wrongly(name: str, where: str, which: str, kind: str) -> Any:
     table = importlib.import_module(type(bench).__module__.rpartition(".")[0] + ".table")
-    stage = table.table_of(bench.framework)[name]
+    stage = table.stage_table(bench.framework)[name]
 
     def function(bench: Any) -> Any:
         bench.load()

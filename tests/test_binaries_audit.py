@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rocm_doctor.binaries import audit as audits
 from rocm_doctor.binaries import bitsandbytes
 from rocm_doctor.binaries.kernels import kernel_holdings
-from rocm_doctor.binaries.names import library_of, may_hold_code
+from rocm_doctor.binaries.names import library_name, may_hold_code
 from rocm_doctor.binaries.types import Audit, Holding
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.model import Fact, Unknown
@@ -367,7 +367,7 @@ def test_device_packages(folder: str, library: str, target: str) -> None:
     ],
 )
 def test_library_names(path: str, library: str) -> None:
-    assert library_of(path) == library
+    assert library_name(path) == library
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_which_files_are_opened(name: str, answer: bool) -> None:
 @given(st.lists(st.text(max_size=60), max_size=8))
 def test_any_names_are_taken(names: list[str]) -> None:
     assert isinstance(kernel_holdings([*names, *(f"torch/lib/rocblas/library/{n}gfx" for n in names)]), list)
-    assert all(isinstance(library_of(n), str) and may_hold_code(n) in (True, False) for n in names)
+    assert all(isinstance(library_name(n), str) and may_hold_code(n) in (True, False) for n in names)
 
 
 # bitsandbytes

@@ -105,12 +105,12 @@ def test_a_peak_says_its_condition_and_who_contradicts_it() -> None:
     ],
 )
 def test_a_name_means_one_product_or_none(name: str, product: str | None) -> None:
-    found = peaks.product_of(name, MATRIX)
+    found = peaks.find_product(name, MATRIX)
     assert (found.product if found else None) == product
 
 
 def test_every_product_is_found_by_its_own_name() -> None:
-    assert [p.product for p in MATRIX.peaks if peaks.product_of(p.product, MATRIX) != p] == []
+    assert [p.product for p in MATRIX.peaks if peaks.find_product(p.product, MATRIX) != p] == []
 
 
 @pytest.mark.parametrize(("speed", "lanes", "value"), [(16.0, 16, 31.5), (32.0, 16, 63.0), (8.0, 4, 3.94), (2.5, 16, 4.0)])

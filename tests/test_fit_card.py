@@ -8,7 +8,7 @@ import pytest
 from rocm_doctor.fit import advice, card, closed_form, estimate
 from rocm_doctor.fit.job import Job, Kernels
 from rocm_doctor.fit.resolve import FLAG, gpu_kernels
-from rocm_doctor.fit.shape import shape_of
+from rocm_doctor.fit.shape import read_shape
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Snapshot
 from rocm_doctor.versions import parse
@@ -54,7 +54,7 @@ def test_every_torch_of_the_catalog_has_an_entry() -> None:
 
 @pytest.mark.parametrize(("gfx", "mib"), [("gfx906", 32), ("gfx1100", 32), ("gfx90a", 108), ("gfx942", 204), ("sm_90", 33)])
 def test_blas_scratch(gfx: str, mib: int) -> None:
-    assert card.workspace_of(gfx, MATRIX) == mib << 20
+    assert card.workspace_bytes(gfx, MATRIX) == mib << 20
 
 
 def gpu(**facts: object) -> Gpu:
@@ -127,7 +127,7 @@ def test_a_verdict_keeps_the_error_in_mind() -> None:
 def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> None:
     run = job("Llama-3.1-8B", method="full")
     whole = closed_form.predict(run, 0).breakdown
-    four = estimate.split_breakdown(whole, run, shape_of(run.config), 4, strategy)
+    four = estimate.split_breakdown(whole, run, read_shape(run.config), 4, strategy)
     for part, size in whole.items():
         assert four[part] == (-(-size // 4) if part in estimate.SHARDED[strategy] else size)
     assert (sum(four.values()) < sum(whole.values())) == (strategy != "ddp")
@@ -136,7 +136,7 @@ def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> 
 def test_one_card_is_not_sharded() -> None:
     run = job()
     whole = closed_form.predict(run, 0).breakdown
-    assert estimate.split_breakdown(whole, run, shape_of(run.config), 1, "zero3") == whole
+    assert estimate.split_breakdown(whole, run, read_shape(run.config), 1, "zero3") == whole
 
 
 def test_limits_fit_and_one_more_does_not() -> None:

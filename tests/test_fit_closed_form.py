@@ -13,10 +13,10 @@ from memory_rows import job_of, read
 
 from rocm_doctor.fit import closed_form
 from rocm_doctor.fit.allocator import MIB
-from rocm_doctor.fit.card import workspace_of
+from rocm_doctor.fit.card import workspace_bytes
 from rocm_doctor.fit.estimate import BOUNDS
 from rocm_doctor.fit.job import MATH, Job, Kernels
-from rocm_doctor.fit.shape import ShapeError, shape_of
+from rocm_doctor.fit.shape import ShapeError, read_shape
 from rocm_doctor.matrix import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +36,7 @@ def errors(path: Path) -> tuple[list[float], list[float]]:
     """Errors of allocated and reserved of each row that the closed form covers, as fractions."""
     allocated, reserved = [], []
     for row in covered(path):
-        peak = closed_form.predict(job_of(row, MATRIX), workspace_of("sm_90"))
+        peak = closed_form.predict(job_of(row, MATRIX), workspace_bytes("sm_90"))
         allocated.append(abs(peak.allocated / int(row["peak_allocated"]) - 1))
         reserved.append(abs(peak.reserved / int(row["peak_reserved"]) - 1))
     return allocated, reserved
@@ -65,8 +65,8 @@ def test_the_stated_error_is_no_smaller_than_the_worst_one_seen(path: Path) -> N
 def test_parameters_are_counted_to_the_last_one() -> None:
     for row in covered(OWN):
         job = job_of(row, MATRIX)
-        shape = shape_of(job.config)
-        trained = closed_form.held_of(shape, job).trainable
+        shape = read_shape(job.config)
+        trained = closed_form.count_held_bytes(shape, job).trainable
         assert trained == int(row["trainable"]), row["model"]
         if job.quant_bits:
             continue  # torch counts a packed weight as half a parameter or with its scales
@@ -81,7 +81,7 @@ def test_every_preset_has_a_shape() -> None:
         stated = float(last[:-1]) if last[-1] in "BM" and last[0].isdigit() and "x" not in last else None
         if stated is not None:  # Falcon3-1B has 1.67 billion
             billions = stated / (1000 if name.endswith("M") else 1)
-            assert shape_of(presets[name]["config"]).parameters / 1e9 == pytest.approx(billions, rel=0.7), name
+            assert read_shape(presets[name]["config"]).parameters / 1e9 == pytest.approx(billions, rel=0.7), name
 
 
 def example(model: str, **fields: object) -> Job:
@@ -101,9 +101,9 @@ def test_without_fused_attention_memory_grows_with_the_square_of_the_sequence() 
 
 
 def test_a_quantised_base_is_small_and_its_head_is_not() -> None:
-    dense = closed_form.held_of(shape_of(example("Qwen2.5-7B").config), example("Qwen2.5-7B"))
+    dense = closed_form.count_held_bytes(read_shape(example("Qwen2.5-7B").config), example("Qwen2.5-7B"))
     packed_job = example("Qwen2.5-7B", method="qlora", quant_bits=4)
-    packed = closed_form.held_of(shape_of(packed_job.config), packed_job)
+    packed = closed_form.count_held_bytes(read_shape(packed_job.config), packed_job)
     assert packed.weights < 0.55 * dense.weights
     assert packed.weights > 152064 * 3584 * 2 * 4  # both embeddings, in float32 after peft's preparation
 
@@ -113,8 +113,8 @@ def test_a_quantised_base_is_small_and_its_head_is_not() -> None:
 )
 def test_optimizer_states(optimizer: str, per_parameter: float) -> None:
     job = example("Qwen2.5-0.5B", method="full", dtype="float32", optimizer=optimizer)
-    shape = shape_of(job.config)
-    assert closed_form.held_of(shape, job).states == pytest.approx(per_parameter * shape.parameters, rel=0.01)
+    shape = read_shape(job.config)
+    assert closed_form.count_held_bytes(shape, job).states == pytest.approx(per_parameter * shape.parameters, rel=0.01)
 
 
 @given(st.sampled_from(KNOWN), st.integers(1, 16), st.integers(16, 8192), st.booleans(), st.booleans())
@@ -134,13 +134,13 @@ def test_more_never_takes_less(model: str, batch: int, seq: int, checkpointing: 
 )
 def test_a_config_that_lacks_sizes_is_refused(config: dict[str, object]) -> None:
     with pytest.raises(ShapeError):
-        shape_of(config)
+        read_shape(config)
 
 
 def test_what_the_arithmetic_does_not_know_is_refused_rather_than_guessed() -> None:
     """Attention with sinks; LoRA on experts, which peft adapts in Qwen3's when the names of a dense MLP are given."""
     with pytest.raises(ShapeError, match="sinks"):
-        shape_of(MATRIX.plain("models")["gpt-oss-20b"]["config"])
+        read_shape(MATRIX.plain("models")["gpt-oss-20b"]["config"])
     with pytest.raises(ShapeError, match="--targets q_proj,k_proj,v_proj,o_proj,"):
         closed_form.predict(example("Qwen3-30B-A3B"), 0)
     assert closed_form.predict(example("Qwen3-30B-A3B", targets=ATTENTION), 0).allocated
@@ -148,10 +148,10 @@ def test_what_the_arithmetic_does_not_know_is_refused_rather_than_guessed() -> N
 
 
 def test_experts_are_measured_to_a_hundredth() -> None:
-    found = [row for row in covered(OWN) if shape_of(job_of(row, MATRIX).config).experts]
+    found = [row for row in covered(OWN) if read_shape(job_of(row, MATRIX).config).experts]
     assert len(found) == 5
     for row in found:
-        peak = closed_form.predict(job_of(row, MATRIX), workspace_of("sm_90"))
+        peak = closed_form.predict(job_of(row, MATRIX), workspace_bytes("sm_90"))
         assert peak.allocated == pytest.approx(int(row["peak_allocated"]), rel=0.01), row["model"]
         assert peak.reserved == pytest.approx(int(row["peak_reserved"]), rel=0.03), row["model"]
 
@@ -159,8 +159,8 @@ def test_experts_are_measured_to_a_hundredth() -> None:
 def test_lora_and_quantisation_leave_the_tensors_of_experts_alone() -> None:
     """In transformers 5 all experts of a layer are two tensors. A shared expert has linears of its own."""
     lora, shared = example("Mixtral-8x7B"), example("Qwen1.5-MoE-A2.7B")
-    held, more = (closed_form.held_of(shape_of(job.config), job) for job in (lora, shared))
+    held, more = (closed_form.count_held_bytes(read_shape(job.config), job) for job in (lora, shared))
     assert held.trainable == 32 * 16 * (2 * (4096 + 4096) + 2 * (4096 + 1024))
     assert more.trainable == 24 * 16 * (4 * 2 * 2048 + 3 * (2048 + 5632))
     packed = example("Mixtral-8x7B", method="qlora", quant_bits=4)
-    assert closed_form.held_of(shape_of(packed.config), packed).weights > 4 * 32 * 8 * 3 * 4096 * 14336
+    assert closed_form.count_held_bytes(read_shape(packed.config), packed).weights > 4 * 32 * 8 * 3 * 4096 * 14336

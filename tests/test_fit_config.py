@@ -87,7 +87,7 @@ def test_names(name: str, preset: str | None) -> None:
 def test_a_folder_with_a_config_and_one_for_images_too(tmp_path: Path) -> None:
     inner = MATRIX.plain("models")["Qwen2.5-0.5B"]["config"]
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen2_vl", "text_config": inner}), encoding="utf-8")
-    fields, source = presets.config_of(str(tmp_path), MATRIX)
+    fields, source = presets.load_model_config(str(tmp_path), MATRIX)
     assert fields == inner
     assert source.endswith("config.json")
     assert Job(config=fields).tokens == 1024
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_config_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(presets.ModelError, match=r"config\.json"):
-        presets.config_of(str(path), MATRIX)
+        presets.load_model_config(str(path), MATRIX)
 
 
 def test_a_model_that_the_hub_cache_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,4 +106,4 @@ def test_a_model_that_the_hub_cache_holds(tmp_path: Path, monkeypatch: pytest.Mo
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps({"model_type": "llama"}), encoding="utf-8")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert presets.config_of("some/model", MATRIX)[0] == {"model_type": "llama"}
+    assert presets.load_model_config("some/model", MATRIX)[0] == {"model_type": "llama"}

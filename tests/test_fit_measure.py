@@ -35,7 +35,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
     from torch.utils._pytree import tree_flatten
 
     from rocm_doctor.workers.fit import build
-    from rocm_doctor.workers.fit.loss import loss_of
+    from rocm_doctor.workers.fit.loss import batch_loss
     from rocm_doctor.workers.tune.main import fill
 
     seen: list[tuple[str, str]] = []
@@ -58,7 +58,7 @@ def operators(job: Job) -> list[tuple[str, str]]:
     with Seen():
         for _ in range(fields["grad_accum"]):
             ids = torch.randint(0, 64, (fields["batch"], fields["seq"]))
-            loss_of(model, ids, fields).backward()
+            batch_loss(model, ids, fields).backward()
         optimizer.step()
     return seen
 

@@ -12,7 +12,7 @@ from memory_rows import job_of, read
 
 from rocm_doctor.fit import closed_form, runner
 from rocm_doctor.fit.allocator import Peak, replay
-from rocm_doctor.fit.card import workspace_of
+from rocm_doctor.fit.card import workspace_bytes
 from rocm_doctor.fit.estimate import BOUNDS
 from rocm_doctor.fit.job import MATH, SEVEN, Job, Kernels
 from rocm_doctor.matrix import load
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = ROOT / "compat_matrix" / "measured" / "memory_h200.csv"
 SHARED = ROOT.parent / "shared" / "facts" / "memory_measured.csv"
 MATRIX = load()
-HOPPER = workspace_of("sm_90")
+HOPPER = workspace_bytes("sm_90")
 FUSED = Kernels(flash=True, efficient=True, flash_gqa=True)
 GIB = 1 << 30
 
@@ -35,7 +35,7 @@ def small(**fields: object) -> Job:
 
 
 def peak(job: Job) -> Peak:
-    return runner.peak_of(runner.simulate(job), HOPPER)
+    return runner.find_peak(runner.simulate(job), HOPPER)
 
 
 def errors(path: Path, picked: slice = slice(None)) -> tuple[list[float], list[float]]:
@@ -108,7 +108,7 @@ def test_the_attention_kernel_decides() -> None:
     fused, math = (runner.simulate(small(seq=1024, checkpointing=False, kernels=kernels)) for kernels in (FUSED, MATH))
     assert set(fused.attention) == {"flash"}
     assert set(math.attention) == {"math"}
-    assert runner.peak_of(math, 0).breakdown["attention scores"] >= 2 * 14 * 1024 * 1024 * 4
+    assert runner.find_peak(math, 0).breakdown["attention scores"] >= 2 * 14 * 1024 * 1024 * 4
 
 
 @pytest.mark.parametrize(("tokens", "difference"), [(1024, 0.51), (2048, 2.01), (4096, 8.03)])
@@ -155,7 +155,7 @@ def test_without_peft_our_own_adapters_take_the_same(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = runner.simulate(small())
     assert "peft" not in found.versions
-    assert runner.peak_of(found, HOPPER).allocated == pytest.approx(with_peft.allocated, rel=0.001)
+    assert runner.find_peak(found, HOPPER).allocated == pytest.approx(with_peft.allocated, rel=0.001)
 
 
 def test_what_cannot_be_built_is_said_in_one_line() -> None:

@@ -24,7 +24,7 @@ from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
 from rocm_doctor.tune.search import Measured, NothingFits, Search
-from rocm_doctor.tune.space import Choice, changes, choice_of, is_predicted_to_fit, job_of, list_numerics, list_shapes
+from rocm_doctor.tune.space import Choice, changes, choice_job, is_predicted_to_fit, job_choice, list_numerics, list_shapes
 from rocm_doctor.workers import process
 from rocm_doctor.workers.tune import main
 
@@ -36,7 +36,7 @@ TINY = {
 
 
 def base(model: str = "Qwen2.5-0.5B", **settings: Any) -> Job:
-    fields, _ = presets.config_of(model, MATRIX)
+    fields, _ = presets.load_model_config(model, MATRIX)
     return Job(fields, **{"kernels": AOTRITON, "seq": 1024, "batch": 2, "grad_accum": 8, "optimizer": "adamw_fused", **settings})
 
 
@@ -74,9 +74,9 @@ def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(met
     hunt = Search(job, card(gib), "bfloat16", recorded, 60)
     hunt.search()
     found = hunt.outcome(True)
-    assert found.baseline.choice == choice_of(job)
+    assert found.baseline.choice == job_choice(job)
     assert found.best.tokens_s >= 0.97 * max(map(speed, able))
-    assert found.best.choice.numerics == choice_of(job).numerics
+    assert found.best.choice.numerics == job_choice(job).numerics
     if method == "lora":
         assert found.faster
         assert found.faster.choice.adapter_dtype == "bfloat16"
@@ -91,9 +91,9 @@ def test_the_own_run_is_measured_first_and_the_same_sequences_make_a_step() -> N
 
     hunt = Search(base(), card(24), "bfloat16", run, 60)
     hunt.search()
-    assert asked[1] == choice_of(base())  # the first is not counted: it warms the process up
+    assert asked[1] == job_choice(base())  # the first is not counted: it warms the process up
     assert {one.batch * one.grad_accum for one in asked} == {16}
-    assert hunt.runs[0].choice == choice_of(base())
+    assert hunt.runs[0].choice == job_choice(base())
 
 
 def test_nothing_that_saves_memory_is_tried_where_the_run_fits_for_sure_without_it() -> None:
@@ -102,7 +102,7 @@ def test_nothing_that_saves_memory_is_tried_where_the_run_fits_for_sure_without_
     tight = list(list_shapes(base(), card(8)))
     assert tight[0].batch == 16
     assert tight[0].checkpointing
-    assert all(is_predicted_to_fit(job_of(one, base()), card(8)) for one in tight)
+    assert all(is_predicted_to_fit(choice_job(one, base()), card(8)) for one in tight)
 
 
 def test_a_gpu_without_bfloat16_is_tried_in_float16_and_float32() -> None:
@@ -212,12 +212,12 @@ def test_a_configuration_that_kills_the_worker_is_an_error_and_the_next_one_runs
     with runner.worker(None) as one:
         one.start()
         one.base = Job(TINY, method="full", seq=8)
-        good = one.measure(choice_of(one.base), 1)
+        good = one.measure(job_choice(one.base), 1)
         assert one.child
         assert one.child.proc
         one.child.proc.kill()
-        dead = one.measure(choice_of(one.base), 1)
-        again = one.measure(choice_of(one.base), 1)
+        dead = one.measure(job_choice(one.base), 1)
+        again = one.measure(job_choice(one.base), 1)
     assert good.tokens_s > 0
     assert dead.error.startswith("the worker died")
     assert again.tokens_s > 0

@@ -100,7 +100,7 @@ def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
     about, limits = _details(records, "device"), _details(records, "idle").get("limits") or {}
     kind = about.get("kind") if about.get("kind") in ("hip", "cuda") else "cpu"
     name = str(about.get("name") or "CPU")
-    product = peaks.product_of(name, matrix) if kind != "cpu" else None
+    product = peaks.find_product(name, matrix) if kind != "cpu" else None
     known = {key: limits[key] for key in Device.__struct_fields__ if key in limits}
     device = msgspec.convert(
         {

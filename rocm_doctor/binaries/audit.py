@@ -13,7 +13,7 @@ from rocm_doctor.binaries import bitsandbytes, inspect
 from rocm_doctor.binaries.kernels import is_kernel_file, kernel_holdings
 from rocm_doctor.binaries.kpack import Contents
 from rocm_doctor.binaries.listing import list_folder, relevant_files, walk
-from rocm_doctor.binaries.names import library_of, may_hold_code
+from rocm_doctor.binaries.names import library_name, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.bounded.patterns import regex
@@ -55,10 +55,10 @@ def audit_environment(
         for folder in ROCM_FOLDERS:
             for name, _ in list_folder(root / folder):
                 roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
-    hip = torch_hip if torch_hip is not None else next(filter(None, (_hip_of(folder) for folder in folders)), "")
+    hip = torch_hip if torch_hip is not None else next(filter(None, (_read_hip_version(folder) for folder in folders)), "")
 
     def read(path: str) -> tuple[inspect.Found | None, int]:
-        return inspect.inspect_file(roots[path] / path, library_of(path), path)
+        return inspect.inspect_file(roots[path] / path, library_name(path), path)
 
     place = os.pathsep.join(map(str, folders))
     return audit_paths(place, "environment", list(roots), read, hip, bnb_override, progress)
@@ -72,7 +72,7 @@ def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress 
 
 def audit_file(path: Path) -> Audit:
     """GPU code in one library, code object, bundle or kpack archive."""
-    found, read = inspect.inspect_file(path, library_of(path.name), path.name)
+    found, read = inspect.inspect_file(path, library_name(path.name), path.name)
     return Audit(str(path), "file", (found[0],) if found else (), files=1, bytes_read=read)
 
 
@@ -112,7 +112,7 @@ def _join_archives(holding: Holding, archives: list[Contents]) -> Holding:
     return msgspec.structs.replace(holding, targets=tuple(targets), note=_ELSEWHERE if targets else _NOWHERE)
 
 
-def _hip_of(site: Path) -> str:
+def _read_hip_version(site: Path) -> str:
     """torch.version.hip from the text of torch/version.py; "" for a build without it."""
     try:
         found = _HIP.search(files.head(site / "torch" / "version.py", 4096).decode("utf-8", "replace"))

@@ -35,7 +35,7 @@ def may_hold_code(name: str) -> bool:
     return dot >= 0 and any(_CODE.fullmatch(name, at) for at in range(dot, len(name)) if name[at] == ".")
 
 
-def library_of(path: str) -> str:
+def library_name(path: str) -> str:
     """The library that a file's code belongs to: `torch`, `rocblas`, `bitsandbytes`, else the package folder's name."""
     *folders, name = path.split("/")
     if found := _ROCM.fullmatch(name):

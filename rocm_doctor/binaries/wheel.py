@@ -13,11 +13,11 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from rocm_doctor.binaries.audit import Progress, audit_paths
 from rocm_doctor.binaries.inspect import Found, inspect, unreadable_holding
 from rocm_doctor.binaries.listing import MAX_FILES
-from rocm_doctor.binaries.names import library_of
+from rocm_doctor.binaries.names import library_name
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.view import View
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.bounded.archives import damage, open_member, zip_of
+from rocm_doctor.bounded.archives import damage, open_member, open_zip
 from rocm_doctor.bounded.files import open_file
 
 IN_MEMORY = 8 << 20
@@ -30,12 +30,12 @@ SMALL = 1 << 30
 
 def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
     """GPU code in a wheel. Raises OSError, or Unreadable if it is not a zip."""
-    with open_file(wheel) as file, zip_of(file) as archive:
+    with open_file(wheel) as file, open_zip(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
         folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
 
         def read(name: str) -> tuple[Found | None, int]:
-            return inspect_member(file, archive, members[name], library_of(name))
+            return inspect_member(file, archive, members[name], library_name(name))
 
         return audit_paths(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "", progress)
 

@@ -82,7 +82,7 @@ def damage() -> Iterator[None]:
 
 
 @contextmanager
-def zip_of(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
+def open_zip(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """The zip, open for reading. Raises Unreadable when its directory is damaged, too large, or has too many members."""
     import zipfile
 

@@ -178,13 +178,13 @@ class Reporting(NamedTuple):
             raise InputError(f"{len(self.outputs)} outputs but {len(names)} formats: give one --format for each -o")
 
         @cache
-        def shown(redacted: bool) -> list[Report]:
+        def prepare(redacted: bool) -> list[Report]:
             return list(map(clean, _redact(reports, artifacts) if redacted else reports))
 
         for number, name in enumerate(names):
             to_file = number < len(self.outputs) and str(self.outputs[number]) not in _STDOUT
             look = RenderOptions(width(to_file), not to_file and _color(), self.verbose, self.quiet)
-            text = _render(name, shown(not self.no_redact and (name != "text" or number < len(self.outputs))), look)
+            text = _render(name, prepare(not self.no_redact and (name != "text" or number < len(self.outputs))), look)
             if to_file:
                 write_file(self.outputs[number], text.encode("utf-8"))
             else:

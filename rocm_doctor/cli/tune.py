@@ -83,7 +83,7 @@ def tune_run(
         hello = first.start()
         if hello.device == "cpu" and device != "cpu":
             raise WorkerError(f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU")
-        card = card_of(hello, vram, matrix)
+        card = worker_card(hello, vram, matrix)
         resolved = resolve.resolve(request, card.gfx, hello.torch, matrix)
         job = resolved.job
         if not request.files:
@@ -120,7 +120,7 @@ def run_search(hunt: search.Search) -> bool:
     return True
 
 
-def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card:
+def worker_card(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card:
     """The GPU that the worker found, with no more memory than was allowed; a CPU has the memory that was given, or 8 GiB."""
     if hello.device == "cpu":
         return cards.measured_card("", "CPU", vram or 8 << 30, 0, matrix)

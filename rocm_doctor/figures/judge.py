@@ -60,7 +60,7 @@ def judge_figures(report: BenchReport, matrix: Matrix) -> BenchReport:
 
 def _references(figure: Figure, device: Device, matrix: Matrix) -> Iterable[Reference]:
     """The theoretical peak, the PCIe link, and what others measured."""
-    product = peaks.product_of(device.product or device.name, matrix)
+    product = peaks.find_product(device.product or device.name, matrix)
     if figure.name.endswith("-pinned"):
         for limit in (peaks.slot(device), peaks.link(device)):
             if limit:

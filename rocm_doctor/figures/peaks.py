@@ -22,7 +22,7 @@ class Limit(NamedTuple):
     source: str
 
 
-def product_of(name: str, matrix: Matrix) -> Peak | None:
+def find_product(name: str, matrix: Matrix) -> Peak | None:
     """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
     wanted = _distinct_words(name)
     known = {_distinct_words(one.product): one for one in matrix.peaks}
@@ -48,11 +48,11 @@ def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:
     if figure.endswith("-pinned"):
         speed, _, lanes = product.pcie.partition(" x")
         return _limit(pcie_gb_s(_GENERATIONS.get(speed, 0.0), int(lanes or 0)), f"PCIe {product.pcie}, one direction", product)
-    dtype = dtype_of(figure)
+    dtype = compared_dtype(figure)
     return compute_peak(dtype, product, matrix) if dtype else None
 
 
-def dtype_of(figure: str) -> str:
+def compared_dtype(figure: str) -> str:
     """The type whose peak a figure is compared with: `bf16` for `matmul-bf16-training` and for attention; empty for none."""
     found = re.match(r"matmul-(fp32|tf32|fp16|bf16|fp8|int8)(?:-|$)", figure)
     return found[1] if found else "bf16" if figure.startswith("attention-") else ""

@@ -44,7 +44,7 @@ class Card(msgspec.Struct, frozen=True):
         return None if self.total is None else max(0, self.total - self.used - self.context)
 
 
-def workspace_of(gfx: str, matrix: Matrix | None = None) -> int:
+def workspace_bytes(gfx: str, matrix: Matrix | None = None) -> int:
     """Bytes of BLAS scratch in each of the two threads (forward, backward); `matrix` says where hipBLASLt is the default."""
     if gfx.startswith("sm_9"):
         return 33 * MIB  # cuBLAS 32 MiB on Hopper, cuBLASLt 1 MiB
@@ -70,7 +70,7 @@ def declare_card(gfx: str, vram: int | None, matrix: Matrix, product: str = "") 
     name = product or (target.codename if target else "")
     empty = "assumed to be unused: no display and no other program on it"
     open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
-    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx, matrix), notes=(*notes, empty), sizes=open_)
+    return Card(gfx, name, vram, 0, CONTEXT, workspace_bytes(gfx, matrix), notes=(*notes, empty), sizes=open_)
 
 
 def measured_card(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:
@@ -81,20 +81,20 @@ def measured_card(gfx: str, name: str, total: int, context: int, matrix: Matrix)
         total,
         0,
         context,
-        workspace_of(gfx, matrix),
+        workspace_bytes(gfx, matrix),
         notes=("the runtime's share is measured, including whatever else is on the GPU",),
     )
 
 
 def list_cards(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
     """The AMD GPUs of this machine to train on, with a note on one that is hidden from this shell."""
-    return [_card_of(gpu, matrix) for gpu in choosable_gpus(snapshot)]
+    return [_read_card(gpu, matrix) for gpu in choosable_gpus(snapshot)]
 
 
 _HIDDEN = "this GPU is hidden from this shell: rocm-doctor check says by what"
 
 
-def _card_of(gpu: Gpu, matrix: Matrix) -> Card:
+def _read_card(gpu: Gpu, matrix: Matrix) -> Card:
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     total, notes = _total(gpu)
     used = _number(gpu, "vram_used_bytes")
@@ -106,7 +106,7 @@ def _card_of(gpu: Gpu, matrix: Matrix) -> Card:
     notes += [_HIDDEN] if gpu.get("visible").value is False else []
     gfx = gfx if isinstance(gfx, str) else ""
     return Card(
-        gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx, matrix), notes=tuple(notes)
+        gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_bytes(gfx, matrix), notes=tuple(notes)
     )
 
 

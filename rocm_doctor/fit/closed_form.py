@@ -15,7 +15,7 @@ import msgspec
 from rocm_doctor.fit import activations
 from rocm_doctor.fit.allocator import Peak
 from rocm_doctor.fit.job import BYTES, Job
-from rocm_doctor.fit.shape import MLP, Shape, ShapeError, shape_of
+from rocm_doctor.fit.shape import MLP, Shape, ShapeError, read_shape
 
 EIGHT_BIT = 1 + 4 / 256
 """Bytes per value of a blockwise 8-bit state: the value and its share of a float32 scale per 256 of them."""
@@ -38,7 +38,7 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
     """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
     moment's parts on one of several GPUs. Raises shape.ShapeError."""
     shape = trained_shape(job)
-    held = held_of(shape, job)
+    held = count_held_bytes(shape, job)
     fixed = {
         "BLAS workspace": 2 * workspace,
         "weights": held.weights,
@@ -53,7 +53,7 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
 
 def trained_shape(job: Job) -> Shape:
     """The sizes of the model. Raises shape.ShapeError for LoRA on experts, which peft adapts in Qwen3's, all of them at once."""
-    shape = shape_of(job.config)
+    shape = read_shape(job.config)
     if job.config.get("model_type") == "qwen3_moe" and job.method != "full" and set(job.targets) & {*MLP, "all-linear"}:
         named = ",".join(name for name in shape.projections if name in job.targets) or "q_proj,k_proj,v_proj,o_proj"
         raise ShapeError(
@@ -62,7 +62,7 @@ def trained_shape(job: Job) -> Shape:
     return shape
 
 
-def held_of(shape: Shape, job: Job) -> Held:
+def count_held_bytes(shape: Shape, job: Job) -> Held:
     """Bytes of weights, adapters, optimizer states and gradients, and the number of parameters that are trained.
 
     States and gradients have the dtype of what is trained: the whole model, or else the adapters.

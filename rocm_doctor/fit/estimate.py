@@ -11,8 +11,8 @@ from rocm_doctor.fit import closed_form
 from rocm_doctor.fit.allocator import Peak
 from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.job import BYTES, Job
-from rocm_doctor.fit.runner import Simulated, peak_of
-from rocm_doctor.fit.shape import Shape, shape_of
+from rocm_doctor.fit.runner import Simulated, find_peak
+from rocm_doctor.fit.shape import Shape, read_shape
 
 How = Literal["simulation", "closed form"]
 Verdict = Literal["fits", "tight", "too close to call", "does not fit", "unknown"]
@@ -47,7 +47,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 def simulate(job: Job, card: Card, found: Simulated, strategy: Strategy = "single") -> Estimate:
     """The estimate from a simulated step."""
-    return _spread("simulation", peak_of(found, card.workspace), job, card, strategy)
+    return _spread("simulation", find_peak(found, card.workspace), job, card, strategy)
 
 
 def compute(job: Job, card: Card, strategy: Strategy = "single") -> Estimate:
@@ -60,7 +60,7 @@ def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> E
     it is scaled by how far it was from `peak` on one card."""
     if strategy == "single" or card.count < 2:
         return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
-    shape = shape_of(job.config)
+    shape = read_shape(job.config)
     parts = closed_form.predict(
         job, card.workspace, lambda moment: split_breakdown(moment, job, shape, card.count, strategy)
     ).breakdown

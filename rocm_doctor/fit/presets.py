@@ -23,7 +23,7 @@ class ModelError(ValueError):
     """Unknown model; the message lists what can be given."""
 
 
-def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
+def load_model_config(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
     """Fields of config.json and where they come from. Raises ModelError."""
     path, is_folder = Path(name), os.path.isdir(name)  # noqa: PTH112 Path.is_dir() raises for a name that is too long
     if is_folder or path.suffix == ".json":

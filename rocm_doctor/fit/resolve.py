@@ -49,7 +49,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     model = request.options.get("model") or (run.value("model") if run else None)
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
-    fields, source = presets.config_of(model, matrix)
+    fields, source = presets.load_model_config(model, matrix)
     given = {**(_job_fields(run, fields) if run else {}), **{k: v for k, v in request.options.items() if k != "model"}}
     if request.attention == "eager":
         given["implementation"] = "eager"

@@ -55,7 +55,7 @@ def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simul
     raise WorkerError("unreadable result of the worker")
 
 
-def peak_of(found: Simulated, workspace: int) -> Peak:
+def find_peak(found: Simulated, workspace: int) -> Peak:
     """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two
     threads."""
     shift = len(found.events)

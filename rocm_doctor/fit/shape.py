@@ -115,7 +115,7 @@ class Shape(msgspec.Struct, frozen=True):
         return self.projections if targets == ("all-linear",) else {n: s for n, s in self.projections.items() if n in targets}
 
 
-def shape_of(config: Mapping[str, Any]) -> Shape:
+def read_shape(config: Mapping[str, Any]) -> Shape:
     """Sizes of a model that is trained. Raises ShapeError when one is missing or the architecture is another."""
     if config.get("model_type") == "gpt_oss":
         raise ShapeError("gpt_oss: attention with sinks is beyond the closed form; install torch and transformers to simulate")

@@ -15,7 +15,7 @@ from rocm_doctor.reports.lines import wrap
 BAR = 32
 
 
-def in_gib(size: int) -> str:
+def format_gib(size: int) -> str:
     """Bytes in GiB, as text."""
     return f"{size / GIB:.2f} GiB"
 
@@ -76,7 +76,7 @@ def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
     parts = sorted(estimate.breakdown.items(), key=lambda part: -part[1])
     bar = max(1, min(BAR, width - 36))
     lines = [
-        f"  {name:<20}{in_gib(size):>12}  {'█' * max(1, round(bar * size / whole))}"
+        f"  {name:<20}{format_gib(size):>12}  {'█' * max(1, round(bar * size / whole))}"
         for name, size in parts
         if size > whole / 1000
     ]
@@ -90,7 +90,7 @@ def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
 
 
 def _figure(name: str, size: int, bound: float) -> str:
-    return f"  {name:<20}{in_gib(size):>12}  ± {bound:.0%}: at most {in_gib(int(size * (1 + bound)))}"
+    return f"  {name:<20}{format_gib(size):>12}  ± {bound:.0%}: at most {format_gib(int(size * (1 + bound)))}"
 
 
 def memory(card: Card) -> list[str]:
@@ -98,8 +98,8 @@ def memory(card: Card) -> list[str]:
     notes = [f"  {note}" for note in card.notes]
     if card.total is None or card.available is None:
         return ["The GPU's memory is not known: give it with --vram.", *notes]
-    less = f"less {in_gib(card.used)} used by other processes and {in_gib(card.context)} for the runtime"
-    return [f"GPU   {in_gib(card.total)}, {less}: {in_gib(card.available)} available", *notes]
+    less = f"less {format_gib(card.used)} used by other processes and {format_gib(card.context)} for the runtime"
+    return [f"GPU   {format_gib(card.total)}, {less}: {format_gib(card.available)} available", *notes]
 
 
 def kernels(answer: Answer) -> list[str]:
@@ -125,7 +125,7 @@ def verdict(answer: Answer) -> str:
     words, left, room = WORDS[answer.verdict], answer.margin_bytes, answer.card.available
     if answer.reserves_too_much and room is not None:
         reserved = answer.estimate.peak_reserved_bytes
-        words = f"Not safely: the allocator would reserve {in_gib(reserved)} of {in_gib(room)}, and cached blocks would have to go back"
+        words = f"Not safely: the allocator would reserve {format_gib(reserved)} of {format_gib(room)}, and cached blocks would have to go back"
     if needed_kernels(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
     if answer.sizes and left is None:
@@ -166,7 +166,7 @@ WORDS: dict[Verdict, str] = {
 def ways(answer: Answer) -> list[str]:
     """What is enough, where it does not fit for sure: each way with its options and the peak it leads to."""
     if answer.enough:
-        lines = (f"  {in_gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
+        lines = (f"  {format_gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
         return ["Each of these is enough", *lines]
     none = "No set of changes, number of GPUs or GPU of the catalog was found to be enough"
     return [none] if answer.verdict == "does not fit" else []

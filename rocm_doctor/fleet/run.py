@@ -60,7 +60,7 @@ class Task:
 
     def failures(self) -> Iterator[tuple[str, str, bool]]:
         """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
-        done = process.result_of(self.child)
+        done = process.make_result(self.child)
         errors = self._errors(done.stderr)
         for host, said in self.owes.items():
             own = errors.get(host, "" if errors.keys() & set(self.launch.nodes) else errors.get("", ""))

@@ -18,7 +18,7 @@ from rocm_doctor.plan.environment import Environment, EnvironmentProblem
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
 from rocm_doctor.plan.variables import Variable, lines
-from rocm_doctor.workers.process import MIB, ChildSpec, pump, result_of, start, stop
+from rocm_doctor.workers.process import MIB, ChildSpec, make_result, pump, start, stop
 
 UNFINISHED = "rocm-doctor-unfinished"
 LIMIT = 3600.0
@@ -130,6 +130,6 @@ def _run(command: Argv, say: Say) -> None:
                 say("  " + bytes(child.out[-2000:]).decode("utf-8", "replace").strip().rpartition("\n")[2][:100])
     finally:
         stop(child)
-    result = result_of(child)
+    result = make_result(child)
     if result.returncode != 0:
         raise EnvironmentProblem(f"{shlex.join(command)} failed: {(result.stderr or result.stdout).strip()[-2000:]}")

@@ -113,7 +113,7 @@ def solved_lines(artifacts: Sequence[Artifact], matrix: Matrix) -> Iterator[str]
 
 def known_lines(report: Report, matrix: Matrix) -> Iterator[str]:
     """The builds that a GPU of the report can use, the values of its override, how its program is changed, and the releases of ROCm."""
-    for gfx in dict.fromkeys(target_of(gpu) for gpu in report.snapshot.gpus):
+    for gfx in dict.fromkeys(gpu_target(gpu) for gpu in report.snapshot.gpus):
         if gfx in matrix.gfx:
             yield f"{gfx}: {', '.join(matrix.gfx[gfx].names[:6])}"
             yield from _builds(report, gfx, matrix)
@@ -139,7 +139,7 @@ def _builds(report: Report, gfx: str, matrix: Matrix) -> Iterator[str]:
         yield f"no build of torch is known for {gfx} on this system"
 
 
-def target_of(gpu: Gpu) -> str:
+def gpu_target(gpu: Gpu) -> str:
     """The target of a GPU; empty where it is not known."""
     value = gpu.value("gfx")
     return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
-from rocm_doctor.reports.places import finding_name, line_of, where
+from rocm_doctor.reports.places import finding_name, line_number, where
 
 _SUMMED_UP = 3
 """Likely diagnoses and readings of a finding, at most."""
@@ -54,7 +54,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _read(reading: Reading) -> str:
-    line = line_of(reading)
+    line = line_number(reading)
     return f"{reading.artifact}{f':{line}' if line else ''}: {' '.join(reading.quote.split())}"
 
 

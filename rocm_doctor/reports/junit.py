@@ -29,7 +29,7 @@ def render(report: Report, look: RenderOptions) -> str:
     suite = f'name="rocm-doctor" package="rocm-doctor" id="0" timestamp="{now}" hostname="localhost" {counts} time="0"'
     properties = "".join(f"<property name={_attr(n)} value={_attr(v)}/>" for n, v in _properties(report))
     notes = "\n\n".join(f"{finding_name(f)}: {message(f)}" for f in report.findings if f.severity == "note")
-    tail = f"<system-out>{_text(notes)}</system-out>\n<system-err>{_text(_undecided(report))}</system-err>"
+    tail = f"<system-out>{_text(notes)}</system-out>\n<system-err>{_text(_undecided_text(report))}</system-err>"
     body = "\n".join([f"<properties>{properties}</properties>", *cases, tail])
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite {suite}>\n{body}\n</testsuite>\n</testsuites>\n'
 
@@ -44,7 +44,7 @@ def _properties(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _undecided(report: Report) -> str:
+def _undecided_text(report: Report) -> str:
     return "\n".join(f"undecided: {u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided)
 
 

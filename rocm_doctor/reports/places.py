@@ -14,7 +14,7 @@ def is_repository(report: Report) -> bool:
     return report.kind == "repository"
 
 
-def line_of(reading: Reading) -> int:
+def line_number(reading: Reading) -> int:
     """The line of a reading; 0 if its place is not a line."""
     found = _LINE.match(reading.place)
     return int(found[1]) if found else 0
@@ -22,9 +22,9 @@ def line_of(reading: Reading) -> int:
 
 def location(finding: Finding) -> tuple[str, int]:
     """File and line of the first reading that has a line; without one, the first artifact and 0."""
-    at = next((r for r in finding.evidence if line_of(r)), None)
+    at = next((r for r in finding.evidence if line_number(r)), None)
     if at:
-        return at.artifact, line_of(at)
+        return at.artifact, line_number(at)
     return (finding.evidence[0].artifact if finding.evidence else "", 0)
 
 

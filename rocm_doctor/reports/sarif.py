@@ -15,7 +15,7 @@ from rocm_doctor._version import PROJECT, page_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import is_repository, line_of, location, message
+from rocm_doctor.reports.places import is_repository, line_number, location, message
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -70,9 +70,9 @@ def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]
     others = [
         r
         for r in finding.evidence
-        if r.artifact and r.origin not in ("target", "matrix") and (r.artifact, line_of(r)) != (file, line)
+        if r.artifact and r.origin not in ("target", "matrix") and (r.artifact, line_number(r)) != (file, line)
     ]
-    related = [{"id": n, **_location(r.artifact, line_of(r), r.quote, in_repository)} for n, r in enumerate(others, 1)]
+    related = [{"id": n, **_location(r.artifact, line_number(r), r.quote, in_repository)} for n, r in enumerate(others, 1)]
     return {
         "ruleId": finding.id,
         "ruleIndex": index,

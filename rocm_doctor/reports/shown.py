@@ -17,7 +17,7 @@ def render_report(report: Report, format_: str, redact: bool) -> str:
     return render(format_, redact_report(report) if redact else report, RenderOptions())
 
 
-def shown(value: Report | Finding, form: str) -> str:
+def render_shared(value: Report | Finding, form: str) -> str:
     """The redacted text, or Markdown for a notebook."""
     if isinstance(value, Report):
         return render_report(value, form, redact=True)

@@ -43,7 +43,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _label(line.label, [line.words], look)
         yield from command_lines("", line.commands, look.width)
     if look.verbose:
-        yield from _undecided(report.undecided, look)
+        yield from _undecided_groups(report.undecided, look)
         yield from _readings(report.snapshot, look)
     if not repository and not report.reply:
         yield ""
@@ -182,7 +182,7 @@ def _wrap(text: str, look: RenderOptions, first: str, rest: str, color: str | No
     yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
 
 
-def _undecided(undecided: Iterable[Undecided], look: RenderOptions) -> Iterator[str]:
+def _undecided_groups(undecided: Iterable[Undecided], look: RenderOptions) -> Iterator[str]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for one in undecided:
         groups.setdefault(one.missing, []).append(one.row or one.id)

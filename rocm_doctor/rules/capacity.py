@@ -35,7 +35,7 @@ def _narrow(gpu: Gpu, _: Sequence[Gpu]) -> str:
     return f"x{width} of x{most}" if width and most and width < most else ""
 
 
-def _lowered(gpu: Gpu, gpus: Sequence[Gpu]) -> str:
+def _describe_lowered_cap(gpu: Gpu, gpus: Sequence[Gpu]) -> str:
     """The limit and its reference: the board's default, else the highest limit among GPUs of the same model."""
     cap, most = _number(gpu, "power_cap_watts"), _number(gpu, "power_default_watts")
     if most is None:
@@ -63,7 +63,7 @@ def _number(gpu: Gpu, key: str) -> int | None:
 
 _LACKS: tuple[tuple[str, _Judge, tuple[str, ...]], ...] = (
     ("hw.below-capacity/link", _narrow, ("link_width", "link_max_width")),
-    ("hw.below-capacity/power", _lowered, ("power_cap_watts", "power_default_watts")),
+    ("hw.below-capacity/power", _describe_lowered_cap, ("power_cap_watts", "power_default_watts")),
     ("hw.below-capacity/memory", _busy, ("vram_used_bytes", "vram_bytes", "vram_used_percent")),
 )
 """Each note's case, what gives the figures of a GPU that it is for, and the facts that are its evidence."""

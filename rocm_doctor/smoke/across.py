@@ -117,7 +117,7 @@ def _wait_for_end(command: Sequence[str], result: Path, limit: float) -> process
             until = min(until, time.monotonic() + ENDING) if result.exists() else until
     finally:
         process.stop(child, "finished")
-    return process.result_of(child)
+    return process.make_result(child)
 
 
 def _failures(said: str) -> dict[int, int]:

@@ -218,14 +218,14 @@ def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
 
 def is_broken(worker: Worker) -> bool:
     """True if the child did not finish. After an exception on the GPU it may crash at exit, which does not count."""
-    done = process.result_of(worker.child)
+    done = process.make_result(worker.child)
     well = worker.exit_message == "leave" or (worker.exit_message == "bye" and done.returncode == 0)
     return bool(worker.verdict) or done.state != "finished" or not well
 
 
 def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     """Record an abnormal exit of a child: last stage started, signal or exit code, end of stderr."""
-    done = process.result_of(worker.child)
+    done = process.make_result(worker.child)
     waiting = next((s.name for s in queue.pending if s.name not in worker.ended), "exit")
     stage = worker.stage or ("exit" if worker.exit_message else waiting)
     how = worker.verdict or _how(done)

@@ -17,7 +17,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.tune.search import Measured
-from rocm_doctor.tune.space import Choice, job_of
+from rocm_doctor.tune.space import Choice, choice_job
 from rocm_doctor.workers import START, process
 
 START_LIMIT, RUN_LIMIT = 120.0, 120.0
@@ -66,7 +66,7 @@ class Worker:
         self.child = process.start(process.ChildSpec(argv, limit=float("inf"), keep="tail", cap=1 << 16))
         line = self._wait_for(0, START_LIMIT)
         if line is None:
-            words = [w for w in process.result_of(self.child).stderr.splitlines() if w.strip()]
+            words = [w for w in process.make_result(self.child).stderr.splitlines() if w.strip()]
             self.stop()
             raise WorkerError(words[-1] if words else "the worker did not start")
         return msgspec.convert(line["hello"], Hello)
@@ -80,7 +80,7 @@ class Worker:
         if self.child is None:
             self.start()
         hello = self._read()[0]["hello"]
-        job = job_of(choice, self.base)
+        job = choice_job(choice, self.base)
         plain = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
         ask = {**plain, "id": len(self._read()), "steps": steps, "device": hello["device"]}
         with self.asks.open("a", encoding="utf-8") as file:
@@ -96,7 +96,7 @@ class Worker:
         assert self.child is not None
         over = self.child.ended is None
         process.stop(self.child, "timeout" if over else "finished")
-        result, self.child = process.result_of(self.child), None
+        result, self.child = process.make_result(self.child), None
         code = result.returncode
         way = "took too long" if over else f"died: {signal.Signals(-code).name}" if code and code < 0 else f"ended with {code}"
         last = next((line.strip() for line in reversed(result.stderr.splitlines()) if line.strip()), "")

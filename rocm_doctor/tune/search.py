@@ -12,7 +12,15 @@ import msgspec
 
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Dtype, Job
-from rocm_doctor.tune.space import Choice, choice_of, is_predicted_to_fit, job_of, list_alternatives, list_numerics, list_shapes
+from rocm_doctor.tune.space import (
+    Choice,
+    choice_job,
+    is_predicted_to_fit,
+    job_choice,
+    list_alternatives,
+    list_numerics,
+    list_shapes,
+)
 
 SHORT, LONG = 1, 3
 """Measured steps of a first run, and at least of one of the last."""
@@ -63,7 +71,7 @@ class Search:
         self.until = time.monotonic() + seconds
         self.reserved = FOR_FINALS * seconds
         self.runs: list[Measured] = []
-        self.own = choice_of(base)
+        self.own = job_choice(base)
 
     def run(self, choice: Choice, steps: int = SHORT) -> None:
         """Measure a configuration, and keep the result."""
@@ -98,7 +106,7 @@ class Search:
     def _try(self, choice: Choice, steps: int = SHORT) -> None:
         """Measure a new configuration, where the time is left and it is predicted to fit."""
         known = any(run.choice == choice for run in self.runs)
-        if not known and not self.is_late() and is_predicted_to_fit(job_of(choice, self.base), self.card):
+        if not known and not self.is_late() and is_predicted_to_fit(choice_job(choice, self.base), self.card):
             self.run(choice, steps)
 
     def leaders(self) -> list[Measured]:

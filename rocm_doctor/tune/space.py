@@ -47,12 +47,12 @@ class Choice(msgspec.Struct, frozen=True, order=True):
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
-def choice_of(job: Job) -> Choice:
+def job_choice(job: Job) -> Choice:
     """The configuration of a job."""
     return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__})
 
 
-def job_of(choice: Choice, base: Job) -> Job:
+def choice_job(choice: Choice, base: Job) -> Job:
     """The run that `fit` predicts and the worker measures."""
     return msgspec.structs.replace(base, **msgspec.structs.asdict(choice))
 
@@ -92,10 +92,10 @@ def list_shapes(base: Job, card: Card) -> Iterator[Choice]:
         for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
             able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
-            one = msgspec.structs.replace(choice_of(base), **parts)
-            if not able and is_predicted_to_fit(job_of(one, base), card):
+            one = msgspec.structs.replace(job_choice(base), **parts)
+            if not able and is_predicted_to_fit(choice_job(one, base), card):
                 yield one
-                found += [one] if is_predicted_to_fit(job_of(one, base), card, MARGIN) else []
+                found += [one] if is_predicted_to_fit(choice_job(one, base), card, MARGIN) else []
 
 
 def is_predicted_to_fit(job: Job, card: Card, margin: float = 0.0) -> bool:

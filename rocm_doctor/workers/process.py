@@ -110,7 +110,7 @@ def run_many(asks: Sequence[ChildSpec]) -> list[ChildResult]:
     finally:
         for child in children:
             stop(child)
-    return [result_of(child) for child in children]
+    return [make_result(child) for child in children]
 
 
 def start(ask: ChildSpec) -> Child:
@@ -185,7 +185,7 @@ def stop(child: Child, state: State = "finished") -> None:
     _close(child)
 
 
-def result_of(child: Child) -> ChildResult:
+def make_result(child: Child) -> ChildResult:
     """The result of a child that has ended."""
     code = child.proc.returncode if child.proc else child.returncode
     return ChildResult(

@@ -173,7 +173,7 @@ def _is_tar(head: bytes) -> bool:
 
 def _read_zip(file: IO[bytes]) -> Iterator[Named]:
     members = _Members()
-    with archives.zip_of(file) as archive:
+    with archives.open_zip(file) as archive:
         for info in archive.infolist():
             if not info.filename.endswith("/"):
                 with archives.zip_member(archive, info) as member:

@@ -29,7 +29,7 @@ from rocm_doctor.sources.live.tools import (
     start_tools,
     stop_tools,
 )
-from rocm_doctor.workers.process import result_of
+from rocm_doctor.workers.process import make_result
 
 _JOURNAL = "journalctl -k -b -q --no-pager --no-hostname -o short-monotonic"
 _JOURNAL_WORDS = regex(r"amdgpu|kfd|\[drm|iommu|AMD-Vi|oom|out of memory|Linux version", re.IGNORECASE)
@@ -110,7 +110,7 @@ def _start_helpers(
 
 def _helper_output(command: str, helpers: Sequence[Running]) -> str | None:
     """What a helper printed; None when it was not started."""
-    result = next((result_of(one.child) for one in helpers if one.command == command), None)
+    result = next((make_result(one.child) for one in helpers if one.command == command), None)
     return result.stdout + result.stderr if result and result.state != "not-found" else None
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import list_names
-from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, kernel_wait, pump, result_of, start, stop
+from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, kernel_wait, make_result, pump, start, stop
 
 LIMIT = 5.0
 QUIET = 2.5
@@ -97,7 +97,7 @@ def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Arti
         refused.append(INTERRUPTED)
     finally:
         stop_tools([*helpers, *asked.running])
-    return [*(as_artifact(one.command, one.path, result_of(one.child)) for one in asked.running), *refused]
+    return [*(as_artifact(one.command, one.path, make_result(one.child)) for one in asked.running), *refused]
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")

@@ -103,7 +103,7 @@ def link_words(speed: str) -> str:
 
 def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
     """Programs of others that hold memory of the GPU: pid and bytes. Our own process and its parents are left out."""
-    node = node_of(str(smoke_hip.pci_address(torch, index)))
+    node = find_kfd_node(str(smoke_hip.pci_address(torch, index)))
     found = []
     for folder in KFD.glob("proc/[0-9]*"):
         held = number(smoke_hip.read(folder, f"vram_{node}")) if node else None
@@ -112,7 +112,7 @@ def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
     return found
 
 
-def node_of(address: str) -> str:
+def find_kfd_node(address: str) -> str:
     """The gpu_id of the KFD node at a PCI address; empty if there is none."""
     for folder in KFD.glob("topology/nodes/*"):
         words = dict(line.split(None, 1) for line in smoke_hip.read(folder, "properties").splitlines() if " " in line)

@@ -9,7 +9,7 @@ from ..smoke import hip as smoke_hip
 from ..smoke.compare import Wrong
 from ..smoke.on_torch import TorchContext
 from . import hip
-from .sensors import sensors_of
+from .sensors import find_sensors
 
 
 def idle(context: TorchContext) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def idle(context: TorchContext) -> dict[str, Any]:
     if found:
         words = ", ".join(f"{process_name(one['pid'])} (pid {one['pid']}, {one['bytes'] / 2**30:.1f} GiB)" for one in found)
         raise Wrong("busy", f"the GPU is in use by {words}", programs=found)
-    return {"limits": sensors_of(context).limits}
+    return {"limits": find_sensors(context).limits}
 
 
 def process_name(pid: int) -> str:

@@ -23,7 +23,7 @@ class Sensors:
         self.limits = limits
 
 
-def sensors_of(context: TorchContext) -> Sensors:
+def find_sensors(context: TorchContext) -> Sensors:
     """The sensors of the device under test, found once."""
 
     def find() -> Sensors:

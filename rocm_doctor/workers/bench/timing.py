@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..smoke.on_torch import TorchContext
-from .sensors import Watch, sensors_of
+from .sensors import Watch, find_sensors
 
 QUICK, WHOLE = 1, 2
 """Levels of the worker."""
@@ -39,7 +39,7 @@ def rate(
     context.report(name)
     repeat = repeats(context, action)
     warm = warm_up(context, action, repeat)
-    with Watch(sensors_of(context)) as watch:
+    with Watch(find_sensors(context)) as watch:
         seconds = take_samples(context, action, repeat)
     samples = [work / one for one in seconds]
     return figure(name, unit, samples, dict(detail, repeat=repeat, warm_up=warm), watch.conditions())
@@ -55,7 +55,7 @@ def burst(
     context.report(name)
     action()
     repeat = max(1, min(REPEATS, round(BURST_SECONDS / max(context.clock(action), 1e-7))))
-    watch, seconds = Watch(sensors_of(context)), []
+    watch, seconds = Watch(find_sensors(context)), []
     for _ in range(number):
         time.sleep(PAUSE[context.level])
         for _ in range(BURST_WARM):

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 
-def loss_of(model: Any, ids: Any, job: dict[str, Any]) -> Any:
+def batch_loss(model: Any, ids: Any, job: dict[str, Any]) -> Any:
     """The loss of one batch."""
     fused = fused_loss(ids, job)
     with casting(job):

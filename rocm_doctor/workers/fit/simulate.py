@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import build, kernels
-from .loss import loss_of
+from .loss import batch_loss
 from .track import Tracker
 
 FUNCTIONAL = torch.nn.functional
@@ -74,7 +74,7 @@ def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int
         for _ in range(min(2, job["grad_accum"])):
             ids = torch.empty((job["batch"], job["seq"]), dtype=torch.long, device="meta")
             tracker.phase = "activations"
-            loss = loss_of(model, ids, job)
+            loss = batch_loss(model, ids, job)
             tracker.phase = "backward scratch"
             loss.backward()
             tracker.relabel([p.grad for p in model.parameters() if p.grad is not None], "gradients")

@@ -55,7 +55,7 @@ def answer(ops: Any, parts: dict[str, Any], x: Any, dtype: str) -> Any:
     return x
 
 
-def loss_of(ops: Any, frozen: dict[str, Any], dtype: str) -> Callable[..., Any]:
+def make_loss(ops: Any, frozen: dict[str, Any], dtype: str) -> Callable[..., Any]:
     """The mean squared error as a function of adapters (in the order of ADAPTERS), x and y; a sum in float32 at least."""
 
     def loss(*operands: Any) -> Any:
@@ -78,7 +78,7 @@ def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) 
     with context.use_float64() if exact else context.full_precision():
         frozen = {name: move(part) for name, part in parts.items() if name not in ADAPTERS}
         adapters, data = [move(parts[name]) for name in ADAPTERS], [move(x) for x in data]
-        step = context.compile(loss_of(context.ops, frozen, dtype))
+        step = context.compile(make_loss(context.ops, frozen, dtype))
         losses: list[float] = []
         gradients: list[Any] = []
         for _ in range(STEPS):

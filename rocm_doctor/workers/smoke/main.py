@@ -24,7 +24,7 @@ from typing import Any
 
 from .compare import Skip, Wrong
 from .context import Context
-from .table import all_needs, table_of
+from .table import all_needs, stage_table
 
 TRACEBACK_CHARS = 3000
 CONTEXTS = {
@@ -91,7 +91,7 @@ def run_stage(context: Context, name: str, functions: dict[str, Callable[[Contex
 
 def stage_function(framework: str, name: str) -> Callable[[Context], Any]:
     """The function of a stage."""
-    stage = table_of(framework)[name]
+    stage = stage_table(framework)[name]
 
     def function(context: Context) -> Any:
         if name not in ("import", "device"):  # these two begin what the others find begun

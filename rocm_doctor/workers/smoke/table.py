@@ -62,12 +62,12 @@ FRAMEWORKS = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
 BY_NAME = {stage.name: stage for stage in STAGES}
 
 
-def table_of(framework: str) -> dict[str, Stage]:
+def stage_table(framework: str) -> dict[str, Stage]:
     """The stages of a framework by name, torch's measurements among them."""
     return {stage.name: stage for stage in FRAMEWORKS[framework] + (RATES if framework == "torch" else ())}
 
 
 def all_needs(name: str, framework: str = "torch") -> tuple[str, ...]:
     """What a stage needs, and what that needs in turn, nearest first."""
-    direct = table_of(framework)[name].needs
+    direct = stage_table(framework)[name].needs
     return direct + tuple(further for need in direct for further in all_needs(need, framework))

@@ -152,14 +152,14 @@ def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
     """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one counts for those that are left out."""
     import torch
 
-    from ..fit.loss import loss_of
+    from ..fit.loss import batch_loss
 
     began, last = time.perf_counter(), 0.0
     ran = min(most, job["grad_accum"])
     for _ in range(ran):
         start = time.perf_counter()
         ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
-        loss_of(model, ids, job).backward()
+        batch_loss(model, ids, job).backward()
         if ran < job["grad_accum"]:
             wait_for_gpu(job)
             last = time.perf_counter() - start
