@@ -50,7 +50,7 @@ LINES: tuple[tuple[str, str], ...] = (
     ("GPU: RX 7900 XTX\n" + TENSILE.format("torch/lib", "gfx1036"), "arch.igpu-interferes"),
     (f"RX 6800 XT\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\n{FAULT}", "arch.override-wrong"),
     ("  Name:            gfx1030\n  Marketing Name:  AMD Instinct MI210\n  Device Type: GPU\n", "arch.override-wrong"),
-    (f"Ryzen 9 7950X, RX 7900 XTX, torch\n{CRASH}", "arch.igpu-interferes"),
+    (f"Model name: AMD Ryzen 9 7950X 16-Core Processor\nRX 7900 XTX, torch\n{CRASH}", "arch.igpu-interferes"),
     # versions
     ("RuntimeError: Found no NVIDIA driver on your system.", "version.torch-not-rocm"),
     ("AssertionError: Torch not compiled with CUDA enabled", "version.torch-not-rocm"),

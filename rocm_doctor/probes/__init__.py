@@ -37,6 +37,8 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.amd_smi", ("cmd/*amd-smi*", "paste/*-amd-smi")),
     ("tools.rocm_smi", ("cmd/*rocm-smi*", "paste/*-rocm-smi")),
     ("tools.hipinfo", ("cmd/*hip?nfo*", "paste/*-hipinfo")),
+    ("text.records", _TEXT),
+    ("text.program_gpus", _TEXT),
     ("text.versions", ("sys/kernel/debug/*", *_TEXT)),
     ("text.pip_list", _TEXT),
     ("text.env_text", _TEXT),

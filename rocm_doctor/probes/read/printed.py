@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -141,6 +142,14 @@ def bdf(value: str) -> str | None:
         return None
     domain, bus, device, function = found.groups()
     return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
+
+
+def split_csv(text: str) -> list[str]:
+    """The cells of a line of CSV; none if the line is too long to be one."""
+    text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
+    if len(text) > 20_000:
+        return []
+    return next(csv.reader([text]), []) if '"' in text else text.split(",")
 
 
 def record_known(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:

@@ -1,4 +1,4 @@
-"""Package versions in pasted text: pip list, freeze and install lines, uv, conda list.
+"""Package versions in pasted text: pip list, freeze, show and install lines, uv, conda list, apt.
 
     ==> paste/text <==
     Package      Version
@@ -37,6 +37,10 @@ _HEADING = regex(r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s
 _COMMAND = regex(
     r"\b(?:(?:pip3?|uv pip|conda|mamba|micromamba) (?:list|freeze|show)|pip3? freeze|python3? -m pip (?:list|freeze|show))\b"
 )
+_SHOWN = regex(r"(?:^\s*(?:Name|Package)\s*:\s*|\bpip3? show (?:-\w+ )*)" + _NAME + r"\s*(?:\||$)")
+_VERSION = regex(r"^\s*Version\s*:\s*" + _VER)
+_OF_SYSTEM = {**dict.fromkeys(("rocm", "rocm-core", "rocm-dev", "rocm-libs"), "rocm.version"), "amdgpu-dkms": "driver.version"}
+"""The fact that a package of the system's package manager decides, with the three numbers that its version begins with."""
 _INSTALLED = regex(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)")
 _NOT_FOUND = regex(r"no matching distribution found for " + _NAME, re.I)
 _ALREADY = regex(r"Requirement already satisfied: " + _NAME)
@@ -58,6 +62,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             _record_tables(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
     for document in texts(artifacts):
         _record_install_lines(result, document)
+        _record_shown(result, document)
     _record_torch(result)
     return result
 
@@ -130,6 +135,25 @@ def _record_install_lines(result: ProbeResult, document: Document) -> None:
         name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
         if name and version:
             result.record(f"pkg.{canonical(name.group(1))}", version.group(1), document.reading(line))
+
+
+def _record_shown(result: ProbeResult, document: Document) -> None:
+    """Versions that pip and apt print some lines below the package's name, or below the command that names it."""
+    for line in (
+        document.find_lines("name:", "package:", "name  ", "pip show", "pip3 show", most=80) if document.has("version") else ()
+    ):
+        shown = _SHOWN.search(line.text)
+        for following in document.after(line, 2) if shown else ():
+            version = _VERSION.match(following.text)
+            if shown and version:
+                name = canonical(shown[1])
+                number = re.match(r"\d+\.\d+\.\d+", version[1]) if name in _OF_SYSTEM else version
+                if number:
+                    quote = f"{line.text.strip()} {following.text.strip()}"
+                    result.record(
+                        _OF_SYSTEM.get(name, f"pkg.{name}"), number[number.re.groups], document.reading(following, quote)
+                    )
+                break
 
 
 def _record_torch(result: ProbeResult) -> None:

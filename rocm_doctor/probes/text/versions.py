@@ -9,7 +9,6 @@ which one is in use.
     OS: Ubuntu 24.04.2 LTS (x86_64)
     Python version: 3.12.3 (main) (64-bit runtime)
     Is CUDA available: True
-    GPU models and configuration: AMD Radeon RX 7900 XTX (gfx1100)
     [pip3] numpy==2.1.2
 
 >>> print(probe(sample))
@@ -23,8 +22,6 @@ platform = linux
 torch.build = rocm
 torch.rocm = 6.4
 torch.family = bundled
-gpu 0 marketing_name = AMD Radeon RX 7900 XTX
-gpu 0 gfx = gfx1100
 """
 
 from __future__ import annotations
@@ -36,7 +33,6 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Unknown, Value
 from rocm_doctor.probes.python.torch_build import Build, record_build
-from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical, stated_value, texts
 from rocm_doctor.probes.read.sentences import Sentence, sentences
@@ -117,11 +113,6 @@ _LISTED = regex(r"\[(?:pip3?|conda)\] ([A-Za-z][\w.-]*)(?:==| \(|[ \t]+)(\d[\w.+
 _OF_PIP = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
 _OF_WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
 """A sentence in which `rocm6.2`, in one word, is the tag of a wheel."""
-_GPU = regex(
-    r"(?:GPU models and configuration:|GPU type:|Device: cuda:0)\s*(?:GPU \d+: )?((?:AMD|Radeon|Device)[^(:\n]{0,80}?)\s*"
-    r"(?:\((gfx[0-9a-f]{3,5})\S*|NoGCNArch\w*|: \w+|$)"
-)
-_ARCH = regex(r"AMD arch: (gfx[0-9a-f]{3,5})")
 _LOADED = regex(r"\s*amdgpu\s+\d{5,}\s+-?\d+")
 
 
@@ -135,7 +126,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             record_index(result, sentence)
             for fact, version in find_versions(sentence, WRITTEN):
                 written.setdefault(fact, {}).setdefault(version, sentence)
-        _record_gpu(result, document)
     record_written(result, {fact: versions for fact, versions in written.items() if fact not in result.facts})
     _record_builds(result)
     return result
@@ -206,22 +196,6 @@ def record_index(result: ProbeResult, sentence: Sentence) -> None:
         result.record("said.torch_index", "therock", sentence.reading)
         result.record("torch.build", "rocm", sentence.reading)
         result.record("torch.family", "therock", sentence.reading)
-
-
-def _record_gpu(result: ProbeResult, document: Document) -> None:
-    """The first GPU, which is all that collect_env names; since torch 2.2 with its target."""
-    for line in document.find_lines("gpu models and configuration:", "gpu type:", "device: cuda:0", most=1):
-        if found := _GPU.search(line.text):
-            gpu = result.listing(complete=False).gpu()
-            result.record("marketing_name", found[1], document.reading(line), gpu)
-            if device := re.fullmatch(r"Device ([0-9a-f]{4})", found[1]):
-                result.record("device_id", int(device[1], 16), document.reading(line), gpu)
-            if found[2]:
-                result.record("gfx", found[2], document.reading(line), gpu)
-            for arch in document.find_lines("amd arch: ", most=1):  # ComfyUI prints the target that the runtime reports
-                if reported := _ARCH.search(arch.text):
-                    result.record("gfx", reported[1], document.reading(arch), gpu)
-                    result.record("gfx_reported", reported[1], document.reading(arch), gpu)
 
 
 def _record_builds(result: ProbeResult) -> None:

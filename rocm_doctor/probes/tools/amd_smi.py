@@ -1,4 +1,4 @@
-"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json`, and the line of versions in each.
+"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json`, `--csv`, and the line of versions in each.
 
     ==> cmd/amd-smi static <==
     GPU: 0
@@ -41,6 +41,7 @@ from rocm_doctor.probes.read.printed import (
     record_driver_version,
     record_known,
     size,
+    split_csv,
     stated_value,
     whole_number,
 )
@@ -87,7 +88,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "bus.max_pcie_width": ("link_max_width", _count), "bus.max_pcie_speed": ("link_max_speed", _transfers),
     "pcie.width": ("link_width", _count), "pcie.speed": ("link_speed", _transfers), "numa.node": ("numa_node", whole_number),
 }  # fmt: skip
-"""Fact and reader of each key, by `section.key` in lower case: the same in text and JSON."""
+"""Fact and reader of each key, by `section.key` in lower case: the same in text, JSON and (without a section) CSV."""
 _ALONE = {
     key.partition(".")[2]: value for key, value in KEYS.items() if key.startswith(("asic.", ".")) or key.endswith("total_vram")
 }
@@ -99,7 +100,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "amd-smi"):
         gpus: Gpus = {}
-        for read in (_read_json, _read_tree, _read_tables):
+        for read in (_read_json, _read_csv, _read_tree, _read_tables):
             read(result, artifact, gpus)
         for line in lines(artifact):
             _read_machine(result, line, line_reading(artifact, line), bool(gpus))
@@ -179,6 +180,18 @@ def _words(value: Json) -> str:
     if isinstance(value, dict):
         return f"{value.get('value', '')} {value.get('unit', '')}".strip()
     return "" if value is None or isinstance(value, (list, bool)) else str(value)
+
+
+def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
+    """The rows of a table under `gpu,...`, without sizes: they have no unit, and bytes look like megabytes."""
+    head: list[str] = []
+    for line in lines(artifact):
+        row = split_csv(line.text)
+        if row[:1] == ["gpu"] and len(row) > 1:
+            head = row
+        elif head and len(row) == len(head) and row[0].isdigit() and len(row[0]) < 5 and line.whole:
+            for key, value in zip(head[1:], row[1:]):
+                _describe(result, gpus.setdefault(int(row[0]), {}), "", key, value, line_reading(artifact, line))
 
 
 _BLOCK = regex(r"[ \t#>]*([CG]PU): (\d{1,4})$")

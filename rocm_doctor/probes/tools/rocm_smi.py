@@ -1,4 +1,4 @@
-"""rocm-smi: `GPU[0] : key : value` lists, three generations of tables, and `--json`, of ROCm 2 to 7.
+"""rocm-smi: `GPU[0] : key : value` lists, three generations of tables, `--json` and `--csv`, of ROCm 2 to 7.
 
 One GPU of a listing for each index that the output names, even with no other key.
 
@@ -18,7 +18,7 @@ gpu 0 gfx = gfx1030
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Plain, Reading
@@ -35,6 +35,7 @@ from rocm_doctor.probes.read.printed import (
     outputs,
     record_driver_version,
     record_known,
+    split_csv,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -66,7 +67,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "gpu memory allocated (vram%)": ("vram_used_percent", _count),
     "(topology) numa node": ("numa_node", _count),
 }  # fmt: skip
-"""Fact and reader of each key in lower case, the same in lists and JSON. ROCm 6.0 and 6.1 renamed them."""
+"""Fact and reader of each key in lower case, the same in lists, JSON and CSV. ROCm 6.0 and 6.1 renamed them."""
 _IDS = {**dict.fromkeys(("Card Model", "Card series", "Card Series", "Device Name"), "device_id"), "Card model": "subsystem_id"}
 """The fact behind an id under another key. `Card Model` holds the device id since ROCm 6.1 and the subsystem's id before (`Card model`).
 A series without a name in pci.ids is printed as its id."""
@@ -77,7 +78,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocm-smi"):
         gpus: Gpus = {}
-        for read in (_read_json, _read_text):
+        for read in (_read_json, _read_csv, _read_text):
             read(result, artifact, gpus)
         for line in lines(artifact) if not gpus else ():
             if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
@@ -123,6 +124,32 @@ def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
                 _describe(result, gpus.setdefault(int(card[4:]), {}), pairs)
             elif card == "system":
                 _describe_system(result, pairs)
+
+
+def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
+    """Tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
+    for head, row, line in _rows(artifact):
+        pairs = [(key, value, line_reading(artifact, line)) for key, value in zip(head[1:], row[1:])]
+        if row[0] == "cardsystem":
+            _describe_system(result, pairs)
+        else:
+            _describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
+
+
+def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
+    """Heads and cells. Older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
+    head: list[str] = []
+    for line in lines(artifact):
+        text = line.text.strip()
+        if text.startswith("device,"):
+            head = split_csv(text)
+        elif head and line.whole and re.match(r"card(?:\d{1,3}|system),", text):
+            row, names = split_csv(text), [name.lower() for name in head]
+            excess = len(row) - len(head)
+            if excess > 0 and "card vendor" in names:
+                at = names.index("card vendor")
+                row = [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
+            yield (head, row, line) if len(row) == len(head) else (head[:1], row[:1], line)
 
 
 _CUT = 20
