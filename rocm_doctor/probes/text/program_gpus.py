@@ -1,4 +1,4 @@
-"""The GPUs that programs print at start-up: ComfyUI, llama.cpp, transformers, unsloth, SGLang, PyTorch's own report, small benchmarks.
+"""The GPUs that programs print at start-up: ComfyUI, llama.cpp, transformers, unsloth, SGLang, PyTorch's own report, clinfo, small benchmarks.
 
     ==> paste/text <==
     GPU 0,1: AMD Instinct MI355X
@@ -24,7 +24,9 @@ LINES = tuple((needle, regex(pattern, re.I)) for needle, pattern in (
     ("device ", rf"^.{{0,40}}?Device (?P<index>\d+): (?P<name>[^,\n]+), (?:{_GFX}|compute capability)(?:.*\bVRAM: (?P<mib>\d+) MiB)?"),
     ("device ", r"^\s*Device (?P<index>\d+) name:(?P<name>.*)$"),
     ("gpu ", r"^GPU (?P<index>\d+(?:,\d+){0,63}): (?P<name>[A-Za-z][^\n(]*)"),
-    ("gpu models", rf"^GPU models and configuration:\s*(?:GPU 0: )?(?P<name>(?:AMD|Radeon|Device)(?:\((?:TM|R)\)|[^(:\n]){{0,80}}?)\s*(?:\({_GFX}.*|\(.*|$)"),
+    ("gpu models", r"GPU models and configuration:\s*(?:GPU 0: )?(?P<name>(?:AMD|Radeon|Device)(?:\((?:TM|R)\)|[^(:\n]){0,80}?)\s*"
+        rf"(?:\({_GFX}|\((?!TM|R\))|NoGCNArch|$)"),
+    ("board name", r"^\s*(?:Device )?Board name(?: \(AMD\))?:?\s+(?P<name>\S.*)$"),
     ("gpu type:", r"^[-*\s]*GPU type:\s*(?P<name>\S.*)$"),
     ("num gpus =", r"^\W{0,30}(?:GPU: )?(?P<name>[A-Za-z][^\n]*?)\. Num GPUs = (?P<times>\d{1,2})\.(?: Max memory: (?P<gb>\d{1,5}\.\d{1,6}) GB)?"),
     ("device:", r"^\s*Device:\s+(?P<name>[A-Za-z][^:\n]*)$"),

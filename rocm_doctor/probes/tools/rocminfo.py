@@ -57,6 +57,8 @@ _KEYS = (
     "Memory Properties", "Segment", "Size",
 )  # fmt: skip
 _KEY = regex(r"(" + "|".join(_KEYS) + r"):(.*)")
+_JOINED = regex(r"\s{2,80}(?=(?:" + "|".join(_KEYS) + r"):)")
+"""The start of the next line in lines that were joined."""
 _AGENT = regex(r"Agent \d+\W{0,40}$")
 _ISA = "amdgcn-amd-amdhsa--"
 
@@ -95,7 +97,8 @@ def _read_output(result: ProbeResult, artifact: Artifact) -> None:
             agents = []
         if line.text.startswith("Runtime Version:") and line.whole:
             _record_runtime(result, artifact, line)
-        _feed(agents, line, line_reading(artifact, line))
+        for text in _JOINED.split(line.text):
+            _feed(agents, line._replace(text=text), line_reading(artifact, line))
     _record_list(result, agents, False)
 
 
