@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import captures, facts, gpus, notes
 
-from rocm_doctor.probes.text import versions
+from rocm_doctor.probes.text import program_gpus, versions
 
 COLLECT_ENV = """\
 Collecting environment information...
@@ -38,7 +38,7 @@ def test_collect_env(text: str) -> None:
         "platform": "linux", "kernel": "6.8.0-85-generic", "wsl": False, "glibc": "2.39", "pkg.numpy": "2.3.3", "pkg.peft": "0.17.1",
     }  # fmt: skip
     assert {name: found.get(name) for name in wanted} == wanted
-    assert gpus(versions, text) == [{"marketing_name": "AMD Instinct MI210", "gfx": "gfx90a"}]
+    assert gpus(program_gpus, text) == [{"marketing_name": "AMD Instinct MI210", "gfx": "gfx90a"}]
 
 
 def test_a_cuda_build() -> None:

@@ -144,12 +144,16 @@ def bdf(value: str) -> str | None:
     return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
 
 
-def split_csv(text: str) -> list[str]:
-    """The cells of a line of CSV; none if the line is too long to be one."""
-    text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
-    if len(text) > 20_000:
-        return []
-    return next(csv.reader([text]), []) if '"' in text else text.split(",")
+def csv_rows(artifact: Artifact, first: str, row: str) -> Iterator[tuple[dict[str, str], Line]]:
+    """The cells by column of each whole line that begins with the pattern `row`, below a head whose first column is `first`."""
+    head: list[str] = []
+    for line in lines(artifact):
+        text = line.text.strip(" #>\t").replace("\0", "")
+        if text.startswith(first + ","):
+            head = text.split(",")
+        elif head and line.whole and re.match(row, text):
+            cells = next(csv.reader([text]), []) if '"' in text else text.split(",")
+            yield dict(zip(head, cells if len(cells) == len(head) else cells[:1])), line
 
 
 def record_known(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:

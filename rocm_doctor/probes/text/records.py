@@ -129,7 +129,5 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], record: Record, reading
         key = next((key for key in keys if isinstance(record.get(key), kind)), None)
         if key and (kind is int or stated_value(record[key])):
             result.record(fact, record[key], Reading(reading.artifact, reading.place, f"{key}: {str(record[key])[:80]}"), gpu)
-    if isinstance(mib := record.get("VRAM.Total VRAM.value"), int):
-        result.record("vram_bytes", mib * 2**20, reading, gpu)
     if record.get("GPU Type") in ("APU", "dGPU"):
         result.record("is_apu", record["GPU Type"] == "APU", reading, gpu)

@@ -30,6 +30,7 @@ from rocm_doctor.probes.read.loose_json import Json, roots
 from rocm_doctor.probes.read.printed import (
     Line,
     bdf,
+    csv_rows,
     gfx_target,
     hex_id,
     is_elided,
@@ -41,7 +42,6 @@ from rocm_doctor.probes.read.printed import (
     record_driver_version,
     record_known,
     size,
-    split_csv,
     stated_value,
     whole_number,
 )
@@ -184,14 +184,10 @@ def _words(value: Json) -> str:
 
 def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """The rows of a table under `gpu,...`, without sizes: they have no unit, and bytes look like megabytes."""
-    head: list[str] = []
-    for line in lines(artifact):
-        row = split_csv(line.text)
-        if row[:1] == ["gpu"] and len(row) > 1:
-            head = row
-        elif head and len(row) == len(head) and row[0].isdigit() and len(row[0]) < 5 and line.whole:
-            for key, value in zip(head[1:], row[1:]):
-                _describe(result, gpus.setdefault(int(row[0]), {}), "", key, value, line_reading(artifact, line))
+    for row, line in csv_rows(artifact, "gpu", r"\d{1,4},"):
+        gpu = gpus.setdefault(int(row.pop("gpu")), {})
+        for key, value in row.items():
+            _describe(result, gpu, "", key, value, line_reading(artifact, line))
 
 
 _BLOCK = regex(r"[ \t#>]*([CG]PU): (\d{1,4})$")

@@ -18,7 +18,7 @@ gpu 0 gfx = gfx1030
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Plain, Reading
@@ -27,6 +27,7 @@ from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.probes.read.printed import (
     Line,
     bdf,
+    csv_rows,
     hex_id,
     is_elided,
     line_reading,
@@ -35,7 +36,6 @@ from rocm_doctor.probes.read.printed import (
     outputs,
     record_driver_version,
     record_known,
-    split_csv,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -128,28 +128,13 @@ def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
 
 def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
-    for head, row, line in _rows(artifact):
-        pairs = [(key, value, line_reading(artifact, line)) for key, value in zip(head[1:], row[1:])]
-        if row[0] == "cardsystem":
+    for row, line in csv_rows(artifact, "device", r"card(?:\d{1,3}|system),"):
+        device = row.pop("device")
+        pairs = [(key, value, line_reading(artifact, line)) for key, value in row.items()]
+        if device == "cardsystem":
             _describe_system(result, pairs)
         else:
-            _describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
-
-
-def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
-    """Heads and cells. Older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
-    head: list[str] = []
-    for line in lines(artifact):
-        text = line.text.strip()
-        if text.startswith("device,"):
-            head = split_csv(text)
-        elif head and line.whole and re.match(r"card(?:\d{1,3}|system),", text):
-            row, names = split_csv(text), [name.lower() for name in head]
-            excess = len(row) - len(head)
-            if excess > 0 and "card vendor" in names:
-                at = names.index("card vendor")
-                row = [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
-            yield (head, row, line) if len(row) == len(head) else (head[:1], row[:1], line)
+            _describe(result, gpus.setdefault(int(device[4:]), {}), pairs)
 
 
 _CUT = 20
