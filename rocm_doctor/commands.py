@@ -94,7 +94,8 @@ def fill(template: str, **values: object) -> tuple[str, ...]:
 
 
 def slot_pattern(slot: str) -> str:
-    """What the whole of a value matches that `fill` takes for a slot of that name; empty for a name that says no kind of value."""
+    """The pattern that a whole value must match for `fill` to accept it in this slot (`version_torch` as `version`); empty for a
+    slot of unknown kind."""
     kind = slot.partition("_")[0]
     return _SLOTS[kind].pattern if kind in _SLOTS else ""
 

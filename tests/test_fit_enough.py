@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
+from rocm_doctor.fit import advice
+from rocm_doctor.fit.shape import ShapeError
 
 
 def fit(*arguments: str) -> Result:
@@ -81,3 +83,18 @@ def test_why_nothing_was_simulated_is_said_in_words() -> None:
     from rocm_doctor.fit.answer import _explain_failure
 
     assert "ModuleNotFoundError" not in _explain_failure(ValueError("ModuleNotFoundError: No module named 'torch'"))
+
+
+def test_where_the_closed_form_does_not_cover_the_model_nothing_is_said_to_have_been_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ShapeError("attention with sinks")
+
+    arguments = ("--model", "llama-3.1-70b", "--method", "full", "--gpu", "gfx1100", "--vram", "4GiB")
+    assert "Other settings were not tried" not in fit(*arguments).output
+    monkeypatch.setattr(advice, "scale_estimate", refuse)
+    done = fit(*arguments)
+    assert "Other settings were not tried" in done.output
+    assert "No set of changes" not in done.output
+    assert done.exit_code == 1

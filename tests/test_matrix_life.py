@@ -155,6 +155,9 @@ def test_a_source_has_a_place_a_quotation_and_a_date() -> None:
     [
         ("https://github.com/ROCm/TheRock/issues/7699", True),
         ("https://github.com/ROCm/pytorch/pull/3448 § description", True),
+        ("https://gitlab.freedesktop.org/drm/amd/-/issues/4000", True),
+        ("https://bugzilla.kernel.org/show_bug.cgi?id=219000", True),
+        ("https://www.reddit.com/r/ROCm/comments/1abcde/title/", True),
         ("field report: cluster notes (2026-11)", True),
         ("https://rocm.docs.amd.com/en/latest/x.html", False),
         ("ROCm/rocm-docs docs/data/gpus.yaml@793e0c2", False),

@@ -104,7 +104,8 @@ def _summary(audit: Audit, gpu: str, override: str | None) -> str:
 
 
 def _library_names(places: Sequence[Holding], audit: Audit) -> list[str]:
-    """The name of a library if all of it is meant, else its files."""
+    """Names for these places, each once: the library for a folder, or if all of its places that decide are among them; else the
+    file."""
     names = []
     for holding in places:
         whole = all(h in places for h in audit.holdings if h.library == holding.library and decides(h, audit))

@@ -31,8 +31,8 @@ _STEP = 1 << 16
 
 
 class Sips(io.RawIOBase):
-    """A file that hands out at most `sip` bytes at a time. Raises Unreadable for whoever asks for more, and beyond `most` bytes, skipped ones
-    included."""
+    """A file that reads at most `sip` bytes at a time. Raises Unreadable when a read would give more, and beyond `most` bytes,
+    which count those that `seek` skips."""
 
     def __init__(self, file: IO[bytes], sip: int = SIP, most: int | None = None) -> None:
         self._file, self._sip, self._most = file, sip, most

@@ -245,7 +245,8 @@ def interpreter(python: str | None) -> str | None:
 
 
 def _active_interpreter() -> str | None:
-    """The interpreter of the active environment where it is not ours, as after pipx or uvx. `python -m rocm_doctor` names its own."""
+    """The interpreter of the active environment; None if it is ours (after pipx or uvx it is not), if there is none, and under
+    `python -m rocm_doctor`. Says on stderr what is examined."""
     from rocm_doctor.sources.live.python import active_folder, active_interpreter, own_is_active
 
     folder, found = active_folder(os.environ), active_interpreter(os.environ)

@@ -147,7 +147,7 @@ def command(
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
     print_page(as_json(answer) if form == "json" else text.page(answer, width(output is not None)), output)
-    wanted = next((way.fields for way in answer.enough if way.fields), {})
+    wanted = next((way.fields for way in answer.enough or () if way.fields), {})
     if lines := describe_change(run.config, wanted):
         click.echo("\n".join(("\nthe first of these, in your file", *lines)), err=form != "text" or output is not None)
     sys.exit(1 if answer.verdict == "does not fit" or answer.reserves_too_much else 0)

@@ -187,7 +187,8 @@ def shares(loaded: Loaded, report: Mapping[int, float]) -> dict[str, float]:
 
 
 def similar(loaded: Loaded, report: Mapping[int, float], most: int = 8, least: float = 0.25) -> list[tuple[Case, float]]:
-    """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
+    """At most `most` confirmed reports with a cosine of at least `least` to this one, each with its cosine, nearest first. Of
+    each only its sixty strongest features are held, so the cosine is a lower bound."""
     cases, amounts = loaded.weights.cases, loaded.weights.held_as
     shared = [0.0] * len(cases)
     for number, value in report.items():

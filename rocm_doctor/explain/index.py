@@ -269,7 +269,8 @@ def _join_release(found: list[Found]) -> list[Found]:
 
 
 def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
-    """The entries that have all these words in their name, and those that have them in name or description."""
+    """The entries with all these words in their name, and the others that have them in name or description. Words of one letter
+    do not count; a GPU's product must have them as whole words."""
     wanted = [word for word in words if len(word) > 1]
     named: dict[tuple[str, str], Found] = {}
     told: dict[tuple[str, str], Found] = {}

@@ -39,7 +39,7 @@ def count(number: int, noun: str) -> str:
 
 
 def introduce_remedy(grade: Grade | None) -> str:
-    """How a remedy begins that rests on what users report alone."""
+    """`One report says: ` for a remedy of grade field or hearsay; else empty."""
     return "One report says: " if grade in ("field", "hearsay") else ""
 
 

@@ -14,7 +14,8 @@ from rocm_doctor.model import Gpu, Snapshot
 
 
 class Capture(NamedTuple):
-    """One input: its name, what was read in it, and whether it captures a whole machine."""
+    """One input: its name, the facts read in it, and `whole`: it captures a machine (bundle, report), not one tool's output or a
+    log."""
 
     name: str
     snapshot: Snapshot

@@ -73,8 +73,9 @@ def _find_largest(fits: Callable[[int], bool], top: int) -> int:
 
 
 def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Way, ...]:
-    """The ways that are enough, the least change first: settings, more GPUs, a larger GPU. Empty when the memory of the
-    GPU is not known."""
+    """Ways that are enough, at most one of each kind, the least change first: settings, more GPUs, a larger GPU. Only for a job
+    that is not enough as it is. `bound`: relative error of the estimate (0.05: 5 %). Empty when the memory of the GPU is not
+    known."""
     if card.available is None:
         return ()
     room = card.available / (1 + bound)
@@ -142,7 +143,8 @@ def _spread_peak(card: Card, job: Job) -> int:
 
 
 def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Way]:
-    """The product with the least memory that is enough, of the same or a newer kind."""
+    """The product of the catalog with the least memory that is enough, whatever its target; of several with this memory the
+    last."""
     taken = (card.total or 0) - (card.available or 0) - card.used
     wanted = peak(job) * (1 + bound) + taken
     products = [

@@ -25,7 +25,9 @@ class Answer(msgspec.Struct, frozen=True):
     margin_bytes: int | None
     limits: Limits | None
     notes: tuple[str, ...]
-    enough: tuple[Way, ...] = ()
+    enough: tuple[Way, ...] | None = ()
+    """Empty where the run is sure to fit, or where nothing was found; None: nothing was tried, as the closed form does not cover
+    the model."""
     sizes: tuple[tuple[int, Verdict], ...] = ()
     """The verdict for each size that the product comes with, where its size is not known."""
     unsupported: tuple[str, ...] = ()
@@ -56,7 +58,7 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     try:
         peak = advice.scale_estimate(run.job, card, estimate, strategy)
     except ShapeError:
-        return found
+        return msgspec.structs.replace(found, enough=None)
     bound = estimate.error_bound.allocated
     if said == "fits" or (said == "tight" and not found.reserves_too_much):
         return msgspec.structs.replace(found, limits=advice.limits(run.job, card, peak, bound))

@@ -71,8 +71,9 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def projections(self) -> dict[str, tuple[int, int]]:
-        """The linears that are modules of their own in transformers: all of a dense model; with experts those of attention and of
-        the shared expert, since the others are in two tensors for all experts, which LoRA and bitsandbytes leave alone."""
+        """(inputs, outputs) by name of the linears of one layer that are modules of their own in transformers. Dense: all. With
+        experts: attention's and the shared expert's; the other experts are two tensors, which LoRA and bitsandbytes leave
+        alone."""
         if not self.experts:
             return self.linears
         own = {name: size for name, size in self.linears.items() if name not in MLP}

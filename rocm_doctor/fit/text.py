@@ -164,7 +164,10 @@ WORDS: dict[Verdict, str] = {
 
 
 def ways(answer: Answer) -> list[str]:
-    """What is enough, where it does not fit for sure: each way with its options and the peak it leads to."""
+    """What would be enough, unless the run is sure to fit: each way with its peak and its options. One line if the run surely
+    does not fit and no way was found, or if none was tried; else empty."""
+    if answer.enough is None:
+        return ["Other settings were not tried: the closed form does not cover this model"]
     if answer.enough:
         lines = (f"  {format_gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
         return ["Each of these is enough", *lines]
@@ -173,7 +176,8 @@ def ways(answer: Answer) -> list[str]:
 
 
 def outlook(answer: Answer) -> list[str]:
-    """What else would fit, where it fits."""
+    """The largest micro-batch and the longest sequence (tokens) that still fit; nothing where the run itself is not sure to
+    fit."""
     limits, job = answer.limits, answer.run.job
     if limits is None:
         return []

@@ -94,7 +94,8 @@ def exit_code(judged: FleetResult, fail_on: str, strict: bool) -> int:
 
 
 def _clocks(table: Table) -> list[Deviation]:
-    """Clocks that are wrong by more than the reports can have been on their way."""
+    """Nodes whose clock is over DRIFT seconds off the median of all: so long a report may have been on its way. The value is the
+    lead in seconds."""
     wrong = {n: ahead for n, ahead in table.clocks().items() if abs(ahead) > DRIFT}
     return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 

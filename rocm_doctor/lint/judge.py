@@ -115,7 +115,7 @@ class _Judging:
         return self.purposes[id(one)].audience
 
     def _may_have_torch(self, one: Environment) -> bool:
-        """True for an environment that leads to a torch, or that installs something unread."""
+        """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
         target = self.targets[0] if self.targets else Target("any", "")
         return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
 

@@ -195,7 +195,7 @@ def _make_torch(
 
 
 def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
-    """Why none of the indexes has a pinned ROCm build; empty where one may have it."""
+    """A sentence that says why the asked indexes lack the pinned torch for this ROCm; empty where one of them may have it."""
     if step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
         return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]

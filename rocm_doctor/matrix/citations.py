@@ -16,7 +16,11 @@ from rocm_doctor.bounded.patterns import regex
 _TEXT = regex(r'(?P<ref>.+?)(?: § (?P<at>[^"]*?)(?: ?"(?P<quote>[^"]+)")?)?(?:, seen (?P<seen>\d{4}-\d\d-\d\d))?$')
 UNADDRESSED = "field report"
 """How a source begins that has no address: a second reader cannot follow it."""
-_THREAD = regex(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
+_THREAD = regex(
+    r"https://[^/]+/(?:[^?#]*/)?"
+    r"(?:(?:issues|discussions|pull|merge_requests|work_items)/\d|show_bug\.cgi\?id=\d|r/[^/]+/comments/|t/[^/]+/\d)"
+)
+"""Forms of GitHub and GitLab, Bugzilla, Reddit and Discourse, on any host."""
 
 
 class Citation(NamedTuple):
@@ -29,7 +33,8 @@ class Citation(NamedTuple):
 
     @property
     def is_publication(self) -> bool:
-        """True for a publication of AMD or of a project; False for a tracker thread or a user's report."""
+        """False for a thread of a tracker or a forum, known by the form of its address, and for a field report; True for any
+        other source."""
         return not _THREAD.match(self.ref) and not self.ref.startswith(UNADDRESSED)
 
 

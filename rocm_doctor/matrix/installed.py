@@ -41,7 +41,7 @@ def label(version: str, schema: int, data: bytes) -> str:
 
 
 def folder() -> Path | None:
-    """The folder of the installed distribution, in the places of packages alone; the current folder is none."""
+    """The folder of the installed distribution, searched only in site-packages and dist-packages; None if it is not there."""
     places = (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
     return next((at / FOLDER for at in places if (at / FOLDER).is_dir()), None)
 

@@ -124,8 +124,9 @@ class Synonym(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A library with GPU code of its own beside torch. `lacks`: the diagnosis if it has none for the GPU; `several`: only runs on several
-    GPUs need it; `pinned`: torch releases whose own release of it asks for exactly that torch."""
+    """A library with GPU code of its own beside torch. `lacks`: the diagnosis if it has none for the GPU; `several`: only runs on
+    several GPUs need it; `pinned`: range of torch releases (`<2.12`) for each of which the library has a release that requires
+    exactly it."""
 
     name: str
     lacks: str

@@ -74,7 +74,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def drop(self) -> tuple[str, ...]:
-        """The installed packages that go, as no stack works beside them."""
+        """Names of the installed packages to remove: those beside which no stack works, and those for CUDA."""
         return tuple(dict.fromkeys((*(one.name for one in self.blocked if one.goes), *self.cuda)))
 
     @property
@@ -83,7 +83,8 @@ class Plan(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self.machine, probed=False)
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
+        """Stacks beside the best, one for each ROCm and index: the next `count` by rank, then at most `count` of the others that
+        someone ran."""
         first = {(s.candidate.build.rocm, s.candidate.index.url): s for s in reversed(self.stacks)}
         others = sorted((s for s in first.values() if s is not self.best), key=self.stacks.index)
         return (*others[:count], *[s for s in others[count:] if s.candidate.known_good][:count])
@@ -152,7 +153,7 @@ def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
 
 
 def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:
-    """What could not be taken into account, and what comes from elsewhere."""
+    """Sentences: which wished packages come from elsewhere, and that a driver or the Python could not be checked."""
     for name in wish:
         if known.packages[name].elsewhere:
             yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
@@ -170,7 +171,7 @@ def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _resolve(
     machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool
 ) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
-    """All stacks. The installed torch stays if other packages alone can be replaced or removed for it."""
+    """What free_stacks returns. The installed torch stays if it works once other packages are replaced or removed."""
     if machine.probed and machine.torch and not upgrade:
         kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
         if found and not found[0].candidate.override:
@@ -184,8 +185,8 @@ def _fingerprints(findings: Iterable[Finding]) -> set[str]:
 
 
 def _fit(one: Finding, machine: Machine) -> Finding:
-    """The finding with the commands for the machine's system, without our own, which print this plan or build it. Those of a
-    distribution need its name to be known."""
+    """The finding with those of its commands that run on the machine's system. Left out are our own, which print this plan or
+    build it, and commands of a distribution where its name is not known."""
     os_name = str(machine.base.get("os").value or "")
     known = distribution_names(os_name, machine.kernel)
     commands = select_commands(one.commands, "windows" if machine.system == "windows" else "linux", os_name, machine.kernel)

@@ -63,7 +63,7 @@ class Unfit(Exception):
 
 
 def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
-    """All builds of the catalog: those that are worth judging, best first, and those that are not, each with its reason."""
+    """All builds of the catalog: the candidates, best first, and the rejected ones, each with its reason."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
     said = statements(machine, known.matrix)
@@ -76,7 +76,8 @@ def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[
 
 
 def rank(one: Candidate) -> tuple[object, ...]:
-    """Releases before nightlies, official before upstream before field, native code before a sibling's.
+    """A key that sorts candidates, best first: releases before nightlies, official before upstream before field, native code
+    before a sibling's.
 
     Then wheels that were seen before those that are inferred, the main build of a release or one with a report of a run before its
     other builds, and the newest torch and ROCm.
@@ -132,7 +133,8 @@ def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
 
 
 def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:
-    """A nightly's ROCm has no number: it is at least the newest release, for which the driver may be too old already."""
+    """Raises Unfit if the driver is too old for the newest ROCm release: the ROCm of a nightly has no number, and is at least as
+    new."""
     newest = max((r.version for r in known.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
     named = machine.system == "linux" and machine.driver not in ("", INBOX)
     driver = driver_release(machine.driver, known.matrix) if named else ""
@@ -163,12 +165,13 @@ def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str 
 
 
 def _code_source(build: TorchBuild) -> str:
-    """The source of its list of targets: the last one, of those with an address."""
+    """The source of a build's list of targets: the last of its sources that has an address; without one the last."""
     return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
 
 
 def _claims(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
-    """The evidence for a build: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
+    """The evidence for a build. For a sibling's code: the report of those who run it. For native code: supporting statements and
+    rows, and the list of targets; empty without any."""
     if override:
         return [Claim("field", override.words, override.sources[0])]
     said = list(supporting_claims(build, machine, about))

@@ -123,7 +123,7 @@ class Catalog(msgspec.Struct, frozen=True):
 
 
 def load_catalog(matrix: Matrix) -> Catalog:
-    """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
+    """The catalog of this matrix: indexes, packages and steps; empty for each section that an old matrix lacks."""
     indexes = matrix.section("indexes", Index)
     packages = matrix.section("packages", Package)
     steps = matrix.section("steps", Step)
@@ -131,7 +131,8 @@ def load_catalog(matrix: Matrix) -> Catalog:
 
 
 def order_packages(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
-    """The packages of `--with` and `--train` and those that they take with them, once each, those first that others depend on."""
+    """Names of the packages of `--with` and `--train` and of those that they take with them, each once. transformers, peft,
+    accelerate and trl come first, in this order."""
     order = ["transformers", "peft", "accelerate", "trl"]
     asked = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
     names = dict.fromkeys(

@@ -16,7 +16,8 @@ PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """An alternative to the request, its result and its sources. `commands`: those that a person types for it."""
+    """An alternative to the request. `what` is changed; `then`: the stack or the advice it leads to, as a sentence; `source`: one
+    citation or empty; `commands`: what a person types for it."""
 
     what: str
     then: str

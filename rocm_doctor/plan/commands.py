@@ -34,7 +34,8 @@ def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
 
 
 def package_requirements(stack: Stack, kind: Kind = "plain", names: Container[str] | None = None) -> list[str]:
-    """The packages of the wish of one kind, or those among `names`: installed as they are, without their dependencies, or compiled here."""
+    """Pinned requirements for the packages of a stack of one kind: `plain`; `alone`, installed without dependencies; `built`,
+    compiled here. `names`: only these."""
     wanted = ((name, one) for name, one in stack.packages.items() if names is None or name in names)
     kinds = ((name, one, "built" if one.built else "alone" if one.alone else "plain") for name, one in wanted)
     return [f"{name}=={one.version}" for name, one, of in kinds if of == kind]
@@ -108,7 +109,8 @@ def join_words(command: Argv, shell: str) -> str:
 
 
 def environment(machine: Machine) -> list[Argv]:
-    """The commands that create the new environment. Nothing is activated: each command names its interpreter."""
+    """The command that creates the new environment; none if an existing one is used or the Python is not known. Nothing is
+    activated: later commands name its interpreter."""
     if (machine.probed and not machine.creates) or not machine.python:
         return []
     python = ("py", f"-{machine.python}") if machine.system == "windows" else (f"python{machine.python}",)

@@ -69,7 +69,8 @@ class Environment(msgspec.Struct, frozen=True):
         return {canonicalize_name(one.name): one.version for one in self.packages}
 
     def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[Package]:
-        """The packages to carry over: all but those that are replaced, the framework's, and what these alone brought."""
+        """The packages to carry over: all except the replaced ones, the framework with its ROCm packages, and what only these
+        require."""
         known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
         brought = _closure(framework, known)
         beside = {
@@ -80,7 +81,7 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
-    """The installed packages among these names, and what they require, and so on."""
+    """Names of the installed packages among these, and of all installed packages that they require, directly or not."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:

@@ -61,7 +61,9 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
 
 
 def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
-    """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
+    """Claims for this build on this target and system: statements that its ROCm is supported, tested, a preview or works
+    unofficially, and rows about this very build. An official statement has the grade `upstream` where AMD has ended its support
+    since."""
     for one in (s for s in said.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
         words = _words(one, build, machine.gfx) + _scope(one, machine.gfx)
         if said.history and one.grade == "official":

@@ -123,7 +123,8 @@ def remove_packages(machine: Machine, names: Container[str]) -> Machine:
 
 
 def change_machine(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
-    """The machine with another gfx, python, system, driver or kernel, declared anew; its packages beside torch stay installed."""
+    """The machine with these fields (see Machine.fields) changed, made as declare_machine makes one: other facts and GPUs are
+    dropped; packages beside torch and `probed` stay."""
     fields = machine.fields() | changes
     made = declare_machine(matrix=matrix, **fields)
     kept = {n: f for n, f in machine.base.facts.items() if (name := _package(n)) and name not in TORCH}

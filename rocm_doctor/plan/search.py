@@ -67,18 +67,18 @@ class Resolver:
         self._alone: dict[tuple[object, ...], list[Finding]] = {}
 
     def for_wish(self, wish: Sequence[str]) -> Resolver:
-        """The same machine and candidates for another wish; what was judged of torch alone is shared."""
+        """A resolver with the same machine and candidates for another wish; it shares what was judged of torch alone."""
         other = copy(self)
         other.wish, other.rejected = tuple(wish), list(self.rejected)
         return other
 
     def remove(self, names: Sequence[str], wish: Sequence[str] = ()) -> Resolver:
-        """The same question for the machine without these installed packages, with more to wish for."""
+        """A resolver for the machine without these installed packages, and with these added to the wish."""
         return Resolver(remove_packages(self.machine, names), self.known, (*self.wish, *wish), self.upgrade, self.only)
 
     def stacks(self) -> Iterator[Stack]:
-        """Those that work, best first, and behind them those that a variable makes work. A candidate that does not work goes to
-        `rejected` when it is reached."""
+        """Stacks that work, best first; after them those that work once a variable is set. A candidate that does not work is
+        added to `rejected` when it is reached."""
         curable: list[tuple[Candidate, dict[str, str], Finding]] = []
         for one in self.candidates:
             result = self._judge(one, one.env)
@@ -96,7 +96,8 @@ class Resolver:
                 self.rejected.append(result)
 
     def _settings(self, finding: Finding) -> dict[str, str]:
-        """The variables that cure a finding, where the catalog knows what reads each of them."""
+        """The variables that the commands of a finding set, with their values; empty if the catalog knows no reader of one of
+        them."""
         readers = self.known.matrix.env
         found = {name: value for name, value in changed_variables(finding).items() if value is not None}
         return found if all(name in readers and readers[name].exists in READ for name in found) else {}
@@ -113,7 +114,8 @@ class Resolver:
         )
 
     def _variables(self, env: dict[str, str], chosen: dict[str, Release]) -> dict[str, str]:
-        """The variables, with those that packages need on a GPU that their default does not serve."""
+        """`env` with the variables that the chosen releases need on this GPU, where it is not among those that they serve by
+        default."""
         return env | {n: v for one in chosen.values() if self.machine.gfx not in one.native for n, v in one.env.items()}
 
     def _add_packages(
@@ -162,7 +164,8 @@ class Resolver:
         return why
 
     def _releases(self, package: Package) -> Iterator[Release]:
-        """The installed release before the others; to upgrade, only if it is newer than all that the catalog knows."""
+        """The releases of a package, newest first. The installed one comes before them; to upgrade, only if it is newer than all
+        of the catalog."""
         here = installed_release(package, self.machine)
         if here and self.upgrade and sort_key(here.version) <= sort_key(package.releases[0].version):
             here = None
@@ -208,8 +211,9 @@ def first_stack(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> S
 
 
 def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
-    """The resolver, its stacks, and the installed packages that are in the way of all: the plan is with another release of one of them
-    or without it; where that is not enough, without all of them."""
+    """A resolver, its stacks, and the installed packages that it replaces or removes for them. If no stack works beside what is
+    installed, another release of one package is tried, then its removal, then the removal of all that are blamed. No stacks if
+    nothing helps."""
     stacks = list(resolver.stacks())
     if stacks or not resolver.machine.probed:
         return resolver, stacks, ()

@@ -95,8 +95,9 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
 
 
 def installed_release(package: Package, machine: Machine) -> Release | None:
-    """The installed release of a package; None without one. One that the catalog does not know takes what the newest one before it takes;
-    one before all of them has no code for AMD GPUs where they have some."""
+    """The installed release of a package; None if it is not installed. A version that the catalog lacks takes the requirements
+    and the code of the newest release before it. A version older than all has no code for AMD GPUs if the oldest has GPU code;
+    else it is None."""
     mine = machine.installed_version(package.name)
     if not mine or not package.releases:
         return None
@@ -108,7 +109,7 @@ def installed_release(package: Package, machine: Machine) -> Release | None:
 
 
 def _can_apply(row: Row, machine: Machine) -> bool:
-    """True unless a row states no fault, or asks for a line of a log or something of the machine that no stack on it changes."""
+    """True if a row states a fault and every condition either is about the stack or may hold on this machine."""
     if row.status in NO_FAULT and not row.harmless:
         return False
     return all(name.startswith(_OF_STACK) or _holds(name, condition, machine) for name, condition in row.when.items())

@@ -56,8 +56,8 @@ def _linux_driver(mine: list[DriverRange], matrix: Matrix) -> Step:
 
 
 def _modules(driver: str, matrix: Matrix) -> list[str]:
-    """What /sys/module/amdgpu/version holds with a driver: the part of the module's version before its build number. Of a driver that
-    the catalog has no module of, that of the other drivers of its series."""
+    """What /sys/module/amdgpu/version may hold with a driver: versions of its modules without their build numbers. If the catalog
+    has no module of it, those of the other drivers of its series."""
     modules = matrix.driver.modules
     exact = [m.module for m in modules if m.release == driver]
     of_series = [m.module for m in modules if series(m.release) == _series(driver)]

@@ -25,7 +25,7 @@ STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No":
 
 
 def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> dict[System, Plan]:
-    """The plans of a target on every system for a version of Python."""
+    """The plan of a target for each system and this version of Python; made once for a matrix."""
     known, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
     if asked not in known:
         catalog = load_catalog(matrix)
@@ -34,7 +34,7 @@ def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PY
 
 
 def _no_answers(matrix: Matrix) -> dict[tuple[str, tuple[str, ...], str], dict[System, Plan]]:
-    """The answers that were made with a matrix, none at first."""
+    """An empty table for the answers made with a matrix (see Matrix.once)."""
     return {}
 
 
@@ -44,7 +44,7 @@ def stack_words(plan: Plan) -> str:
 
 
 def first_plan(plans: Mapping[System, Plan]) -> Plan | None:
-    """The plan of the first system on which something works."""
+    """The plan of the first system on which something works; None if there is none."""
     return next((plan for plan in plans.values() if plan.best), None)
 
 

@@ -185,7 +185,7 @@ def _count_rejected(plan: Plan) -> Iterator[str]:
 
 
 def _reasons_against(plan: Plan) -> list[tuple[str, list[Rejected]]]:
-    """The builds that are ruled out by their reason, the one against most builds first."""
+    """Pairs of a reason and the builds rejected for it; the reason with the most builds first."""
     groups: dict[str, list[Rejected]] = {}
     for one in plan.rejected:
         groups.setdefault(one.why, []).append(one)

@@ -78,7 +78,8 @@ def _advised_variables(findings: Iterable[Finding], matrix: Matrix) -> Iterator[
 
 
 def _override_to_unset(machine: Machine, matrix: Matrix) -> Iterator[Variable]:
-    """A value that does harm on this GPU and that a report names: then it may be set in a shell that was not read."""
+    """At most one variable: HSA_OVERRIDE_GFX_VERSION, to unset, if a thread or a field report names a value that is harmful,
+    faulty or not needed on this GPU. The shell that was not read may have it."""
     for one in matrix.gfx[machine.gfx].overrides:
         published = all(parse_citation(source).is_publication for source in one.sources)
         if one.verdict in ("harmful", "faulty", "not-needed") and not published:

@@ -76,7 +76,8 @@ def _names(match: re.Match[str], *kinds: str) -> list[str]:
 
 
 def _is_named(match: re.Match[str]) -> bool:
-    """Whether each word of it is written as a name is: with a capital where its script has any, or as a particle between two."""
+    """True if the first and the last word of `user` begin with a capital, or are of a script without case; words between them may
+    be anything (`van`, `de la`)."""
     words = match["user"].split()
     return all(w[0] != w[0].lower() or w[0].lower() == w[0].upper() or (0 < n < len(words) - 1) for n, w in enumerate(words))
 

@@ -64,7 +64,7 @@ def _not_compared(snapshot: Snapshot, matrix: Matrix) -> bool:
 
 
 def _access(snapshot: Snapshot, _: Matrix) -> str:
-    """The device node that opens, or the program that reached the GPU and so opened it."""
+    """How the GPU was reached: the device node that opens, or that a program has used it; empty if neither is known (Linux, WSL)."""
     if snapshot.value("platform") == "windows":
         return "no device node on Windows"
     name, node = ("dxg.exists", "/dev/dxg") if snapshot.value("wsl") is True else ("kfd.openable", "/dev/kfd")

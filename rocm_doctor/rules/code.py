@@ -68,7 +68,7 @@ def foreign_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
-    """True if certainly no code object of the library loads on the GPU, under the override in force."""
+    """True if it is certain that no code object of the library loads on the GPU, under the override in force."""
     fact = snapshot.get(f"code.{library}.ids")
     ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
     override = snapshot.value(f"env.{NAME}")

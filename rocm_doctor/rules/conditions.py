@@ -69,7 +69,7 @@ def _version_cached(part: str, value: str) -> bool:
 
 
 def _release(part: str, value: Value) -> bool:
-    """`amd:<2.10` holds for `amd:2.9.1`, and `<2.10` for the releases of either line."""
+    """True if a release (`amd:2.9.1`) fits a part of a condition: `amd:<2.10` fits its own line only, `<2.10` either line."""
     line, _, version = str(value).rpartition(":")
     wanted, _, spec = part.rpartition(":")
     return wanted in ("", line) and (not spec or _version_cached(spec, version))

@@ -63,7 +63,8 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
 
 
 def _older_than_all(module: str, rocm: str, matrix: Matrix) -> str | None:
-    """`older` for a module below every one of the catalog where the lowest is too old for that ROCm already; else None, not known."""
+    """`older` if the module is below all modules of the catalog and the lowest of these is already too old for that ROCm; else
+    None: not known."""
     lowest = min(matrix.driver.modules, key=lambda one: sort_key(one.module), default=None)
     if lowest is None or parse(module) is None or sort_key(module) >= sort_key(lowest.module):
         return None

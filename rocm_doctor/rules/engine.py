@@ -143,7 +143,8 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
 
 
 def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
-    """The rows that say something, each with whether a condition is about a GPU: it is judged for each."""
+    """Pairs of a row that states a fault, or is harmless, and whether a condition is about a GPU: then it is judged for each
+    GPU."""
     return tuple(
         (row, any(name.startswith("gpu.") for name in row.when))
         for row in matrix.rows
@@ -152,7 +153,7 @@ def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
 
 
 def _lineless_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
-    """Those of them that can hold where there is no text to search: they ask for no line."""
+    """The judged rows that can hold without a text to search: they require no failure line."""
     return tuple(
         (row, about_gpus)
         for row, about_gpus in matrix.once(_judged_rows)
@@ -171,7 +172,8 @@ def _gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
 
 
 def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:
-    """None as soon as one condition is false, except that a row whose failure line was seen says which fact rules it out."""
+    """The row judged against one subject. If a condition is false, None; but if its failure line was seen, the fact that rules it
+    out."""
     evidence: list[Reading] = []
     missing: list[str] = []
     decided = 0
@@ -277,7 +279,7 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
 
 
 def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """The index of a finding's cause: one at least as severe in its row's `after`, else an equal finding before it.
+    """Indices of a finding's causes: those in its row's `after` that are at least as severe, then equal findings before it.
 
     Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use. So are two findings on one
     environment of a repository.
@@ -297,7 +299,8 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
 
 
 def missing_code_findings(one: Finding, ordered: Sequence[Finding]) -> list[int]:
-    """The finding that torch has no code for the GPU: what rows say of its kernels there counts only when it has."""
+    """Indices of the findings that torch has no code for the GPU of this row's finding, which then follows from them; empty for
+    rows about architecture, access or versions."""
     if not one.row or one.subject_kind != "gpu" or one.id.startswith(("arch.", "access.", "version.")):
         return []
     ids = ("arch.not-in-build", "arch.override-needed")
@@ -305,13 +308,14 @@ def missing_code_findings(one: Finding, ordered: Sequence[Finding]) -> list[int]
 
 
 def _root_diagnoses(diagnosis: str, matrix: Matrix) -> set[str]:
-    """What a finding of a Python rule follows from: what its diagnosis does and, for access, where one thing bars the next, its rows."""
+    """Ids and keys that a finding of a Python rule follows from: the `after` of its diagnosis and, for access, where one thing
+    bars the next, of the rows of that diagnosis."""
     known, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
     return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
 def _join_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
-    """A cause with the readings of the findings that repeat it."""
+    """The finding with the readings of the findings of the same diagnosis that follow from it."""
     echoes = [r for f in tied if f.id == one.id and f.follows_from and f.follows_from == (one.row or one.id) for r in f.evidence]
     return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one
 

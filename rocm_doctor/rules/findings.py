@@ -207,7 +207,8 @@ def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
 
 
 def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
-    """The GPUs that a run should use: `training_gpus`, and where that leaves none or hides every discrete one, as if none was hidden."""
+    """The GPUs that a run should use: those of `training_gpus`. If that has none, or lacks every discrete GPU: all discrete GPUs,
+    without any of them all GPUs."""
     seen = [gpu for _, gpu in training_gpus(snapshot)]
     discrete = [gpu for gpu in snapshot.gpus if gpu.value("is_apu") is False]
     return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)

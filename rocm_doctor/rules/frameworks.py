@@ -80,7 +80,8 @@ def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
 
 
 def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
-    """Commands that verify, where the report is not about torch: the program of its framework in place of those that import torch."""
+    """The commands as they are if the report is about torch; else with the program of its framework in place of each that names
+    torch."""
     found = frameworks_in_question(snapshot)
     if TORCH in found:
         return tuple(commands)
@@ -89,7 +90,7 @@ def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Ma
 
 
 def drop_torch_commands(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
-    """The commands; without those that name torch, where the report is not about it."""
+    """The commands; if the report is not about torch, without those that name torch, except our own."""
     keeps = TORCH in frameworks_in_question(snapshot)
     return tuple(one for one in commands if keeps or "torch" not in one.text or one.text.startswith("rocm-doctor "))
 

@@ -80,8 +80,8 @@ _OF_PYTHON = frozenset(("pip", "pip3", "python", "python3", "uv"))
 
 
 def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
-    """The finding with the lines of start-up files that set a variable which its commands set or unset, and the commands that comment
-    out the line of one to unset: without them the next login has it again."""
+    """The finding with more evidence and commands. Evidence: lines of start-up files that set a variable which its commands
+    change. Commands: they comment out such a line of a variable to unset, which the next login would set again."""
     changed = {name: value for command in one.commands for name, value in settings(command).items()}
     read = {name: facts.get(f"startup.{name}").readings for name in changed}
     gone = [text for name, value in changed.items() if value is None for reading in read[name] for text in _comment_out(reading)]
@@ -105,7 +105,8 @@ def _comment_out(line: Reading) -> tuple[str, ...]:
 
 
 def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
-    """True if a fact or a line is about Python or a package. Programs such as Ollama bring no Python, and its commands do nothing there."""
+    """True if a known fact is about Python or a package, or a line is. Always False for a program with a GPU runtime of its own
+    (Ollama): commands for Python do nothing there."""
     program = facts.value("said.program")
     if any(one.key == program and one.own_runtime for one in matrix.applications):
         return False
@@ -131,7 +132,8 @@ def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind,
 
 
 def _capture_options(facts: Snapshot) -> tuple[str, ...]:
-    """The plan for another machine; none if its first GPU is not known: the target of another one would mislead."""
+    """The `plan` command for another machine; none if the target of its first GPU is not known: that of another GPU would
+    mislead."""
     gfx = next((gpu.value("gfx") for _, gpu in training_gpus(facts)), None)
     if not isinstance(gfx, str):
         return ()
@@ -146,8 +148,8 @@ _RELEASE = "$(lsb_release -rs)"
 
 
 def offer_reachable_kernel(made: Finding, row: Row, snapshot: Snapshot, matrix: Matrix) -> Finding:
-    """The finding with commands that lead out of the kernels of its row. Where this release's package brings another of them, the upgrade
-    to the next release comes before it, or nothing in its place."""
+    """The finding with commands that lead to a kernel without the fault of its row. If the kernel package of this release has the
+    fault too, the upgrade to the next release comes before it; if that has it too, the package is not offered."""
     affected, os = all_conditions(row).get("kernel"), snapshot.value("os")
     if not affected or not isinstance(os, str):
         return made

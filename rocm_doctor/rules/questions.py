@@ -87,7 +87,8 @@ def _covers(settled: str, fact: str) -> bool:
 
 
 def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
-    """The facts that undecided rows lack: a row counts more if it lacks fewer facts and if its problem is worse."""
+    """Pairs of a fact that an undecided row lacks and its weight: more for a worse problem, a seen failure line, and fewer facts
+    missing. Weights below _LEAST are left out."""
     for one in undecided:
         row = matrix.row(one.row)
         if row is not None:
@@ -97,7 +98,7 @@ def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple
 
 
 def _hypotheses(findings: Sequence[Finding]) -> Iterator[Question]:
-    """What would settle the first hypothesis."""
+    """The question that settles the first hypothesis; none without a hypothesis that has a settling command."""
     first = next(
         (f for f in findings if f.confidence == "low" and f.settle and not f.follows_from and f.severity != "note"), None
     )

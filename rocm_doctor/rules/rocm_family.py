@@ -93,7 +93,8 @@ def _differs(one: str, other: str) -> bool:
 
 
 def _unequal(one: str, other: str) -> bool:
-    """True if the builds differ in release or pre-release, over the parts that both name (7.14 and 7.14.0 are equal)."""
+    """True if the builds differ in release or pre-release, over the parts that both name (7.14 and 7.14.0 are equal); False if
+    one is not a version."""
     a, b = parse(one), parse(other)
     if a is None or b is None:
         return False

@@ -21,7 +21,7 @@ from rocm_doctor.smoke.summary import describe, lacks_machine
 
 
 class Missing(NamedTuple):
-    """Something that training needs and that was not read, in words, and its fact."""
+    """Something that training needs and that was not read: in words, and the name of its fact (may be empty)."""
 
     words: str
     fact: str = ""
@@ -30,7 +30,7 @@ class Missing(NamedTuple):
 def verdict(
     snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, reply: Reply | None = None, *, pasted: bool = False
 ) -> tuple[Verdict, str, tuple[str, ...]]:
-    """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from a pasted text."""
+    """The verdict, its sentence, and the smoke stages that passed. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
     serious = [f for f in findings if f.severity != "note" and not (reply and f.confidence == "low")]
     roots = [f for f in serious if f.leads] or serious
@@ -55,7 +55,8 @@ def verdict(
 
 
 def _framework_words(snapshot: Snapshot) -> str:
-    """The installed frameworks for AMD GPUs, with their versions, and in brackets those that are there and compute on the CPU."""
+    """The installed frameworks for AMD GPUs with their versions, and in brackets those that are CPU or CUDA builds; empty without
+    one for AMD GPUs."""
     words = ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
     others = [
         f"{one.words(snapshot)} is a {one.build(snapshot).upper()} build"
@@ -66,7 +67,8 @@ def _framework_words(snapshot: Snapshot) -> str:
 
 
 def no_problem_words(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
-    """The sentence for a machine without findings but notes on which too little was read."""
+    """The sentence for a machine on which too little was read and nothing but notes was found: what its smoke test or its figures
+    showed, else that no problem was found."""
     tested = describe(snapshot)
     if tested:
         return tested
@@ -123,7 +125,8 @@ def unjudged_words(snapshot: Snapshot) -> str:
 
 
 def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
-    """What is not known of the frameworks that the report is about. torch is missed where there is none for AMD GPUs."""
+    """What is not known of the frameworks that the report is about: of one for AMD GPUs its code for each GPU, of torch also its
+    version and build."""
     found, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
     if built and TORCH not in built:
         lacking = (one for one in built if not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards))
@@ -143,7 +146,8 @@ def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Ite
 
 
 def _access(snapshot: Snapshot) -> Iterator[Missing]:
-    """The device node that was not proven accessible: /dev/kfd on Linux, /dev/dxg under WSL, none on Windows."""
+    """The device node that was not proven accessible: /dev/kfd (opens) on Linux, /dev/dxg (exists) under WSL; nothing on Windows
+    and macOS."""
     if snapshot.value("platform") in ("windows", "macos"):
         return
     name, node = ("dxg.exists", "/dev/dxg") if snapshot.value("wsl") is True else ("kfd.openable", "/dev/kfd")

@@ -120,7 +120,8 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _catalogd(torch: str, matrix: Matrix) -> TorchBuild | None:
-    """The build itself, or any of the same torch release (torchvision and torchaudio go by release)."""
+    """The build of exactly this version, or a build of the same torch release whose torchvision is known; None for a pre-release
+    that is not in the catalog, or without such a build."""
     exact = find_build(matrix, torch)
     version = parse(torch)
     if exact or version is None or version.is_prerelease:

@@ -28,7 +28,8 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _is_complete(gpu: Gpu) -> bool:
-    """True if the GPUs were listed completely: a person, a target and collect_env name one, and there may be others."""
+    """True if a tool that lists all GPUs has read this one. A pasted sentence, a declared target and collect_env may leave others
+    out."""
     read = (r for fact in gpu.facts.values() for r in fact.readings)
     return any(r.origin != "target" and r.artifact != "paste/text" and "collect_env" not in r.artifact for r in read)
 

@@ -123,8 +123,8 @@ def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr]) -> L
 
 
 def evaluate(node: ast.expr, constants: Mapping[str, ast.expr], depth: int = 4) -> Any:
-    """The value of a literal, of a constant of the module, or of `torch.bfloat16` (its last name). Raises ValueError, which says what the
-    expression is."""
+    """The value of a literal (a list or tuple as a list), of a constant of the module (at most `depth` names deep), or the last
+    name of `torch.bfloat16` as text. Raises ValueError, whose text is the kind of expression."""
     if isinstance(node, ast.Name) and node.id in constants and depth:
         return evaluate(constants[node.id], constants, depth - 1)
     if isinstance(node, ast.Attribute) and _dotted_name(node).startswith("torch."):

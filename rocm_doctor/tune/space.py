@@ -17,7 +17,8 @@ room. A configuration that needs some of it is measured all the same: running ou
 
 
 class Choice(msgspec.Struct, frozen=True, order=True):
-    """One configuration: what `tune` may change of a job. The sequences of an optimizer step stay the same."""
+    """One configuration: what `tune` may change of a job. All choices of a search have the same batch x grad_accum, the sequences
+    of an optimizer step."""
 
     batch: int
     grad_accum: int

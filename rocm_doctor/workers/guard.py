@@ -92,7 +92,8 @@ def signals_held() -> Iterator[None]:
 
 
 def find_escaped(pid: int) -> list[int]:
-    """Descendants of a process that left its group (`setsid`)."""
+    """Process ids of the descendants of `pid`, which must lead its group, that are in another group (`setsid`); empty if it is
+    gone."""
     import psutil
 
     found = []

@@ -223,7 +223,8 @@ def _seconds_left(child: Child) -> float:
 
 
 def _wait(children: Sequence[Child], timeout: float) -> None:
-    """Sleep until a child prints or exits. Where there is no pidfd, exits are looked for every POLL seconds."""
+    """Sleep until a child prints or exits, at most `timeout` seconds; at most POLL seconds if a child has no pidfd, since its
+    exit wakes nobody. Where there are no process groups (Windows) it sleeps the whole time."""
     if any(child.pidfd is None for child in children):
         timeout = min(timeout, POLL)
     if not HAS_GROUPS:

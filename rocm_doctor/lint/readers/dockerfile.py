@@ -105,7 +105,8 @@ def _environment(
 
 
 class _Reading:
-    """The instructions of a chain of stages. A requirements file is the repository's where a COPY brings it, or no clone may have."""
+    """Reads the instructions of a chain of stages. A RUN inside a clone of another repository is `foreign`: its files are not
+    this repository's, unless a COPY brought requirements or pyproject before."""
 
     def __init__(self, tree: Tree, path: str, arguments: dict[str, str], stages: list[Stage]) -> None:
         self.path, self.arguments, self.stages = path, arguments, stages

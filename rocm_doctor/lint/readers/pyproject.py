@@ -33,7 +33,8 @@ class Project:
         return at if isinstance(at, dict) else {}
 
     def place(self, *words: str, after: int = 0) -> Place:
-        """The first line behind another one that holds all of the words."""
+        """The first line after line `after` (counted from 1) that holds all of the words; without one, line `after` itself, or
+        line 1."""
         number = next(
             (n for n, line in enumerate(self.lines[after:], after + 1) if all(word in line for word in words)), after or 1
         )

@@ -150,7 +150,7 @@ class _Reader:
         return _text(name) if name is not None else "", ("" if value is None else self._word(value)) if plain else None
 
     def _word(self, node: Node) -> str | None:
-        """The literal text of a word; None where a part of it is not literal."""
+        """The text of a word, with known variables (`names`) filled in; None where a part is not known."""
         kind = node.type
         if kind in ("word", "number", "string_content", "command_name", "variable_name", "extglob_pattern"):
             return _ESCAPE.sub(r"\1", _text(node))

@@ -65,7 +65,8 @@ def base_image(case: Case) -> Iterator[Problem]:
 
 
 def _rocm_build(case: Case, torch: Torch) -> tuple[str, ...]:
-    """A sentence with the ROCm build of the catalog that the requirement of a requirements file admits, and its index; none without one."""
+    """A sentence with the ROCm build of the catalog that fits the torch of a requirements file (Linux only), and with the index
+    to add where the file does not name it; empty without such a build."""
     asked, one, step = torch.requirement, case.environment, torch.step
     if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
         return ()

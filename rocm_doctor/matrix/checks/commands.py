@@ -82,7 +82,7 @@ def first_words(text: str) -> list[str]:
 
 
 def _nodes(node: Any) -> Iterator[list[str]]:
-    """The words of each command in a syntax tree."""
+    """The words of each command in a syntax tree; of `unset`, `export` and the like only the name."""
     if node.type == "unset_command" or node.type == "declaration_command":
         yield [node.children[0].text.decode()]
     elif node.type == "command":

@@ -17,7 +17,8 @@ _VERSION = regex(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 
 
 def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
-    """The texts where a tool's output may occur: those cut out as that kind, else all pasted texts and logs."""
+    """The texts where a tool's output may occur: artifacts cut out as that kind or whose name fits a glob; without any, all
+    pasted texts and logs."""
     own = artifacts.like(f"paste/*-{kind}", *globs)
     return [artifacts.document(a) for a in own or artifacts.like("paste/text*", "log/*")]
 

@@ -101,7 +101,8 @@ def _split_reports(name: str, artifacts: list[Artifact]) -> list[tuple[str, list
 
 
 def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:
-    """Pasted text from a stream, cut. Raises BundleError when it is empty, no text, or does not end."""
+    """Pasted text from a stream, cut into artifacts; of over 12 MiB only the first and the last 6 MiB. Raises BundleError when it
+    is empty, no text, or over 256 MiB."""
     text = to_text(read_to_end(stream, name))
     if not text.strip():
         raise BundleError(f"{name}: empty; pipe a tool's output or a log into it")

@@ -65,7 +65,8 @@ def plain_products(context: TorchContext, dtype: Any) -> Make:
 
 
 def best_square(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
-    """The figure of the fastest square shape. Its `detail.tried` has the rates of all shapes."""
+    """The figure (TFLOP/s) of the fastest square shape. `detail.tried`: the rate by side; it ends before the first side whose
+    product takes over LONGEST seconds."""
     found: list[tuple[float, int]] = []
     for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
         action = make(side, side, side)

@@ -86,7 +86,8 @@ def same_logits(context: TorchContext, base: Any, words: Any) -> float:
 
 
 def fine_tune(context: TorchContext, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
-    """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
+    """A few AdamW steps of LoRA on a copy of `base`; returns the model and its losses. Raises Wrong: no-progress, nan, zeros (an
+    adapter without gradient), base-changed."""
     torch = context.torch
     context.report(f"{STEPS} training steps through peft, {name}")
     torch.manual_seed(21)
