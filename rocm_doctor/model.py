@@ -45,10 +45,10 @@ class Shown:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return str(import_module(_SHOWN).shown(self, "text"))
+        return str(import_module(_SHOWN).render_shared(self, "text"))
 
     def _repr_markdown_(self) -> str:
-        return str(import_module(_SHOWN).shown(self, "markdown"))
+        return str(import_module(_SHOWN).render_shared(self, "markdown"))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))

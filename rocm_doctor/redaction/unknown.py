@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
-from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
 from rocm_doctor.redaction.rules import PSEUDONYM, Found
 from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, SPOKEN, blocks, is_sentence, known_to, places_of, runs, wordset
 
@@ -32,7 +32,7 @@ def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
     taken = bytearray(len(text))
     for one in found:
         taken[one.start : one.end] = b"\1" * (one.end - one.start)
-    for start, end, kind in chain(_words(text, words), _compounds(text), _in_sentences(text), _folders(text)):
+    for start, end, kind in chain(_words(text, words), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
         pseudonym = (text.startswith("<", end) and PSEUDONYM.match(text, end)) or (
             text.startswith("<", start - 1) and PSEUDONYM.match(text, start - 1)
         )
@@ -173,6 +173,23 @@ _FOLDER = regex(r"(?:[/\\]|(?<!>)_)((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]
 def _folders(text: str) -> Iterator[Place]:
     """Folders and files that are named in Chinese, Japanese or Korean."""
     return ((*m.span(1), "word") for m in _FOLDER.finditer(text)) if not text.isascii() else iter(())
+
+
+_URL_HOST = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
+
+
+def _hosts(text: str) -> Iterator[Place]:
+    """Hosts of addresses that are not public: each of their words may be an ordinary one."""
+    return ((*host.span(1), "host") for host in _URL_HOST.finditer(text) if not _is_public(host[1]))
+
+
+@lru_cache(MOST)
+def _is_public(host: str) -> bool:
+    """True if the host of an address is one that everybody uses, or no name."""
+    low = host.casefold()
+    if "." not in low:
+        return known_to(low) == FIELD or low in known().accounts
+    return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
 
 
 _DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
