@@ -22,7 +22,8 @@ def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]
         instinct = any(name.startswith("Instinct") for name in target.names)
         line = "Ryzen" if target.kind == "APU" else "Instinct" if instinct else "Radeon"
         listed = [w for w in named if w.kind == "listed"]
-        mine = [w for w in listed if line in w.scope] or [w for w in listed if w.scope == "linux dkms" and line != "Ryzen"]
+        mine = [w for w in listed if machine.gfx in w.scope] or [w for w in listed if line in w.scope]
+        mine = mine or [w for w in listed if w.scope == "linux dkms" and line != "Ryzen"]
         if mine:
             yield _linux_driver(mine, known.matrix)
         return
@@ -37,7 +38,7 @@ def _series(version: str) -> object:
 
 
 def _linux_driver(mine: list[DriverRange], matrix: Matrix) -> Step:
-    """The driver of a line of products: Ryzen takes the kernel's own; the others any that AMD names, for the line itself or for all,
+    """The driver of a line of products: Ryzen takes the kernel's own; the others any that AMD names, for the target, the line or all,
     each with what the machine prints of it."""
     drivers = sorted({name for w in mine for name in w.driver.split("|")}, key=lambda name: sort_key(name.replace(".x", "")))
     check: tuple[str, ...] = ()
