@@ -69,8 +69,8 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
 
 
 def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
-    """bfloat16 on a GPU without it, and an attention that is asked for by name where torch has no fused kernel. What needs bitsandbytes is
-    said by its own rows (quantised.py)."""
+    """Sentences on what the GPU lacks of what the run asks for: bfloat16, and a fused kernel of torch for an attention asked for by
+    name. What needs bitsandbytes is said elsewhere (quantised.py)."""
     target, job = matrix.gfx.get(gfx), run.job
     lacks = []
     if target and target.bf16 == "none" and "bfloat16" in (job.dtype, job.autocast):
@@ -90,7 +90,7 @@ def _resize_card(card: Card, size: int) -> Card:
 
 
 def _fits(said: Verdict) -> bool | None:
-    """None: too close to call."""
+    """True if it fits, even tightly; False if it does not; None if that is too close to call or unknown."""
     return {"fits": True, "tight": True, "does not fit": False}.get(said)
 
 

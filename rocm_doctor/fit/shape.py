@@ -160,7 +160,8 @@ def _biases(kind: str, hidden: int, heads: int, kv_heads: int, dim: int, experts
 
 
 def _has_tied_weights(config: Mapping[str, Any], kind: str) -> bool:
-    """Absent means the default of the model type: tied for Gemma, untied for the others here."""
+    """True if the output head shares the weights of the embedding. If the config does not say: True for Gemma only, the default of
+    its type."""
     return bool(config.get("tie_word_embeddings", kind.startswith("gemma")))
 
 

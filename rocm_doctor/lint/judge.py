@@ -120,7 +120,8 @@ class _Judging:
         return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
 
     def _complete_indexes(self, one: Environment) -> Environment:
-        """A requirements file that nothing in the repository installs with further indexes, and no document either: it is complete."""
+        """The environment; its installations marked complete if it is a requirements file for ROCm and nothing in the repository, documents
+        included, names a further index."""
         of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
         if not of_rocm or first_index(self.tree) is not None:
             return one

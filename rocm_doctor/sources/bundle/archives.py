@@ -52,7 +52,7 @@ def members(path: Path) -> Iterator[Named]:
 
 
 def read_to_end(stream: IO[bytes], name: str) -> bytes:
-    """All of a stream whose end is not known, or its head and its tail. Raises BundleError for one that does not end."""
+    """All of a stream whose end is not known; of over 12 MiB its first and last 6 MiB. Raises BundleError for over 256 MiB."""
     data, _, ended = _both_ends(stream.read, STREAM)
     if not ended:
         raise BundleError(f"{name}: more than {STREAM // MIB} MiB; give the part around the first error")

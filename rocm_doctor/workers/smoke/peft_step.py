@@ -105,7 +105,7 @@ def fine_tune(context: TorchContext, base: Any, library: Any, words: Any, checkp
 
 
 def steps(context: TorchContext, model: Any, words: Any) -> list[float]:
-    """Losses of a few training steps."""
+    """Losses of a few training steps. Raises Wrong as check_gradients does."""
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     optimizer = context.torch.optim.AdamW(trained, lr=RATE)
     losses = []
@@ -120,9 +120,8 @@ def steps(context: TorchContext, model: Any, words: Any) -> list[float]:
 
 
 def check_gradients(torch: Any, trained: list[Any]) -> None:
-    """Every gradient is finite, and they are not all zero. (Those of the first factor are at the first step: the second is
-    zero.)
-    """
+    """Raises Wrong: nan if a gradient is not finite, zeros if all are zero. (Those of the first factor are at the first step: the
+    second is zero.)"""
     gradients = [tensor.grad for tensor in trained if tensor.grad is not None]
     if not all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
         raise Wrong("nan", "a gradient of the adapters is not finite")
@@ -131,7 +130,7 @@ def check_gradients(torch: Any, trained: list[Any]) -> None:
 
 
 def check_training(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
-    """Raise Wrong unless the losses fall."""
+    """Raises Wrong: zeros (an adapter without gradient at the last step), no-progress, base-changed."""
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
             raise Wrong("zeros", f"{name}: no gradient in {key} at the last step")
