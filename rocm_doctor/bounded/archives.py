@@ -103,8 +103,8 @@ def zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[b
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """A member, open for reading; the caller closes it and reads it within `damage`. Raises Unreadable for a compression that cannot
-    be inflated in steps."""
+    """A member, open for reading; the caller closes it and reads it within `damage`. Raises Unreadable for a compression that
+    cannot be inflated in steps."""
     if info.compress_type not in (0, 8):
         raise Unreadable(f"{printable(info.filename)}: compressed by method {info.compress_type}; only deflate is read")
     return archive.open(info)

@@ -45,8 +45,8 @@ class Way(msgspec.Struct, frozen=True):
 
 
 def scale_estimate(job: Job, card: Card, estimate: Estimate, strategy: Strategy) -> Peak:
-    """A function from a job to its peak of allocated bytes: the closed form, scaled to agree with the estimate for this job. Raises
-    ShapeError."""
+    """A function from a job to its peak of allocated bytes: the closed form, scaled to agree with the estimate for this job.
+    Raises ShapeError."""
     scale = estimate.peak_allocated_bytes / compute(job, card, strategy).peak_allocated_bytes
     return lambda other: int(compute(other, card, strategy).peak_allocated_bytes * scale)
 
@@ -107,8 +107,8 @@ def _change_sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
 
 
 def _choose_best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
-    """Words, options, peak and job of the set that fits with the most tokens per optimizer step, of equals the largest peak; None if
-    none fits."""
+    """Words, options, peak and job of the set that fits with the most tokens per optimizer step, of equals the largest peak; None
+    if none fits."""
     fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
     if not fitting:
         return None

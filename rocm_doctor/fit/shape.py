@@ -160,8 +160,8 @@ def _biases(kind: str, hidden: int, heads: int, kv_heads: int, dim: int, experts
 
 
 def _has_tied_weights(config: Mapping[str, Any], kind: str) -> bool:
-    """True if the output head shares the weights of the embedding. If the config does not say: True for Gemma only, the default of
-    its type."""
+    """True if the output head shares the weights of the embedding. If the config does not say: True for Gemma only, the default
+    of its type."""
     return bool(config.get("tie_word_embeddings", kind.startswith("gemma")))
 
 

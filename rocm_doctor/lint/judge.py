@@ -120,8 +120,8 @@ class _Judging:
         return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
 
     def _complete_indexes(self, one: Environment) -> Environment:
-        """The environment; its installations marked complete if it is a requirements file for ROCm and nothing in the repository, documents
-        included, names a further index."""
+        """The environment. Its installations are marked complete if it is a requirements file that asks for a +rocm build, and no
+        document names a ROCm index."""
         of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
         if not of_rocm or first_index(self.tree) is not None:
             return one
