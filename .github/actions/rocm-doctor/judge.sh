@@ -39,8 +39,9 @@ args+=(--format github)
 
 rm -f "$report"
 said=$(mktemp)
-"${DOCTOR:-rocm-doctor}" "${args[@]}" 2> >(tee "$said" >&2)
+"${DOCTOR:-rocm-doctor}" "${args[@]}" 2>"$said"
 code=$?
+cat "$said" >&2
 if [ "$code" -gt 1 ] && [ "$code" -ne 3 ]; then
   words=$(tail -n 3 "$said")
   encoded=${words//'%'/'%25'}
