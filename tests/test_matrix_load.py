@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from matrix_machines import MATRIX
 
-from rocm_doctor.matrix import load
+from rocm_doctor.matrix import load, store
 from rocm_doctor.matrix.source import MatrixError, compile_json
 
 SOURCE = Path(__file__).resolve().parents[1] / "compat_matrix"
@@ -55,3 +55,10 @@ def test_a_retired_key_leads_to_its_successor() -> None:
     row = matrix.row("old-name")
     assert row is not None
     assert row.key == "mi50-working"
+
+
+def test_a_checkout_that_cannot_be_written_is_compiled_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").write_text("no folder")
+    monkeypatch.setattr(store, "_COMPILED", tmp_path / "data" / "matrix.json")
+    store._write(b"{}")
+    assert (tmp_path / "data").read_text() == "no folder"

@@ -88,6 +88,10 @@ def test_another_gpu_in_the_matrix_is_another_page(matrix: Matrix) -> None:
     assert "gpu/gfx1999" in found
 
 
+def test_every_link_has_words(made: dict[str, Page]) -> None:
+    assert [page.path for page in made.values() if re.search(r"<a [^>]*></a>", page.body)] == []
+
+
 def test_titles_are_what_people_type() -> None:
     assert typed("Radeon RX 6700 XT") == "RX 6700 XT"
     assert typed("Instinct MI300X") == "MI300X"

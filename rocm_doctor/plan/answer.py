@@ -129,7 +129,7 @@ def answer(
 
 
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
-    """The plan with what goes with its first stack: variables, steps on the system, and what no stack mends."""
+    """The plan, completed for its first stack: variables, steps on the system, and the faults that no stack mends."""
     machine, known, report = plan.machine, stack_judge.known, plan.report
     found = list(stack_judge.before)
     cured: set[str] = set()

@@ -100,7 +100,7 @@ def _scope(one: Support, gfx: str) -> str:
 
 
 def spans(since: str, until: str, rocm: str) -> bool:
-    """True if a release lies in the range of a table, over the parts that both name: `7.2` is built with some 7.2.x."""
+    """True if a release lies in the range. Only the parts that both name are compared: `7.2` means any 7.2.x."""
     mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
     if not mine or not low or not high:
         return False

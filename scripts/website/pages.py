@@ -49,9 +49,7 @@ def pages(matrix: Matrix) -> Iterator[Page]:
     yield _home(matrix)
     for kind, found in things.items():
         body = (
-            _gpu_table(matrix)
-            if kind == "gpu"
-            else items(link(path, entry.words and entry.name, entry.words) for path, entry in found.items())
+            _gpu_table(matrix) if kind == "gpu" else items(link(path, entry.name, entry.words) for path, entry in found.items())
         )
         yield Page(kind, LISTS[kind], body)
         for path, entry in found.items():
