@@ -11,12 +11,12 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Command, Effect, Finding, Grade
+from rocm_doctor.model import Command, Effect, Finding, Grade, Purpose
 
 EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
 """From harmless to harmful: of several programs in one command the last effect of this list counts."""
@@ -41,7 +41,8 @@ _KERNELS = (
 class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A program that a command may begin with: what brings it, and what it does.
 
-    `forms` are words among its arguments that mean another effect (`install: environment`). `distributions`: families that have it.
+    `forms` are words among its arguments that mean another effect (`install: environment`), `purposes` those that mean another purpose
+    than `purpose`. `distributions`: families that have it.
     `runs`: words among its arguments behind which another program or code follows; an empty one: always.
     """
 
@@ -52,6 +53,8 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     checked: datetime.date
     effect: Effect = "reads"
     forms: dict[str, Effect] = {}
+    purpose: Literal["", Purpose] = ""
+    purposes: dict[str, Purpose] = {}
     system: Literal["", "linux", "windows"] = ""
     distributions: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
@@ -135,20 +138,40 @@ def classify(command: Command | str, programs: Mapping[str, Program]) -> Command
     except ValueError:
         return known
     used = [(programs[name], arguments) for name, arguments in parts if name in programs]
+    purposes = [(_longest_form(a, p.purposes, p.purpose), p, a) for p, a in used]
+    purpose, program, arguments = next((one for one in purposes if one[0]), ("", None, ()))
     return msgspec.structs.replace(
         known,
-        effect=known.effect or max((_effect(p, a) for p, a in used), key=EFFECTS.index, default="reads"),
+        effect=known.effect or max((_longest_form(a, p.forms, p.effect) for p, a in used), key=EFFECTS.index, default="reads"),
         system=known.system or next((p.system for p, _ in used if p.system), "linux" if _OF_LINUX.search(known.text) else ""),
         distributions=known.distributions or next((p.distributions for p, _ in used if p.distributions), ()),
         placeholders=known.placeholders or placeholders(known.text),
+        purpose=known.purpose or purpose,
+        packages=known.packages or (_packages(program, arguments) if program else ()),
     )
 
 
-def _effect(program: Program, arguments: Sequence[str]) -> Effect:
-    """The effect of the longest form that its arguments hold, else the program's own."""
+_Meaning = TypeVar("_Meaning", bound=str)
+
+
+def _longest_form(arguments: Sequence[str], forms: Mapping[str, _Meaning], default: _Meaning) -> _Meaning:
+    """What the longest of these forms means that the arguments hold; without one the default."""
     line = f" {' '.join(arguments)} "
-    hits = [form for form in program.forms if f" {form} " in line]
-    return program.forms[max(hits, key=len)] if hits else program.effect
+    hits = [form for form in forms if f" {form} " in line]
+    return forms[max(hits, key=len)] if hits else default
+
+
+_REQUIREMENT = regex(r"([A-Za-z][\w.-]*)(?:\[[\w,.-]+\])?(?:[=<>!~].*)?")
+_IMPORTS = regex(r"\bfrom (\w+)\S* import|\bimport (\w+(?:, \w+)*)")
+
+
+def _packages(program: Program, arguments: Sequence[str]) -> tuple[str, ...]:
+    """The Python packages that the arguments name: what code behind `-c` imports, or the requirements behind `install` and the like."""
+    if "-c" in arguments:
+        return tuple(name for m in _IMPORTS.finditer(" ".join(arguments)) for name in (m[1] or m[2]).split(", "))
+    verb = next((n for n, word in enumerate(arguments) if word in ("install", "uninstall", "show")), len(arguments))
+    found = (_REQUIREMENT.fullmatch(word) for before, word in itertools.pairwise(arguments[verb:]) if before != "-r")
+    return tuple(m[1] for m in found if m)
 
 
 def placeholders(text: str) -> tuple[str, ...]:
@@ -270,10 +293,7 @@ AFTERWARDS: dict[Effect, str] = {
 """What a person has to know beside a command with this effect."""
 
 
-_OURS = {
-    "rocm-doctor plan": "prints the commands and runs none",
-    "rocm-doctor fix": "builds a new environment; this one stays as it is",
-}
+_OURS = {"plan": "prints the commands and runs none", "fix": "builds a new environment; this one stays as it is"}
 
 
 def remarks(command: Command) -> str:
@@ -283,6 +303,6 @@ def remarks(command: Command) -> str:
         f"on {', '.join(one.capitalize() for one in command.distributions)}" if command.distributions else "",
         f"replace {', '.join(command.placeholders)}" if command.placeholders else "",
         AFTERWARDS.get(command.effect or "reads", ""),
-        _OURS.get(" ".join(command.text.split()[:2]), ""),
+        _OURS.get(command.purpose, ""),
     ]
     return "; ".join(part for part in parts if part)

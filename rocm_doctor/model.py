@@ -34,6 +34,7 @@ SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "fil
 ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Proof = Literal["proven", "corrected", "word", "withheld"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
+Purpose = Literal["plan", "fix", "install", "remove", "pin", "variable", "python"]
 
 _SHOWN = "rocm_doctor.reports.shown"
 """The module that renders the types of this one, which are below it."""
@@ -191,17 +192,28 @@ class Verified(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A command as it is pasted: one line of its shell, never wrapped.
 
-    `effect`: reads, changes the environment (of the shell or of Python), changes the system, needs a new login, needs a reboot, or
-    destroys something; empty: worked out from the program (`commands.classify`), as are `system` (empty: any), `distributions` (families
-    that have the program; empty: any) and `placeholders` (words to replace). In YAML a plain string is a command for `sh`.
+    A field that is left empty is worked out from the program (`commands.classify`); then empty means any system, any distribution, no
+    purpose that is listed. In YAML a plain string is a command for `sh`.
     """
 
     text: str = msgspec.field(name="run")
+    """The line."""
     shell: Literal["sh", "powershell"] = "sh"
+    """The shell that it is written for."""
     system: Literal["", "linux", "windows"] = ""
+    """The only system that has the program."""
     distributions: tuple[str, ...] = ()
+    """Families of Linux distributions that have the program."""
     effect: Literal["", Effect] = ""
+    """It reads, changes the environment (of the shell or of Python), changes the system, needs a new login, needs a reboot, or destroys
+    something."""
     placeholders: tuple[str, ...] = ()
+    """Words to replace."""
+    purpose: Literal["", Purpose] = ""
+    """plan, fix: our own commands; install, remove: of Python packages; pin: keeps packages at their versions; variable: sets or unsets
+    variables of the shell; python: runs Python or one of its tools for anything else."""
+    packages: tuple[str, ...] = ()
+    """Python packages that it installs, removes, lists or imports."""
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -263,8 +275,6 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """Lines as the software prints them, for which a row that asks for lines holds. `matrix lint` judges them."""
     not_: str = msgspec.field(default="", name="not")
     """Lines that look alike and for which the row must not hold."""
-    origin: str = ""
-    """Name of the matrix that was loaded in place of the packaged one; empty for that."""
 
 
 NO_FAULT: tuple[Status, ...] = ("works", "allowed")
@@ -371,8 +381,6 @@ class Finding(Shown, msgspec.Struct, frozen=True):
     """Command whose output would confirm or refute it."""
     follows_from: str = ""
     """Row or id of the finding that causes this one; empty for a root cause."""
-    origin: str = ""
-    """Name of the matrix that was loaded in place of the packaged one; empty for that."""
     fingerprint: str = ""
     """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
     subject_kind: SubjectKind = "machine"

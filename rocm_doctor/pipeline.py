@@ -281,7 +281,7 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, 
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.value(name), str) else "" for name in known)
     offers = drop_torch_commands(complete_commands(one, facts, kind, matrix), facts)
-    elsewhere = any(command.text.startswith("rocm-doctor fix ") for command in offers)
+    elsewhere = any(command.purpose == "fix" for command in offers)
     checks_of = framework_checks(one.verify, facts, matrix)
     checks_of = checks_of if elsewhere else use_examined(checks_of, facts, kind, matrix)
     commands, verify = (select_commands(found, system, os_name, kernel) for found in (offers, checks_of))

@@ -105,10 +105,6 @@ def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: P
             assert all(" " in source or "/" in source for source in entry.get("sources", ())), (name, entry)
 
 
-def test_a_matrix_is_read_once_and_says_where_its_rows_are_from() -> None:
-    assert {row.origin for row in load().rows} == {""}
-
-
 @pytest.mark.parametrize(("after", "newer"), [(-1, False), (0, True), (1, True)])
 def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_path: Path) -> None:
     """A file system with a coarse clock gives one time to the compiled matrix and to an edit right after it."""

@@ -31,15 +31,13 @@ def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, ma
 
 def _keep_harmless_commands(one: Finding) -> Finding:
     """The finding with commands that read or set a variable for one shell."""
-    kept = [c for c in one.commands if c.effect == "reads" or c.text.startswith(_IN_THE_SHELL)]
-    return msgspec.structs.replace(one, commands=tuple(kept))
+    return msgspec.structs.replace(one, commands=tuple(c for c in one.commands if c.effect == "reads" or c.purpose == "variable"))
 
 
 QUESTION = "question"
 """What a cure is for that answers a question."""
 SYMPTOM = "symptom"
 """What a cure is for that names what helps most often against a symptom in a program, where no cause is known."""
-_IN_THE_SHELL = ("export ", "unset ", "rocm-doctor ")
 _FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
 """A line of a failure: a text with one is not a question alone."""
 _MOST = 500

@@ -5,30 +5,23 @@ from __future__ import annotations
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.rules.frameworks import TORCH, Framework, frameworks_in_question
 from rocm_doctor.rules.offers import PLAN
 
-_NAME = regex(r"[A-Za-z][\w.-]*")
-
 
 def plan_packages(one: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with `plan` in place of each command that installs another release of packages that `plan` chooses: its release fits
     the rest of the machine, too."""
-    if one.severity == "note" or not any(command.text.startswith("pip install ") for command in one.commands):
+    if one.severity == "note" or all(command.purpose != "install" for command in one.commands):
         return one
     from rocm_doctor.plan.catalog import load_catalog
 
     planned = {name for name, package in load_catalog(matrix).packages.items() if package.releases}
 
-    def is_planned(text: str) -> bool:
-        found = (_NAME.match(word.strip("\"'")) for word in text.removeprefix("pip install ").split())
-        names = [hit[0] for hit in found if hit]
-        return all(name in planned and isinstance(snapshot.value(f"pkg.{name}"), str) for name in names) and bool(names)
-
-    texts = [PLAN if c.text.startswith("pip install ") and is_planned(c.text) else c for c in one.commands]
+    here = {name for name in planned if isinstance(snapshot.value(f"pkg.{name}"), str)}
+    texts = [PLAN if c.purpose == "install" and c.packages and here.issuperset(c.packages) else c for c in one.commands]
     return msgspec.structs.replace(one, commands=matrix.classify(dict.fromkeys(texts)))
 
 

@@ -22,8 +22,6 @@ INSTALL = "pip install torch"
 _SLOT = regex(r"\{(\w+)\}")
 _LIBRARY = regex(r"\b(lib[\w+-]+\.so(?:\.\d+)*)")
 _PAGE = 4096
-_INSTALLS = ("pip install ", "rocm-doctor fix ")
-_UNINSTALL = "pip uninstall -y torch"
 _LEFT = 8 * 2**30
 """Bytes of main memory that stay with the system when a GPU may map the rest."""
 
@@ -44,8 +42,8 @@ class Values:
         No torch is uninstalled where no command installs another one.
         """
         made = {one.text: one for template in templates for one in self._fill(template)}
-        installs = any(text.startswith(_INSTALLS) for text in made)
-        return tuple(one for one in made.values() if installs or not one.text.startswith(_UNINSTALL))
+        installs = any(one.purpose in ("install", "fix") for one in made.values())
+        return tuple(one for one in made.values() if installs or one.purpose != "remove" or "torch" not in one.packages)
 
     def _fill(self, template: Command) -> Iterator[Command]:
         if template.text == INSTALL:

@@ -227,7 +227,7 @@ def load(path: Path | None = None) -> Matrix:
     return _read_replacement(path) if path else _load_packaged()
 
 
-def decode(data: bytes, origin: str = "") -> Matrix:
+def decode(data: bytes) -> Matrix:
     """A compiled matrix. Raises Unreadable, also for a row schema that this tool does not read."""
     parts = jsons.decode(data, dict[str, msgspec.Raw])
     try:
@@ -238,8 +238,7 @@ def decode(data: bytes, origin: str = "") -> Matrix:
     except msgspec.MsgspecError as exc:
         raise Unreadable(str(exc)[:200]) from exc
     raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
-    rows = tuple(msgspec.structs.replace(r, origin=origin) for r in head.rows) if origin else head.rows
-    return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
+    return Matrix(head.version, head.rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
 
 
 def _load_packaged() -> Matrix:
@@ -307,9 +306,9 @@ def _read_replacement(path: Path) -> Matrix:
     from rocm_doctor.matrix.source import MatrixError, Problem, compile_json
 
     if path.is_dir():
-        return decode(compile_json(path), path.name)
+        return decode(compile_json(path))
     try:
-        return decode(files.read(path), path.name)
+        return decode(files.read(path))
     except OSError as exc:
         raise MatrixError([Problem(str(path), 0, "", exc.strerror or str(exc))]) from exc
     except (Unreadable, msgspec.MsgspecError) as exc:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import finding_name, is_repository, location, message
+from rocm_doctor.reports.places import finding_name, location, message
 
 _COMMAND = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report, look: RenderOptions) -> str:
     """`::error file=...,line=...,title=...::message` for each finding, and the verdict as a plain line."""
-    lines = [_annotation(finding, is_repository(report)) for finding in report.findings]
+    lines = [_annotation(finding, report.kind == "repository") for finding in report.findings]
     return "\n".join([*lines, f"rocm-doctor: {_data(report.summary)}"]) + "\n"
 
 

@@ -9,11 +9,6 @@ _GPU = regex(r"(GPUs? [\d, -]+) \((gfx\w+)\)")
 _LINE = regex(r"line (\d+)")
 
 
-def is_repository(report: Report) -> bool:
-    """True for a report on a repository: its readings' artifacts are files."""
-    return report.kind == "repository"
-
-
 def line_number(reading: Reading) -> int:
     """The line of a reading; 0 if its place is not a line."""
     found = _LINE.match(reading.place)

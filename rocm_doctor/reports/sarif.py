@@ -15,7 +15,7 @@ from rocm_doctor._version import PROJECT, page_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.places import is_repository, line_number, location, message
+from rocm_doctor.reports.places import line_number, location, message
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -32,7 +32,7 @@ def render(report: Report, look: RenderOptions) -> str:
         "invocations": [
             {"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}
         ],
-        "results": [_result(f, ids.index(f.id), is_repository(report)) for f in report.findings],
+        "results": [_result(f, ids.index(f.id), report.kind == "repository") for f in report.findings],
         "properties": {
             "verdict": report.verdict,
             "summary": report.summary,

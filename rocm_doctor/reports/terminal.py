@@ -138,10 +138,9 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
 
 def _says(finding: Finding) -> str:
     limit = 2
-    origin = f" (from {finding.origin})" if finding.origin else ""
     more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
     grade = f"{finding.grade}: " if finding.row else ""
-    return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
+    return f"{grade}{'; '.join(finding.sources[:limit])}{more}" if finding.sources else ""
 
 
 def _cure_says(finding: Finding) -> str:

@@ -85,7 +85,7 @@ def finding(
             verify=matrix.classify(stated.verify or known.verify),
             sources=sources or stated.sources or known.sources,
             excluded=excluded,
-            settle=settle_command(matrix, stated.settle or known.settle),
+            settle=next(iter(matrix.classify(filter(None, (stated.settle or known.settle,)))), None),
         )
     )
 
@@ -123,15 +123,9 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
         commands=matrix.classify(row.commands or (known.commands if known and not row.advice else ())),
         verify=matrix.classify(row.verify or (known.verify if known else ())),
         sources=row.sources,
-        settle=settle_command(matrix, row.settle),
-        origin=row.origin,
+        settle=next(iter(matrix.classify(filter(None, (row.settle,)))), None),
     )
     return stamp(lower(made) if confidence == "low" else made)
-
-
-def settle_command(matrix: Matrix, command: Command | str | None) -> Command | None:
-    """The command with its kind and effects from the matrix, or None for none."""
-    return matrix.classify([command])[0] if command else None
 
 
 def lower(one: Finding) -> Finding:

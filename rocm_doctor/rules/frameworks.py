@@ -80,19 +80,18 @@ def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
 
 
 def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
-    """The commands as they are if the report is about torch; else with the program of its framework in place of each that names
-    torch."""
+    """The commands as they are if the report is about torch; else with the program of its framework in place of each for torch."""
     found = frameworks_in_question(snapshot)
     if TORCH in found:
         return tuple(commands)
     program = matrix.classify([found[0].devices])[0]
-    return tuple(dict.fromkeys(program if "torch" in one.text else one for one in commands))
+    return tuple(dict.fromkeys(program if "torch" in one.packages else one for one in commands))
 
 
 def drop_torch_commands(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
-    """The commands; if the report is not about torch, without those that name torch, except our own."""
+    """The commands; if the report is not about torch, without those for torch."""
     keeps = TORCH in frameworks_in_question(snapshot)
-    return tuple(one for one in commands if keeps or "torch" not in one.text or one.text.startswith("rocm-doctor "))
+    return tuple(one for one in commands if keeps or "torch" not in one.packages)
 
 
 _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")

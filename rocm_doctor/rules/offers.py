@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, settings
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.types import KernelPackage
-from rocm_doctor.model import Command, Fact, Finding, Reading, ReportKind, Row, Snapshot
+from rocm_doctor.model import Command, Fact, Finding, Purpose, Reading, ReportKind, Row, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import comment_out, training_gpus
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
@@ -22,11 +21,6 @@ from rocm_doctor.rules.logs import Logs
 PLAN = "rocm-doctor plan"
 _ENVIRONMENTS = ("venv", "uv")
 """Kinds of environments beside which `fix` builds a new one."""
-
-
-_INSTALLS_TORCH = regex(r"(?:python\S* -m )?pip3? install .*[\s\"']torch(?:\[[\w,{}-]+\])?(?:==\S*)?[\"']?(?: .*)?")
-_DONE_BY_PLAN = ("pip uninstall -y torch ", "pip uninstall -y triton ", "pip freeze ", "export PIP_CONSTRAINT=")
-"""Beginnings of commands that `plan` and `fix` make needless: they remove and pin torch."""
 
 
 def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
@@ -43,18 +37,23 @@ def complete_commands(one: Finding, facts: Snapshot, kind: ReportKind, matrix: M
         return matrix.classify(tuple(dict.fromkeys(found)))
     row = matrix.row(one.row) if one.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
-    replaced = [c.text == PLAN or (not unread and bool(_INSTALLS_TORCH.fullmatch(c.text))) for c in one.commands]
+    replaced = [c.text == PLAN or (not unread and c.purpose == "install" and "torch" in c.packages) for c in one.commands]
     if not any(replaced):
         return one.commands
     first = replaced.index(True)
     ours = tuple(_plan_options(facts, _wish(facts) or (" --upgrade" if unread else "")))
-    rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not c.text.startswith(_DONE_BY_PLAN)]
+    rest = [(n, c) for n, c in enumerate(one.commands) if not replaced[n] and not _is_done_by_plan(c)]
     return matrix.classify((*(c for n, c in rest if n < first), *ours, *(c for n, c in rest if n > first)))
+
+
+def _is_done_by_plan(command: Command) -> bool:
+    """True for a command that `plan` and `fix` make needless: it removes or pins torch and Triton."""
+    return command.purpose == "pin" or (command.purpose == "remove" and command.packages[:1] in (("torch",), ("triton",)))
 
 
 def complete_plan(command: Command, facts: Snapshot) -> Command | str:
     """A `rocm-doctor plan` with the frameworks of the report added; any other command as it is."""
-    return command.text + _wish(facts) if command.text.startswith(PLAN + " ") and " --with " not in command.text else command
+    return command.text + _wish(facts) if command.purpose == "plan" and " --with " not in command.text else command
 
 
 def _wish(facts: Snapshot) -> str:
@@ -76,7 +75,7 @@ def _plan_options(facts: Snapshot, options: str) -> Iterator[str]:
 
 _PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
 """What a text mentions that is about a program in Python."""
-_OF_PYTHON = frozenset(("pip", "pip3", "python", "python3", "uv"))
+_OF_PYTHON: tuple[Purpose, ...] = ("install", "remove", "pin", "python")
 
 
 def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
@@ -116,9 +115,7 @@ def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
 
 def drop_python(commands: Iterable[Command]) -> tuple[Command, ...]:
     """The commands that do not run Python, its installers, or the smoke test in Python."""
-    return tuple(
-        one for one in commands if one.text.partition(" ")[0] not in _OF_PYTHON and not one.text.startswith("rocm-doctor smoke")
-    )
+    return tuple(one for one in commands if one.purpose not in _OF_PYTHON)
 
 
 def use_examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
