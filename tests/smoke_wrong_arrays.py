@@ -1,4 +1,4 @@
-"""A prelude for the smoke worker that makes JAX or TensorFlow calculate wrongly, between the framework and any comparison.
+"""A prelude for the smoke worker that makes JAX calculate wrongly, between the framework and any comparison.
 
 `WRONG` in the environment: one `stage where which kind` a line. `where` is `copy_on_device`, `get` (what comes from the device; `which`
 is the number format), or `compile` (a compiled function; `which` 0 is its result, 1 and more its gradients). The first such value of the

@@ -113,7 +113,6 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "cpu": [("Model name:                              AMD EPYC", {"cpu": "AMD EPYC"})],
     "code": [(AUDIT, {"code.xformers": None})],
     "smoke-jax": [(smoke_report("smoke.jax.matmul"), {"smoke.jax.matmul": "passed"})],
-    "smoke-tensorflow": [(smoke_report("smoke.tensorflow.matmul"), {"smoke.tensorflow.matmul": "passed"})],
     "smoke": [(smoke_report("smoke.matmul"), {"smoke.matmul": "passed"})],
 }
 PROMPTS = {"a user's": "ada@box:~$ ", "a dollar": "$ ", "an environment's": "(venv) ada@box:~/train$ ", "none": ""}

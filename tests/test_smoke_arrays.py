@@ -1,6 +1,6 @@
-"""The smoke test of JAX and TensorFlow, on the CPU: right numbers pass, wrong ones and a hang are caught and named.
+"""The smoke test of JAX, on the CPU: right numbers pass, wrong ones and a hang are caught and named.
 
-The framework is that of this environment, or of the interpreter that ROCM_DOCTOR_TEST_JAX or ROCM_DOCTOR_TEST_TENSORFLOW names.
+JAX is that of this environment, or of the interpreter that ROCM_DOCTOR_TEST_JAX names.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rocm_doctor.workers.smoke.table import ARRAYS
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 HERE = Path(__file__)
-ALONE = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+ALONE = {"OMP_NUM_THREADS": "1"}
 NOT_ON_CPU = {"attention-flash"}
 
 
-def interpreter(framework: str) -> str:
-    named = os.environ.get(f"ROCM_DOCTOR_TEST_{framework.upper()}", "")
-    if not named and importlib.util.find_spec(framework) is None:
-        pytest.skip(f"{framework} is not installed")
+def interpreter() -> str:
+    named = os.environ.get("ROCM_DOCTOR_TEST_JAX", "")
+    if not named and importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed")
     return named or sys.executable
 
 
@@ -43,17 +43,14 @@ def results(artifacts: list[Artifact]) -> dict[str, dict[str, Any]]:
     return {r["stage"]: r for r in records if r["kind"] == "result"}
 
 
-FRAMEWORKS = [pytest.param("jax", marks=pytest.mark.jax), pytest.param("tensorflow", marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_every_stage_passes_on_the_cpu(framework: str) -> None:
-    artifacts = run_smoke(interpreter(framework), framework=framework, device="cpu", level=3, environment=ALONE)
+@pytest.mark.jax
+def test_every_stage_passes_on_the_cpu() -> None:
+    artifacts = run_smoke(interpreter(), framework="jax", device="cpu", level=3, environment=ALONE)
     found = results(artifacts)
     assert set(found) == {stage.name for stage in ARRAYS}
     for name, result in found.items():
         assert result["status"] == ("skipped" if name in NOT_ON_CPU else "passed"), result
-    assert [a.name for a in artifacts] == [f"smoke/{framework}-cpu.jsonl"]
+    assert [a.name for a in artifacts] == ["smoke/jax-cpu.jsonl"]
 
 
 # Stage, where the value is damaged, which, how -> the reason it must fail for, and a word of the message.
@@ -93,15 +90,13 @@ def parameters() -> list[Any]:
     return [pytest.param(cases, marks=[] if cases == most else [pytest.mark.slow]) for cases in rounds()]
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.jax
 @pytest.mark.parametrize("cases", parameters(), ids=lambda cases: cases[0].replace(" ", "-"))
-def test_wrong_numbers_are_caught(framework: str, cases: list[str]) -> None:
+def test_wrong_numbers_are_caught(cases: list[str]) -> None:
     prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "\n".join(cases)}
     stages = [case.split()[0] for case in cases]
     found = results(
-        run_smoke(
-            interpreter(framework), framework=framework, device="cpu", stages=stages, prelude=prelude, environment=environment
-        )
+        run_smoke(interpreter(), framework="jax", device="cpu", stages=stages, prelude=prelude, environment=environment)
     )
     for case in cases:
         result, (reason, said) = found[case.split()[0]], WRONG[case]
@@ -114,7 +109,7 @@ def test_a_kernel_that_never_ends_is_caught() -> None:
     """Not a sleep in Python: XLA itself does not come back."""
     prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "bf16 spin - -"}
     artifacts = run_smoke(
-        interpreter("jax"),
+        interpreter(),
         framework="jax",
         device="cpu",
         stages=["bf16", "fp16"],
@@ -128,14 +123,11 @@ def test_a_kernel_that_never_ends_is_caught() -> None:
     assert "in spin" in "".join(a.text for a in artifacts if a.name.endswith(".log"))
 
 
-@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
-def test_stages_that_die_and_hang_are_isolated(framework: str) -> None:
+def test_stages_that_die_and_hang_are_isolated() -> None:
     """With stand-ins, as for torch: tests/test_smoke_faults.py."""
     fault = {"FAULT": "fp16 segv\nlora hang"}
     found = results(
-        run_smoke(
-            framework=framework, level=3, gpu=0, limit=1.0, prelude=str(HERE.with_name("smoke_faults.py")), environment=fault
-        )
+        run_smoke(framework="jax", level=3, gpu=0, limit=1.0, prelude=str(HERE.with_name("smoke_faults.py")), environment=fault)
     )
     assert (found["fp16"]["status"], found["fp16"]["reason"]) == ("died", "SIGSEGV")
     assert found["lora"]["status"] == "timeout"
@@ -153,10 +145,9 @@ def test_a_framework_that_is_not_there_is_said_to_be_absent(tmp_path: Path) -> N
 
 
 def test_auto_finds_what_is_installed_without_importing_it(tmp_path: Path) -> None:
-    for name in ("jax", "tensorflow"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported')\n")
-    assert {"jax", "tensorflow"} <= set(find_frameworks(sys.executable, {"PYTHONPATH": str(tmp_path)}))
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("raise SystemExit('imported')\n")
+    assert "jax" in set(find_frameworks(sys.executable, {"PYTHONPATH": str(tmp_path)}))
 
 
 def test_stages_of_one_framework_only() -> None:

@@ -54,7 +54,7 @@ def explain_nothing(report: BenchReport) -> str:
     if any(n.stage == "import" and "not-installed" in f"{n.status} {n.reason}" for n in report.not_measured):
         return (
             "nothing was measured: bench measures with torch, which is not installed in this interpreter (--python names another); "
-            "JAX and TensorFlow are tested by `rocm-doctor smoke --framework jax`"
+            "JAX is tested by `rocm-doctor smoke --framework jax`"
         )
     first = next((f"{n.stage} {n.status}: {n.reason}" for n in report.not_measured if n.stage in ("import", "device")), "")
     return f"nothing was measured{': ' + first if first else ''}; `rocm-doctor smoke` looks further"

@@ -202,7 +202,7 @@ def live(
     if was_interrupted(artifacts):
         click.echo("interrupted: the report covers what was read until then", err=True)
     elif smoke and sysroot is None and not (framework := smokes(artifacts)):
-        click.echo("smoke test skipped: it needs a GPU, and JAX, TensorFlow or a ROCm build of torch", err=True)
+        click.echo("smoke test skipped: it needs a GPU, and JAX or a ROCm build of torch", err=True)
     elif smoke and sysroot is None:
         from rocm_doctor.smoke.runner import run_smoke
 
@@ -249,20 +249,19 @@ _NO_HIP = regex(r"^hip\b[^=\n]*=\s*None\s*$", re.MULTILINE)
 
 
 def smokes(artifacts: list[Artifact]) -> str:
-    """The framework to test: torch, the other one that is for AMD GPUs, or auto for several or where only others than torch are
-    installed. Empty without any, without a device (the kernel's node, WSL's, or on Windows a GPU that hipInfo lists), or where there
+    """The framework to test: torch, JAX where it is for AMD GPUs, or auto for both or where JAX alone is installed. Empty without any, without a device (the kernel's node, WSL's, or on Windows a GPU that hipInfo lists), or where there
     is only a torch whose version file says that it is a build for the CPU or CUDA: what it computes says nothing of the GPU.
     """
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
     if not node and "device#" not in texts.get("cmd/hipInfo", ""):
         return ""
-    if asked := texts.get("declared/framework"):
-        return asked.partition(":")[2].strip()
+    if declared := texts.get("declared/framework"):
+        framework = declared.partition(":")[2].strip()
+        return framework if framework in ("torch", "jax") else ""
     names = {canonical(line.partition("==")[0]) for line in texts.get("py/packages", "").splitlines()}
-    built = {"jax": any(name.startswith("jax-rocm") for name in names), "tensorflow": "tensorflow-rocm" in names}
-    found = [name for name, there in built.items() if there]
+    built = ["jax"] if any(name.startswith("jax-rocm") for name in names) else []
     if "py/torch/version.py" in texts:
-        found += [] if _NO_HIP.search(texts["py/torch/version.py"]) else ["torch"]
-        return found[0] if len(found) == 1 else "auto" if found else ""
-    return "auto" if names & {"jax", "tensorflow", "tensorflow-rocm"} else ""
+        built += [] if _NO_HIP.search(texts["py/torch/version.py"]) else ["torch"]
+        return built[0] if len(built) == 1 else "auto" if built else ""
+    return "auto" if "jax" in names else ""

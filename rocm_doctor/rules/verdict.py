@@ -79,7 +79,7 @@ def no_problem_words(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool)
 
 
 def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
-    """Smoke stages with that result: what ran, as opposed to what was read. Those of JAX and TensorFlow are `jax.matmul`."""
+    """Smoke stages with that result: what ran, as opposed to what was read. Those of JAX are `jax.matmul`."""
     names = [name.removeprefix("smoke.") for name, f in snapshot.facts.items() if name.startswith("smoke.") and f.value == value]
     by_framework = [name.removeprefix("torch.") for name in names if "." in name]
     return tuple(by_framework or names)

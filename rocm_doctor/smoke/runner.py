@@ -50,7 +50,7 @@ def run_smoke(
 ) -> list[Artifact]:
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
-    `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other. `gpu`: only this index, without
+    `framework`: torch, jax, or auto for those that are installed, one after the other. `gpu`: only this index, without
     fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds per stage instead of the table's. `plan`: stages
     to run instead of the framework's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
     stage.

@@ -2,12 +2,12 @@
 
 `smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
 `not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
-`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch`, `smoke.jax` and `smoke.tensorflow` are the versions that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
+`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` and `smoke.jax` are the versions that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
 `smoke.integrated-first`: an integrated GPU is listed before a discrete one. `smoke.first` is the first stage in order of blame that
 failed, died or hung; `smoke.first-how` is how.
 
 Stages have the same names for every framework, and `smoke.<stage>` is the worst of all that were tested on such a device; where
-another than torch was tested, `smoke.jax.<stage>` is what JAX alone gave.
+JAX was tested, `smoke.jax.<stage>` is what JAX alone gave.
 
     ==> smoke/0.jsonl <==
     {"kind": "header", "device": "hip", "name": "AMD Radeon RX 7900 XTX", "torch": "2.9.1+rocm6.4"}
@@ -39,7 +39,7 @@ Record = dict[str, Any]
 _WORST = ("died", "timeout", "failed", "passed", "passed-on-cpu", "skipped", "not-run")
 _FAULTS = ("died", "timeout", "failed")
 _QUOTE = 300
-FRAMEWORKS = ("torch", "jax", "tensorflow")
+FRAMEWORKS = ("torch", "jax")
 _HEADER = {"device": "smoke.kind", "name": "smoke.card"}
 _HEADER |= {framework: f"smoke.{framework}" for framework in FRAMEWORKS}
 Worst = dict[str, tuple[str, Reading]]

@@ -1,6 +1,6 @@
 """What a stage asks of the framework under test: its device, values there and in system memory, gradients, comparisons.
 
-A value of system memory is a tensor of torch (on_torch.py) or an array of numpy (on_arrays.py); `@`, `.T`, slices and `sum(axis=...)` are
+A value of system memory is a tensor of torch (on_torch.py) or an array of numpy (on_jax.py); `@`, `.T`, slices and `sum(axis=...)` are
 written the same for both. Number formats are named by words: float32, float16, bfloat16, float64.
 """
 
@@ -24,7 +24,7 @@ LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}
 
 
 class Context:
-    """A framework and its device. `ops`: functions that the stages call by one name for all frameworks."""
+    """A framework and its device. `ops`: functions that the stages call by one name for both frameworks."""
 
     package = ""
     """The module to import."""
@@ -32,8 +32,6 @@ class Context:
     """True if the device under test is a GPU."""
     halves: tuple[str, ...] = ("float16", "bfloat16")
     """16-bit formats in which the device trains."""
-    sum_steps = 1.0
-    """Roundings to a 16-bit format in a sum and a softmax."""
     ops: Any = None
 
     def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:

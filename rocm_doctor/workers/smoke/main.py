@@ -27,11 +27,7 @@ from .context import Context
 from .table import all_needs, stage_table
 
 TRACEBACK_CHARS = 3000
-CONTEXTS = {
-    "torch": (".on_torch", "TorchContext"),
-    "jax": (".on_jax", "JaxContext"),
-    "tensorflow": (".on_tensorflow", "TensorflowContext"),
-}
+CONTEXTS = {"torch": (".on_torch", "TorchContext"), "jax": (".on_jax", "JaxContext")}
 """Module and class of the context for each framework."""
 
 

@@ -74,7 +74,7 @@ def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
     found = products(context, dtype, SPLIT_STEPS)
     values = abs(context.random(257, 4099, dtype=dtype))
     context.report(f"{dtype} reductions")
-    wide, allowed = context.widen(values), tolerance(eps, values.shape[1], context.sum_steps)
+    wide, allowed = context.widen(values), tolerance(eps, values.shape[1])
     context.check(f"{dtype} sum", ops.sum(context.put(values)), wide.sum(axis=1), allowed)
     with context.use_float64():
         want = context.get(ops.softmax(wide))

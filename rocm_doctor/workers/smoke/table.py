@@ -57,8 +57,8 @@ RATES = (
 
 _ARRAYS = ("import", "device", "copy", "matmul", "fp16", "bf16", "attention-math", "attention-flash", "backward", "lora")
 ARRAYS = tuple(stage for stage in STAGES if stage.name in _ARRAYS)
-"""Those that JAX and TensorFlow have as well: one word for one thing, so that a row about `bf16` judges every framework."""
-FRAMEWORKS = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
+"""Those that JAX has as well: one word for one thing, so that a row about `bf16` judges both frameworks."""
+FRAMEWORKS = {"torch": STAGES, "jax": ARRAYS}
 BY_NAME = {stage.name: stage for stage in STAGES}
 
 
