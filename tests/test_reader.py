@@ -22,7 +22,6 @@ from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.cli import cli
 from rocm_doctor.cures.proposed import Verifier
-from rocm_doctor.integrations.agents.command import answer
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declare_machine
@@ -393,6 +392,9 @@ def test_a_tool_of_an_agent_asks_no_reader(server: Server, tmp_path: Path, monke
     (tmp_path / "log.md").write_text(TEXT)
     monkeypatch.setenv("ROCM_DOCTOR_READER", server.url)
     monkeypatch.setenv("ROCM_DOCTOR_READER_MODEL", "tiny")
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+    from rocm_doctor.integrations.agents.server import answer
+
     assert "arch.not-in-build" in answer(("check", "log.md"), tmp_path)
     assert server.seen == []
 

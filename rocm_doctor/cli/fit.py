@@ -61,7 +61,11 @@ def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None)
     "rocm-doctor fit --model llama-3.1-8b --method qlora --gpu 'RX 7900 XTX';  rocm-doctor fit --config axolotl.yml"
 )
 @click.option(
-    "--model", shell_complete=completes("models"), help="A preset, a hub id of one, a config.json, or a folder that holds one."
+    "--model",
+    type=click.Path(),
+    metavar="MODEL",
+    shell_complete=completes("models"),
+    help="A preset, a hub id of one, a config.json, or a folder that holds one.",
 )
 @click.option(
     "--config",

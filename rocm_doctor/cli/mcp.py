@@ -25,7 +25,7 @@ def command(roots: tuple[Path, ...], python: str | None) -> None:
     """
     if importlib.util.find_spec("mcp") is None:
         raise InputError(f'the package mcp is not installed; install it with: pip install "rocm-doctor[mcp] @ {SOURCE}"')
-    from rocm_doctor.integrations.agents.command import Roots
-    from rocm_doctor.integrations.agents.server import server
+    from rocm_doctor.cli import cli
+    from rocm_doctor.integrations.agents.server import serve
 
-    server(Roots(roots or (Path(),)), interpreter(python)).run()
+    serve(cli, roots or (Path(),), interpreter(python))
