@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,3 +53,15 @@ def test_the_json_lists_every_package_of_the_wish() -> None:
 def test_every_format_carries_every_package_with_its_version(form: str) -> None:
     missing = [one for one in stack()["requirements"] if one not in printed(form)]
     assert missing == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the lines are for a POSIX shell")
+def test_the_constraint_holds_in_a_folder_whose_name_has_a_blank(tmp_path: Path) -> None:
+    """pip splits PIP_CONSTRAINT at blanks; what it then reads is named by a conflict with another release."""
+    folder = tmp_path / "my work #1"
+    folder.mkdir()
+    [pin] = [line for line in printed("text").splitlines() if "PIP_CONSTRAINT" in line]
+    asks = f"{shlex.quote(sys.executable)} -m pip --disable-pip-version-check install --no-index torch==1.0"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    ran = subprocess.run(["sh", "-c", f"{pin}\n{asks}"], cwd=folder, env=env, capture_output=True, text=True)
+    assert f"The user requested (constraint) torch=={stack()['torch']}" in ran.stdout + ran.stderr

@@ -108,9 +108,11 @@ def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
                 except EnvironmentProblem:
                     left.append(line)
     if made.pin:
-        (new / "rocm-pins.txt").write_text(f"{made.pin}\n", encoding="utf-8")
+        pins = new / "rocm-pins.txt"
+        pins.write_text(f"{made.pin}\n", encoding="utf-8")
         name = "pip.ini" if sys.platform == "win32" else "pip.conf"
-        (new / name).write_text(f"[install]\nconstraint = {new / 'rocm-pins.txt'}\n", encoding="utf-8")
+        # pip splits the value at blanks, hence a URL, which has none.
+        (new / name).write_text(f"[install]\nconstraint = {pins.absolute().as_uri()}\n", encoding="utf-8")
     if made.variables:
         written = "".join(f"{line}\n" for line in lines(made.variables, SHELL))
         (new / VARIABLES).write_text(written, encoding="utf-8")

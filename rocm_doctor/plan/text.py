@@ -154,10 +154,12 @@ def pin_lines(stack: Stack, shell: str) -> Iterator[str]:
     if build.local and not stack.candidate.index.nightly:
         yield "# keep it: pip installs no other torch while this constraint is set"
         pin = f"torch=={build.local}"
+        # pip splits PIP_CONSTRAINT at blanks, hence a URL, which has none.
         if shell == "powershell":
-            yield f"Set-Content rocm-pins.txt '{pin}'; $env:PIP_CONSTRAINT = \"$PWD\\rocm-pins.txt\""
+            yield f"Set-Content rocm-pins.txt '{pin}'; $env:PIP_CONSTRAINT = ([uri]\"$PWD\\rocm-pins.txt\").AbsoluteUri"
         else:
-            yield f'echo "{pin}" > rocm-pins.txt; export PIP_CONSTRAINT="$PWD/rocm-pins.txt"'
+            here = "$(pwd | sed 's/%/%25/g; s/ /%20/g; s/#/%23/g')"
+            yield f'echo "{pin}" > rocm-pins.txt; export PIP_CONSTRAINT="file://{here}/rocm-pins.txt"'
 
 
 def _alternative(stack: Stack) -> Iterator[str]:
