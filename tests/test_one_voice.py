@@ -5,7 +5,6 @@ known to work, none proposes a build. A fifth of them by default, all with the s
 from __future__ import annotations
 
 import re
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable
@@ -31,8 +30,6 @@ from rocm_doctor.plan.variables import lines
 
 MATRIX = load()
 PYTHON = "3.12"
-FILES = {"requirements": "requirements_DOT_txt", "dockerfile": "Dockerfile"}
-"""Formats of a plan that are files of a repository, and their names."""
 
 
 @cache
@@ -132,14 +129,11 @@ def test_what_one_proposes_the_others_accept(gfx: str, system: System, tmp_path:
 
 def lint_accepts(plan: Plan, folder: Path) -> None:
     gfx, system = plan.machine.gfx, plan.machine.system
-    for form, name in FILES.items():
-        if form == "dockerfile" and system == "windows":
-            continue
-        found = linted(Path(tempfile.mkdtemp(dir=folder)), gfx, system, **{name: render(form, plan)})
-        if form == "requirements":  # such a file holds no variables: lint then asks for the very one that env prints
-            settings = [f"{v.name}={v.value}" for v in plan.variables]
-            found = [f for f in found if not any(setting in f.title for setting in settings)]
-        assert [f"{f.id} {f.row}: {f.title}" for f in found] == []
+    found = linted(folder, gfx, system, requirements_DOT_txt=render("requirements", plan))
+    # Such a file holds no variables: lint then asks for the very one that env prints.
+    settings = [f"{v.name}={v.value}" for v in plan.variables]
+    found = [f for f in found if not any(setting in f.title for setting in settings)]
+    assert [f"{f.id} {f.row}: {f.title}" for f in found] == []
 
 
 def check_accepts(plan: Plan) -> None:

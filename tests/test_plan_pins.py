@@ -49,7 +49,7 @@ def test_the_json_lists_every_package_of_the_wish() -> None:
     assert set(stack()["packages"]) <= named
 
 
-@pytest.mark.parametrize("form", ["requirements", "uv", "text", "dockerfile"])
+@pytest.mark.parametrize("form", ["requirements", "uv", "text"])
 def test_every_format_carries_every_package_with_its_version(form: str) -> None:
     missing = [one for one in stack()["requirements"] if one not in printed(form)]
     assert missing == []

@@ -8,7 +8,6 @@ from collections.abc import Container, Iterable
 from typing import Literal
 
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.catalog import System
 from rocm_doctor.plan.machine import TORCH, Machine
 from rocm_doctor.plan.search import Stack
 from rocm_doctor.plan.stack_judge import local_version
@@ -122,15 +121,3 @@ def verify_commands(machine: Machine) -> list[Argv]:
     python = target_interpreter(machine)
     commands = ("check", "smoke") if machine.system != "windows" else ("check",)
     return [("rocm-doctor", command, *(("--python", python) if python else ())) for command in commands]
-
-
-_DEVICES = {
-    "linux": "--device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
-    "--group-add $(stat -c %g /dev/dri/renderD128)",
-    "wsl": "--device=/dev/dxg -v /usr/lib/wsl/lib:/usr/lib/wsl/lib -v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so",
-}
-
-
-def container(system: System, image: str) -> str:
-    """The command that starts a container of an image with the GPUs of the host."""
-    return f"docker run --rm -it {_DEVICES[system]} --ipc=host --security-opt seccomp=unconfined {image}"

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.model import Grade, Report
 from rocm_doctor.plan.catalog import Catalog, Step, System
-from rocm_doctor.plan.commands import Argv, Tool, container, verbs
+from rocm_doctor.plan.commands import Argv, Tool, verbs
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.search import first_stack
 from rocm_doctor.plan.text import step_lines, wrap
@@ -18,6 +18,11 @@ from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.frameworks import FRAMEWORKS, amd_frameworks
 
 NAMES = {one.key: one.name for one in FRAMEWORKS}
+_CONTAINER = (
+    "docker run --rm -it --device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
+    "--group-add $(stat -c %g /dev/dri/renderD128) --ipc=host --security-opt seccomp=unconfined "
+)
+"""Starts a container of the image that follows, with the GPUs of the host."""
 
 
 class Install(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,7 +170,7 @@ def script(plan: FrameworkPlan, tool: Tool = "pip") -> Iterator[str]:
     """All commands: the new environment, the installation and the checks; of an image its container."""
     if plan.release and plan.release.image:
         yield f"docker pull {plan.release.image}"
-        yield container("linux", plan.release.image)
+        yield _CONTAINER + plan.release.image
         return
     python = f"{plan.folder}/bin/python"
     yield f"python{plan.python} -m venv {plan.folder}"
