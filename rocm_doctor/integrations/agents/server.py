@@ -72,7 +72,7 @@ TOOLS = {
     "facts": Tool("What was read of this machine (or of paths), not judged: each value with the file and line.", "paths", command="probe",
                   examines=True, redact=True),
     "plan": Tool("Which torch, ROCm and packages to install for a GPU (this machine's by default), best first, as commands, with the reasons.",
-                 "gpu os rocm python with train kernel driver", ("text", "json", "requirements", "uv", "dockerfile")),
+                 "gpu os rocm python with train kernel driver", ("text", "json", "requirements", "uv")),
     "env": Tool("The environment variables that a stack needs, each with its reason; nothing if none is needed.", "gpu rocm os"),
     "audit": Tool("For which GPUs the installed libraries contain code. Files are read as bytes, nothing is loaded.", "path gpu",
                   ("text", "json"), examines=True, redact=True),
