@@ -9,8 +9,7 @@ import msgspec
 
 from rocm_doctor.lint.catalog import CudaOnly, ImageEntry, Library, OtherSystem, RequiresTorch
 from rocm_doctor.matrix.store import SECTIONS
-from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Diagnosis, Grade, Row
+from rocm_doctor.model import Grade
 from rocm_doctor.plan.catalog import Index, Package, Step
 from rocm_doctor.plan.frameworks import FrameworkRelease
 from rocm_doctor.rules.versions import Wheels
@@ -24,6 +23,8 @@ PLAIN = (
     "apt", "attention", "breaking", "brings", "groups", "held", "same_files", "source_builds", "torch_needs", "training", "xformers",
 )  # fmt: skip
 """Sections that are read as plain values."""
+OWN_FILES = ("rows", "cures", "diagnoses")
+"""Sections that have files of their own."""
 PROVENANCE = {
     "sources": {"type": "array", "items": {"type": "string"}, "minItems": 1},
     "grade": {"enum": list(get_args(Grade))},
@@ -34,10 +35,10 @@ SHORT_TARGETS = {"type": "object", "properties": {"set": {"type": "string"}}, "r
 
 def schemas() -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and schema of each kind of file: rows, cures, diagnoses, and the catalog by section."""
-    for name, kind in (("rows", Row), ("cures", Cure), ("diagnoses", Diagnosis)):
-        (entry,), types = _parts([kind])
+    for name in OWN_FILES:
+        (entry,), types = _parts([SECTIONS[name]])
         yield name, {"title": f"{name} of the compatibility matrix", "type": "array", "items": entry, "$defs": types}
-    typed = {**SECTIONS, **ABOVE}
+    typed = {name: kind for name, kind in {**SECTIONS, **ABOVE}.items() if name not in OWN_FILES}
     entries, types = _parts(list(typed.values()))
     sections: dict[str, Any] = {name: {"type": "array", "items": entry} for name, entry in zip(typed, entries)}
     for name in ABOVE:

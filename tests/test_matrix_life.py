@@ -15,7 +15,7 @@ from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
-from rocm_doctor.matrix.source import Shorts, entries
+from rocm_doctor.matrix.source import Shorts, entries, read_yaml
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Issue, Range, Row, Unknown, Verified
 from rocm_doctor.versions import series
@@ -51,8 +51,10 @@ def row(**more: object) -> Row:
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Matrix:
-    (tmp_path / "site.yaml").write_text(WRITTEN, encoding="utf-8")
-    return MATRIX.replace_rows((*MATRIX.rows, *entries(tmp_path / "site.yaml", Row, Shorts({}, {}))))
+    path = tmp_path / "site.yaml"
+    path.write_text(WRITTEN, encoding="utf-8")
+    planted = entries("rows", path, read_yaml(path), Shorts({}, {}), [], tmp_path)
+    return MATRIX.replace_rows((*MATRIX.rows, *(entry.value for entry in planted)))
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def written(folder: Path, text: str, name: str = "site.yaml") -> Path:
 def test_the_whole_of_it_decodes() -> None:
     assert len(MATRIX.rows) > 200
     assert len(MATRIX.gfx) >= 30
-    assert {"torch", "rocm", "support", "env", "facts", "driver"} <= MATRIX.raw.keys()
-    assert all((MATRIX.torch, MATRIX.rocm, MATRIX.support, MATRIX.env, MATRIX.facts, MATRIX.driver.modules))
+    assert {"torch", "rocm", "support", "env", "facts", "modules"} <= MATRIX.raw.keys()
+    assert all((MATRIX.torch, MATRIX.rocm, MATRIX.support, MATRIX.env, MATRIX.facts, MATRIX.driver_modules))
     assert MATRIX.row("gfx906-rocblas-6.4") is MATRIX.by_key["gfx906-rocblas-6.4"]
 
 

@@ -10,10 +10,10 @@ import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.matrix.checks.citations import range_sources, source_form
-from rocm_doctor.matrix.checks.rows import conditions, grade_problems, grades, harmless_and_wrong, open_ends
+from rocm_doctor.matrix.checks.rows import conditions, grades, open_ends
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.matrix.source import catalog_parts
+from rocm_doctor.matrix.source import read_entries
 from rocm_doctor.matrix.store import SECTIONS, _is_newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
@@ -118,7 +118,7 @@ def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_
 
 def test_every_typed_section_is_in_the_catalog() -> None:
     """A section without a type would be decoded as plain values, and nothing of it would be checked."""
-    assert {part.section for part in catalog_parts(Path(__file__).parents[1] / "compat_matrix")} >= SECTIONS.keys() - {"cures"}
+    assert {entry.section for entry in read_entries(Path(__file__).parents[1] / "compat_matrix", [])} >= SECTIONS.keys()
 
 
 @pytest.mark.parametrize(
@@ -149,15 +149,15 @@ BUILD = "https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py § al
     ],
 )
 def test_what_only_metadata_says_is_allowed_and_not_works(status: str, sources: tuple[str, ...], refused: bool) -> None:
-    problems = list(grade_problems(row(status=status, sources=sources)))
+    problems = list(grades(row(status=status, sources=sources)))
     assert bool(problems) is refused
     assert all("use `allowed`" in words for _, words in problems)
 
 
 def test_wrong_results_are_never_harmless() -> None:
-    assert list(harmless_and_wrong(row(status="wrong", harmless=True)))
-    assert not list(harmless_and_wrong(row(status="degraded", harmless=True)))
-    assert not list(harmless_and_wrong(row(status="wrong")))
+    assert list(grades(row(status="wrong", harmless=True)))
+    assert not list(grades(row(status="degraded", harmless=True)))
+    assert not list(grades(row(status="wrong")))
 
 
 @pytest.mark.parametrize(

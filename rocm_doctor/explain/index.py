@@ -197,7 +197,7 @@ def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
         "rocm": (one.version for one in matrix.rocm),
         "torch": (name for one in matrix.torch for name in (one.torch, one.local)),
         "python": (f"3.{tag[3:]}" for one in matrix.torch for tag in one.pythons),
-        "driver": (one.module for one in matrix.driver.modules),
+        "driver": (one.module for one in matrix.driver_modules),
     }
     return any(matches_release(one, version) for one in released.get(kind, ()))
 

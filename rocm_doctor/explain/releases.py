@@ -119,7 +119,7 @@ def python(found: Found, matrix: Matrix) -> Page:
 
 def driver(found: Found, matrix: Matrix) -> Page:
     """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
-    modules = sorted(matrix.driver.modules, key=lambda one: sort_key(one.module), reverse=True)
+    modules = sorted(matrix.driver_modules, key=lambda one: sort_key(one.module), reverse=True)
     modules = [one for one in modules if not found.version or matches_release(one.module, found.version)]
     return Page(
         f"amdgpu driver {found.version}".strip(),
@@ -129,7 +129,7 @@ def driver(found: Found, matrix: Matrix) -> Page:
                 *(f"{one.module}: release {one.release}{f', of ROCm {one.rocm}' if one.rocm else ''}" for one in modules),
                 short=MANY,
             ),
-            section("ROCm", *map(_range, sorted(matrix.driver.windows, key=lambda one: one.kind != "rule")), short=MANY),
+            section("ROCm", *map(_range, sorted(matrix.driver_ranges, key=lambda one: one.kind != "rule")), short=MANY),
             list_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),

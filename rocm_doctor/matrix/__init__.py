@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rocm_doctor.matrix.store import Matrix, decode, load
 from rocm_doctor.matrix.types import (
-    Driver,
     DriverModule,
     DriverRange,
     EnvVar,
@@ -17,7 +16,6 @@ from rocm_doctor.matrix.types import (
 )
 
 __all__ = [
-    "Driver",
     "DriverModule",
     "DriverRange",
     "EnvVar",

@@ -2,18 +2,18 @@
 
     VERSION                    calendar version of the data, number of the row schema
     sources.yaml               short names for citations that many entries share
-    diagnoses.yaml             model.Diagnosis
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
-    rows/**/*.yaml             model.Row
-    cures/*.yaml               types.Cure
-    catalog/**/*.yaml          lists of entries by the names of their sections; the types are those of SECTIONS, and of a section without one
-                               only sources and targets are read
+    diagnoses.yaml  rows/**/*.yaml  cures/*.yaml
+                               lists of the entries of the sections `diagnoses`, `rows` and `cures`
+    catalog/**/*.yaml          lists of entries by the names of their sections
 
-`gfx: {set: NAME}` in any entry means the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
+`SECTIONS` has the type of a section's entries. Of a section without one (a room above gives it a type) only sources, grade and day are
+checked. `gfx: {set: NAME}` in any entry means the targets that gfx.yaml lists under `sets`. A wheel never needs PyYAML for its own data.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -27,18 +27,21 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.store import SECTIONS
-from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Diagnosis, Row
+from rocm_doctor.model import Grade, Row
 
 SCHEMA = SCHEMAS[-1]
 MAX_BYTES = 8 * files.MIB
 """Bytes of one YAML file: twenty times the longest of ours."""
 MAX_NODES = 500_000
 """Values of one YAML file: twenty times as many as the longest of ours has."""
-_TARGETS = {"gfx", "blas"}
-"""Fields that list targets."""
+_FOLDERS = {"diagnoses": "diagnoses.yaml", "rows": "rows/**/*.yaml", "cures": "cures/*.yaml"}
+"""The files of each section that has files of its own."""
 _MAPPINGS = {"models", "sets"}
 """Sections that are a mapping."""
+COMMANDS = ("commands", "verify", "settle", "command", "tells")
+"""Fields that hold commands."""
+_KEYS = ("key", "id", "product", "gfx", "module", "name", "version", "names")
+"""Fields that name an entry: its type has one of them."""
 _SHORT = regex(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
@@ -66,74 +69,112 @@ class MatrixError(ValueError):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-def compile_json(root: Path) -> bytes:
-    """The whole of a compat_matrix folder as JSON. Raises MatrixError."""
-    version, schema = read_version(root)
-    shorts = read_shorts(root)
-    problems: list[Problem] = []
-    parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
-    parts["diagnoses"] = list(_entries([root / "diagnoses.yaml"], root, Diagnosis, shorts, problems))
-    parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
-    parts["cures"] = list(_entries(cure_files(root), root, Cure, shorts, problems))
-    for part in catalog_parts(root):
-        if part.section in _MAPPINGS:
-            parts[part.section] = part.items
-        else:
-            parts.setdefault(part.section, []).extend(part_entries(part, root, shorts, problems))
-    parts["driver"] = {name: parts.pop(name, []) for name in ("modules", "windows")}
-    if problems:
-        raise MatrixError(problems)
-    return msgspec.json.encode(parts)
+class Untyped(msgspec.Struct, frozen=True):
+    """An entry of a section without a type here: what every entry must have."""
+
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    name: str = ""
 
 
-class Part(NamedTuple):
-    """What one file of the catalog holds of one section."""
+class Entry(NamedTuple):
+    """One entry: its section, the file (and its name in messages), the steps down to it, its value, and what the JSON has of it."""
 
     section: str
     path: Path
-    items: Any
+    file: str
+    at: tuple[int | str, ...]
+    value: Any
+    data: Any
 
-    def file(self, root: Path) -> str:
-        """The file as messages name it."""
-        return self.path.relative_to(root).as_posix()
+    @property
+    def key_field(self) -> str:
+        """The field that names it."""
+        return next(field for field in _KEYS if hasattr(self.value, field))
 
-
-def catalog_files(root: Path) -> list[Path]:
-    """The files of the catalog, sorted."""
-    return sorted((root / "catalog").rglob("*.yaml"))
-
-
-def catalog_parts(root: Path) -> Iterator[Part]:
-    """The parts of all files of the catalog. Raises MatrixError for a file that is not a mapping of sections to lists."""
-    for path in catalog_files(root):
-        label = path.relative_to(root).as_posix()
-        data = read_yaml(path, label)
-        if not isinstance(data, dict):
-            raise MatrixError([Problem(label, 1, "", "expected lists of entries by the names of their sections")])
-        for section, items in data.items():
-            if not isinstance(items, dict if section in _MAPPINGS else list):
-                raise MatrixError([Problem(label, find_line(path, (section,)), str(section), "expected a list of entries")])
-            if section != "sets":
-                yield Part(section, path, items)
+    @property
+    def key(self) -> str:
+        """How messages name it; empty for an entry without a type and a name."""
+        return str(getattr(self.value, self.key_field))
 
 
-def part_entries(part: Part, root: Path, shorts: Shorts, problems: list[Problem]) -> Iterator[Any]:
-    """The entries of a list that can be read: as their type, or plain where the section has none. What is wrong with the others is noted."""
-    kind = SECTIONS.get(part.section)
-    for number, item in enumerate(part.items):
-        made = _convert(item, kind, shorts, part.path, part.file(root), (part.section, number), problems)
-        if made is not None:
-            yield made
+class Shorts(NamedTuple):
+    """What entries name in short: citations by the names of sources.yaml, targets by those of `sets` in gfx.yaml."""
+
+    sources: dict[str, str]
+    sets: dict[str, list[str]]
 
 
-def row_files(root: Path) -> list[Path]:
-    """The files of rows below a folder, sorted."""
-    return sorted((root / "rows").rglob("*.yaml"))
+def compile_json(root: Path) -> bytes:
+    """The whole of a compat_matrix folder as JSON. Raises MatrixError."""
+    version, schema = read_version(root)
+    parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
+    problems: list[Problem] = []
+    for entry in read_entries(root, problems):
+        parts.setdefault(entry.section, []).append(entry.data)
+    if problems:
+        raise MatrixError(problems)
+    return msgspec.json.encode(parts | {name: items for name, _, items in _sections(root) if name in _MAPPINGS})
 
 
-def cure_files(root: Path) -> list[Path]:
-    """The files of cures, sorted."""
-    return sorted((root / "cures").glob("*.yaml"))
+def read_entries(root: Path, problems: list[Problem]) -> Iterator[Entry]:
+    """The entries of all files that can be read; what is wrong with the others is added to `problems`. Raises MatrixError for a file or a
+    section that is not a list of entries."""
+    shorts = read_shorts(root)
+    for section, path, items in _sections(root):
+        if section not in _MAPPINGS:
+            yield from entries(section, path, items, shorts, problems, root)
+
+
+def entries(section: str, path: Path, items: list[Any], shorts: Shorts, problems: list[Problem], root: Path) -> Iterator[Entry]:
+    """The entries of a section in one file, as `read_entries` gives them."""
+    kind, file = SECTIONS.get(section), path.relative_to(root).as_posix()
+    for number, item in enumerate(items):
+        at = (number,) if section in _FOLDERS else (section, number)
+        try:
+            data = expand(item, shorts)
+            value = msgspec.convert(_expand_commands(data) if kind else data, kind or Untyped)
+            if isinstance(value, Row):
+                value = _merge_ranges(value)
+            yield Entry(section, path, file, at, value, value if kind else data)
+        except msgspec.ValidationError as exc:
+            problems.append(_misfit(exc, path, file, at))
+        except KeyError as exc:
+            field, name = exc.args
+            home = "a short name of sources.yaml" if field == "sources" else "a set of catalog/gfx.yaml"
+            problems.append(Problem(file, find_line(path, (*at, field)), field, f"`{name}` is not {home}"))
+
+
+def _merge_ranges(row: Row) -> Row:
+    """The row with the conditions that its ranges make. Raises msgspec.ValidationError for a fact that has both."""
+    if both := sorted(set(row.when) & set(row.affected)):
+        raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
+    return msgspec.structs.replace(row, when=all_conditions(row)) if row.affected else row
+
+
+def _sections(root: Path) -> Iterator[tuple[str, Path, Any]]:
+    """Each section of each file: its name, the file, and its plain entries."""
+    for section, pattern in _FOLDERS.items():
+        for path in sorted(root.glob(pattern)):
+            yield section, path, _expect(list, read_yaml(path) or [], path, root)
+    for path in sorted(root.glob("catalog/**/*.yaml")):
+        for section, items in _expect(dict, read_yaml(path), path, root).items():
+            yield str(section), path, _expect(dict if section in _MAPPINGS else list, items, path, root, (section,))
+
+
+def _expect(kind: type, value: Any, path: Path, root: Path, at: tuple[str, ...] = ()) -> Any:
+    """The value if it is of that type. Raises MatrixError."""
+    if isinstance(value, kind):
+        return value
+    words = "expected a list of entries" + ("" if kind is list else " by the names of their sections")
+    raise MatrixError([Problem(path.relative_to(root).as_posix(), find_line(path, at), "".join(at), words)])
+
+
+def yaml_files(root: Path) -> list[Path]:
+    """All YAML files of a compat_matrix folder, sorted."""
+    folders = (root / name for name in ("rows", "cures", "catalog"))
+    return [*sorted(root.glob("*.yaml")), *sorted(path for folder in folders for path in folder.rglob("*.yaml"))]
 
 
 def read_version(root: Path) -> tuple[str, int]:
@@ -150,13 +191,6 @@ def read_version(root: Path) -> tuple[str, int]:
     return lines[0].strip(), int(found[1])
 
 
-class Shorts(NamedTuple):
-    """What entries name in short: citations by the names of sources.yaml, targets by those of `sets` in gfx.yaml."""
-
-    sources: dict[str, str]
-    sets: dict[str, list[str]]
-
-
 def read_shorts(root: Path) -> Shorts:
     """The short names of a compat_matrix folder."""
     path, gfx = root / "sources.yaml", root / "catalog" / "gfx.yaml"
@@ -171,23 +205,23 @@ def read_retired(root: Path) -> dict[str, str]:
     return read_typed(root / "retired.yaml", dict[str, str] | None) or {}
 
 
-def read_typed(path: Path, kind: Any, name: str = "") -> Any:
+def read_typed(path: Path, kind: Any) -> Any:
     """The values of a YAML file as that type. Raises MatrixError."""
-    values = read_yaml(path, name)
+    values = read_yaml(path)
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as exc:
-        raise MatrixError([_misfit(exc, path, name or path.name)]) from exc
+        raise MatrixError([_misfit(exc, path, path.name)]) from exc
 
 
-def read_yaml(path: Path, name: str = "") -> Any:
+def read_yaml(path: Path) -> Any:
     """The plain values of a YAML file. Raises MatrixError for a file that is missing or is not YAML."""
     try:
         return _parse(files.text(path, MAX_BYTES))
     except OSError as exc:
-        raise MatrixError([Problem(name or path.name, 0, "", exc.strerror or str(exc))]) from exc
+        raise MatrixError([Problem(path.name, 0, "", exc.strerror or str(exc))]) from exc
     except Unreadable as exc:
-        raise MatrixError([Problem(name or path.name, exc.line, "", str(exc))]) from exc
+        raise MatrixError([Problem(path.name, exc.line, "", str(exc))]) from exc
 
 
 @lru_cache(maxsize=256)
@@ -196,117 +230,45 @@ def _parse(text: str) -> Any:
     return yamls.values(text, MAX_NODES)
 
 
-def entries(path: Path, kind: Any, shorts: Shorts) -> list[Any]:
-    """The entries of one file that can be read."""
-    return list(_entries([path], path.parent, kind, shorts, []))
-
-
-def _entries(paths: Iterable[Path], root: Path, kind: Any, shorts: Shorts, problems: list[Problem]) -> Iterator[Any]:
-    for path in paths:
-        label = path.relative_to(root).as_posix()
-        items = read_yaml(path, label)
-        if items is None:
-            continue
-        if not isinstance(items, list):
-            problems.append(Problem(label, 1, "", "expected a list of entries"))
-            continue
-        for number, item in enumerate(items):
-            made = _convert(item, kind, shorts, path, label, (number,), problems)
-            if made is not None:
-                yield made
-
-
-def _convert(
-    item: Any, kind: Any, shorts: Shorts, path: Path, label: str, at: tuple[int | str, ...], problems: list[Problem]
-) -> Any:
-    """An entry of the YAML as its type; None if it does not fit, and then `problems` has one more."""
-    try:
-        if kind is None:
-            return expand_names(item, shorts) if isinstance(item, dict) else item
-        made = msgspec.convert(expand(item, shorts), kind)
-        if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
-            raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
-        return msgspec.structs.replace(made, when=all_conditions(made)) if isinstance(made, Row) and made.affected else made
-    except msgspec.ValidationError as exc:
-        problems.append(_misfit(exc, path, label, at))
-    except KeyError as exc:
-        field, name = exc.args
-        home = "a set of catalog/gfx.yaml" if field in _TARGETS else "a short name of sources.yaml"
-        problems.append(Problem(label, find_line(path, (*at, field)), field, f"`{name}` is not {home}"))
-    return None
-
-
 def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[int | str, ...] = ()) -> Problem:
     """Where in a file a value is not of its type, and what is wrong with it."""
     words, _, where = str(error).partition(" - at `$")
     steps = [name or number for name, number in _STEP.findall(where)]
-    return Problem(label, find_line(path, at + tuple(_numbers(steps))), ".".join(s for s in steps if s != "..."), words)
+    numbers = (int(step) if step.isdigit() else step for step in steps)
+    return Problem(label, find_line(path, (*at, *numbers)), ".".join(s for s in steps if s != "..."), words)
 
 
-def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
-    yield from (int(s) if s.isdigit() else s for s in steps)
+def expand(value: Any, shorts: Shorts, field: str = "") -> Any:
+    """The value of a field (empty: an entry) with the short names of sources and the sets of targets in it written out. Raises KeyError
+    with the field and the name of what does not exist."""
+    if isinstance(value, dict):
+        if field in ("gfx", "blas"):
+            name = str(value.get("set"))
+            if name not in shorts.sets:
+                raise KeyError(field, name)
+            return shorts.sets[name]
+        if field == "affected":  # one range may stand for a list of it
+            value = {fact: ranges if isinstance(ranges, list) else [ranges] for fact, ranges in value.items()}
+        return {name: expand(part, shorts, str(name)) for name, part in value.items()}
+    if isinstance(value, list):
+        return [expand(part, shorts, field) for part in value]
+    if isinstance(value, str) and field in ("source", "sources"):
+        short = _SHORT.match(value)
+        if short and short[1] not in shorts.sources:
+            raise KeyError("sources", short[1])
+        return shorts.sources[short[1]] + value[short.end() :] if short else value
+    return value
 
 
-def expand(item: Any, shorts: Shorts) -> Any:
-    """The entry with the short names of its sources, its sets of targets and its plain commands written out. Raises KeyError as
-    `expand_names` does."""
-    if not isinstance(item, dict):
-        return item
-    made = dict(item)
-    for name in ("commands", "verify"):
-        if isinstance(made.get(name), list):
-            made[name] = [_command(one) for one in made[name]]
-    made |= {name: _command(made[name]) for name in ("settle", "command", "tells") if made.get(name)}
-    made = expand_names(made, shorts)
-    if isinstance(made.get("affected"), dict):
-        made["affected"] = {
-            fact: [_expand_source(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()
-        }
-    if isinstance(made.get("stated"), list):
-        made["stated"] = [_expand_source(one, shorts) for one in made["stated"]]
-    if isinstance(made.get("overrides"), list):
-        made["overrides"] = [expand(o, shorts) for o in made["overrides"]]
-    return made
+def _expand_commands(item: Any) -> Any:
+    """The entry with its plain commands as commands for `sh`."""
+    return {**item, **{name: _command(item[name]) for name in COMMANDS if name in item}} if isinstance(item, dict) else item
 
 
-def expand_names(item: dict[str, Any], shorts: Shorts) -> dict[str, Any]:
-    """The entry with the short names of its sources and its sets of targets written out. Raises KeyError with the field and the name of what
-    does not exist."""
-    made = dict(item)
-    if isinstance(made.get("sources"), list):
-        made["sources"] = [_expand_citation(source, shorts) for source in made["sources"]]
-    for name in _TARGETS & made.keys():
-        if isinstance(made[name], dict):
-            wanted = str(made[name].get("set"))
-            if wanted not in shorts.sets:
-                raise KeyError(name, wanted)
-            made[name] = shorts.sets[wanted]
-    return made
-
-
-def _expand_source(one: Any, shorts: Shorts) -> Any:
-    """A part of an entry (a range, a statement) with the short name of its source written out."""
-    return {**one, "source": _expand_citation(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
-
-
-def _expand_citation(source: Any, shorts: Shorts) -> Any:
-    """A source with the short name that it may begin with written out. Raises KeyError for a name that does not exist."""
-    if not isinstance(source, str):
-        return source
-    found = _SHORT.match(source)
-    if found and found[1] not in shorts.sources:
-        raise KeyError("sources", found[1])
-    return shorts.sources[found[1]] + source[found.end() :] if found else source
-
-
-def _list(value: Any) -> list[Any]:
-    """The value if it is a list; else a list of it, which the schema refuses with a message."""
-    return value if isinstance(value, list) else [value]
-
-
-def _command(one: Any) -> Any:
-    """A command of the YAML, where a plain string is one for `sh`."""
-    return {"run": one} if isinstance(one, str) else one
+def _command(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_command(one) for one in value]
+    return {"run": value} if isinstance(value, str) else value
 
 
 def find_line(path: Path, steps: tuple[int | str, ...]) -> int:

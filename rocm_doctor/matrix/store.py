@@ -26,7 +26,6 @@ from rocm_doctor.matrix.types import (
     Case,
     Complaint,
     Cure,
-    Driver,
     DriverModule,
     DriverRange,
     EnvVar,
@@ -64,10 +63,10 @@ _Named = TypeVar("_Named", bound=_HasName)
 
 
 SECTIONS: dict[str, Any] = {
-    "modules": DriverModule, "windows": DriverRange, "rates": Rate, "sonames": Soname, "complaints": Complaint, "kernels": KernelPackage,
+    "rows": Row, "diagnoses": Diagnosis, "rates": Rate, "sonames": Soname, "complaints": Complaint, "kernels": KernelPackage,
     "rocm_packages": RocmPackage, "cases": Case,
 }  # fmt: skip
-"""The types of the catalog's entries, by their section; those of the properties below are added. A section without a type is plain."""
+"""The types of the entries, by their section; those of the properties below are added. A section without a type is plain."""
 
 
 def _list(section: str, of: type[_T]) -> cached_property[tuple[_T, ...]]:
@@ -146,12 +145,10 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     """ROCm releases."""
     torch = _list("torch", TorchBuild)
     """Builds of torch for ROCm."""
-
-    @cached_property
-    def driver(self) -> Driver:
-        """Driver modules, ranges and Windows releases."""
-        return lenient.decode(self.raw.get("driver", b'{"modules":[],"windows":[]}'), Driver)  # type: ignore[no-any-return]
-
+    driver_modules = _list("modules", DriverModule)
+    """Versions of the amdgpu module."""
+    driver_ranges = _list("windows", DriverRange)
+    """User space releases by kernel driver."""
     support = _list("support", Support)
     """Support statements."""
     env = _table("env", EnvVar, "name")

@@ -221,13 +221,6 @@ class DriverRange(Sourced, frozen=True):
     words: str
 
 
-class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The catalog's driver section."""
-
-    modules: tuple[DriverModule, ...]
-    windows: tuple[DriverRange, ...]
-
-
 class Support(Sourced, frozen=True):
     """What one source says about targets on a range of ROCm releases. `since`/`until` as the source names them; empty `until`:
     open."""

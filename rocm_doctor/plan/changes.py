@@ -51,7 +51,7 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
     if machine.system != "linux":
         yield from _change("on Linux", stack(system="linux", driver="", kernel=""))
     elif machine.driver not in ("", INBOX):
-        newest = max((m.module for m in matrix.driver.modules), key=sort_key, default="")
+        newest = max((m.module for m in matrix.driver_modules), key=sort_key, default="")
         yield from _change("with the driver of the kernel itself", stack(driver=INBOX))
         yield from _change(f"with the driver module {newest}", stack(driver=newest))
     if machine.system == "linux" and machine.kernel:

@@ -80,7 +80,8 @@ def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
 
 def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     """The judge of a machine. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
-    _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
+    # Decoded once for all copies of the matrix.
+    _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver_ranges, known.matrix.support
     matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if _can_apply(row, machine)))
     about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     if machine.probed:

@@ -16,7 +16,7 @@ _SHOWN = 3
 def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]:
     """The steps for a build on a machine, those of systems.yaml first."""
     yield from known.system_steps(machine.system, machine.gfx, build.rocm)
-    named = [w for w in known.matrix.driver.windows if any(_series(cell) == _series(build.rocm) for cell in w.rocm.split("|"))]
+    named = [w for w in known.matrix.driver_ranges if any(_series(cell) == _series(build.rocm) for cell in w.rocm.split("|"))]
     if machine.system == "linux":
         target = known.matrix.gfx[machine.gfx]
         instinct = any(name.startswith("Instinct") for name in target.names)
@@ -59,7 +59,7 @@ def _linux_driver(mine: list[DriverRange], matrix: Matrix) -> Step:
 def _modules(driver: str, matrix: Matrix) -> list[str]:
     """What /sys/module/amdgpu/version may hold with a driver: versions of its modules without their build numbers. If the catalog
     has no module of it, those of the other drivers of its series."""
-    modules = matrix.driver.modules
+    modules = matrix.driver_modules
     exact = [m.module for m in modules if m.release == driver]
     of_series = [m.module for m in modules if series(m.release) == _series(driver)]
     return list(dict.fromkeys(module.partition("-")[0] for module in exact or of_series))

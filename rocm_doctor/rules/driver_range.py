@@ -33,7 +33,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if side:
         case = "version.driver-mismatch/older" if side == "older" else "version.driver-mismatch/newer"
         evidence = readings(snapshot, "driver.version", name)
-        sources = matrix.driver.windows[0].sources if matrix.driver.windows else ()
+        sources = matrix.driver_ranges[0].sources if matrix.driver_ranges else ()
         yield finding(matrix, case, evidence, sources=sources, driver=driver or module, rocm=rocm)
 
 
@@ -46,7 +46,7 @@ def user_space(snapshot: Snapshot) -> tuple[str, str]:
 def driver_release(module: str, matrix: Matrix) -> str | None:
     """The release of a DKMS module: by module and build, else by the module alone when all its builds are of one series."""
     version = parse(module)
-    known = [m for m in matrix.driver.modules if version and release(m.module) == version.release]
+    known = [m for m in matrix.driver_modules if version and release(m.module) == version.release]
     exact = [m for m in known if version and version.build and (p := parse(m.module)) and p.build == version.build[:1]]
     names = {series(m.release.replace(".x", "")) for m in exact or known}
     return names.pop() if len(names) == 1 else None
@@ -54,7 +54,7 @@ def driver_release(module: str, matrix: Matrix) -> str | None:
 
 def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
     """`older` or `newer` if the driver is out of the range for that ROCm; None inside, or if no table covers it."""
-    windows = [w for w in matrix.driver.windows if w.kind in ("listed", "tested") and _names(w.driver, driver)]
+    windows = [w for w in matrix.driver_ranges if w.kind in ("listed", "tested") and _names(w.driver, driver)]
     if any(_names(w.rocm, rocm) for w in windows):
         return None
     if (sort_key(driver) >= sort_key("6.4")) and not _apart(driver, rocm, matrix):
@@ -65,7 +65,7 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
 def _older_than_all(module: str, rocm: str, matrix: Matrix) -> str | None:
     """`older` if the module is below all modules of the catalog and the lowest of these is already too old for that ROCm; else
     None: not known."""
-    lowest = min(matrix.driver.modules, key=lambda one: sort_key(one.module), default=None)
+    lowest = min(matrix.driver_modules, key=lambda one: sort_key(one.module), default=None)
     if lowest is None or parse(module) is None or sort_key(module) >= sort_key(lowest.module):
         return None
     return "older" if outside(lowest.release, rocm, matrix) == "older" else None
@@ -87,7 +87,7 @@ def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
 
 def _rocm_release(driver: str, matrix: Matrix) -> str:
     """The ROCm release that a driver shipped with: its own number up to 6.4, from 30.10 on as in driver.yaml."""
-    return next((m.rocm for m in matrix.driver.modules if m.rocm and series(m.release.replace(".x", "")) == driver), driver)
+    return next((m.rocm for m in matrix.driver_modules if m.rocm and series(m.release.replace(".x", "")) == driver), driver)
 
 
 def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
@@ -100,7 +100,7 @@ def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
 def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterator[Finding]:
     """The finding for an Adrenalin driver (year.month.patch) older than the one that AMD names for the release."""
     mine = release(str(snapshot.value("driver.windows") or ""))
-    for window in matrix.driver.windows:
+    for window in matrix.driver_ranges:
         wanted = release(window.driver.split("|")[0].removeprefix("Adrenalin ")) if window.kind == "windows" else None
         if not wanted or not mine or len(mine) != 3 or len(wanted) != 3 or series(window.rocm) != series(rocm) or mine >= wanted:
             continue

@@ -13,6 +13,8 @@ from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, classify, split_program, words
+from rocm_doctor.matrix.source import COMMANDS as FIELDS
+from rocm_doctor.matrix.source import Entry
 from rocm_doctor.model import Command
 
 _FIXED = ("$HOME", "$USER", "$LOGNAME", "${HOME}", "${USER}")
@@ -21,19 +23,14 @@ _COMPUTED = regex(r"\$\(|`|\$\{?\w+\}?")
 _REDIRECTS = regex(r"(?<=\w)[<>]=?\d")
 
 
-def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[tuple[int, str, str]]:
-    """(number of the entry, field, complaint) for each command that a person should not be given."""
-    for number, entry in enumerate(entries):
-        for field, command in _commands(entry):
-            yield from ((number, field, f"`{command.text}` {said}") for said in complaints(command, programs))
-
-
-def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
-    for field in ("commands", "verify"):
-        yield from ((field, one) for one in getattr(entry, field, None) or () if isinstance(one, Command))
-    for field in ("settle", "command", "tells"):
-        if isinstance(one := getattr(entry, field, None), Command):
-            yield field, one
+def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
+    """A fault for each command that a person should not be given."""
+    programs = {entry.key: entry.value for entry in entries if entry.section == "programs"}
+    for entry in entries:
+        for field in FIELDS:
+            value = getattr(entry.value, field, None) or ()
+            for command in (value,) if isinstance(value, Command) else value:
+                yield from ((entry, field, f"`{command.text}` {words}") for words in complaints(command, programs))
 
 
 def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:

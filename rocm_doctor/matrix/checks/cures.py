@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import slot_pattern
+from rocm_doctor.matrix.source import Entry
 from rocm_doctor.matrix.types import Cure, Slot
 
 _SLOT = regex(r"(?<!\$)\{(\w+)\}")
+_OTHERS = {"question", "symptom"}
+"""What a cure may be for besides a diagnosis or a row."""
 
 
-def faults(entries: Sequence[Any], known: Collection[str], slots: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """(number of the entry, field, complaint). `known`: ids of diagnoses and keys of rows."""
-    keys: set[str] = set()
-    seen: dict[tuple[str, str], str] = {}
-    for number, one in enumerate(entries):
-        if isinstance(one, Slot) and not slot_pattern(one.name):
-            yield number, "name", f"`{one.name}` begins with no kind of value that a command takes"
-        if not isinstance(one, Cure):
+def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
+    """A fault for each reference of a cure that leads nowhere, and for each cure that is never shown."""
+    known = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")} | _OTHERS
+    slots = {entry.key for entry in entries if entry.section == "slots"}
+    first: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        if isinstance(entry.value, Slot) and not slot_pattern(entry.key):
+            yield entry, "name", f"`{entry.key}` begins with no kind of value that a command takes"
+        if not isinstance(cure := entry.value, Cure):
             continue
-        if one.key in keys:
-            yield number, "key", f"`{one.key}` appears twice"
-        keys.add(one.key)
-        yield from ((number, "of", f"`{name}` is neither a diagnosis nor a row") for name in one.of if name not in known)
-        for text in (one.do, *(command.text for command in (*one.commands, *one.verify))):
-            yield from (
-                (number, "do", f"`{slot}` is not in catalog/reports.yaml") for slot in _SLOT.findall(text) if slot not in slots
-            )
-        for name in one.of:
-            other = seen.setdefault((name, str(sorted(one.when.items()))), one.key)
-            if other != one.key:
-                yield number, "when", f"`{other}` has the same conditions for {name}, so this one is never shown"
+        yield from ((entry, "of", f"`{name}` is neither a diagnosis nor a row") for name in cure.of if name not in known)
+        texts = (cure.do, *(command.text for command in (*cure.commands, *cure.verify)))
+        used = (slot for text in texts for slot in _SLOT.findall(text))
+        yield from ((entry, "do", f"`{slot}` is not in catalog/reports.yaml") for slot in used if slot not in slots)
+        for name in cure.of:
+            other = first.setdefault((name, str(sorted(cure.when.items()))), cure.key)
+            if other != cure.key:
+                yield entry, "when", f"`{other}` has the same conditions for {name}, so this one is never shown"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.ranges import LINED
+from rocm_doctor.matrix.source import Entry
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Range, Row
+from rocm_doctor.model import Diagnosis, Range, Row
 from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
 _KEY = regex(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
@@ -23,16 +24,16 @@ _REQUIRED = ("torch.version", "torch.release", "python.version")
 """Facts besides packages whose version a package may require."""
 
 
-def key_form(row: Row) -> Iterator[tuple[str, str]]:
-    """(field, message) if the key is not small letters, digits and hyphens."""
+def form(row: Row) -> Iterator[tuple[str, str]]:
+    """(field, message) for what is wrong with a row's key, title, conditions or cause."""
     if not _KEY.match(row.key):
         yield "key", f"`{row.key}` is not a key: small letters, digits, and - . + between them"
-
-
-def has_conditions(row: Row) -> Iterator[tuple[str, str]]:
-    """(field, message) if the row has no condition."""
+    if "\n" in row.title or row.title.endswith(".") or len(row.title) > 80:
+        yield "title", "a title is one line of at most 80 characters without a full stop"
     if not row.when:
         yield "when", "a row without conditions would apply everywhere"
+    if not row.cause.strip():
+        yield "cause", "a row says why"
 
 
 def coordinates(row: Row | Cure) -> Iterator[tuple[str, str]]:
@@ -112,22 +113,14 @@ def _end(one: Range) -> str:
 
 
 def grades(row: Row) -> Iterator[tuple[str, str]]:
-    """What was read again and could not be found is hearsay, and a row never read by a second reader says nothing of it."""
+    """(field, message) where the grade or the status does not follow from the sources and the second reading."""
     if row.verified and row.verified.outcome == "unverifiable" and row.grade != "hearsay":
         yield "grade", f"{row.grade}, but the second reading could not verify it; use hearsay"
     for name, grade in (("range_grade", row.range_grade), ("remedy_grade", row.remedy_grade)):
         if grade == row.grade:
             yield name, "same as `grade`; omit it"
-
-
-def harmless_and_wrong(row: Row) -> Iterator[tuple[str, str]]:
-    """Wrong results are never harmless: a fault that few meet is `degraded`."""
     if row.status == "wrong" and row.harmless:
         yield "harmless", "wrong results are not harmless; use `degraded` for a fault that few runs meet"
-
-
-def grade_problems(row: Row) -> Iterator[tuple[str, str]]:
-    """`works` rests on a run or a statement. What only metadata or build files say is `allowed`."""
     sources = [f"{one.ref} {one.at}" for one in map(parse_citation, row.sources)]
     if row.status == "works" and not row.harmless and all(_METADATA.search(one) for one in sources):
         yield "status", "works, but its sources are package metadata or build files alone; use `allowed`"
@@ -165,42 +158,23 @@ def _part_fault(kind: Kind, part: str) -> str:
     return ""
 
 
-def title_form(row: Row) -> Iterator[tuple[str, str]]:
-    """(field, message) if the title is too long or ends with a full stop."""
-    if "\n" in row.title or row.title.endswith(".") or len(row.title) > 80:
-        yield "title", "a title is one line of at most 80 characters without a full stop"
+def remedies(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
+    """A bug comes with something to do: the row's own, its diagnosis's, or "no known fix"."""
+    advised = {e.key for e in entries if isinstance(e.value, Diagnosis) and (e.value.advice or e.value.commands)}
+    for entry in entries:
+        if not isinstance(row := entry.value, Row) or row.status not in ("wrong", "broken", "degraded"):
+            continue
+        if not (row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in advised):
+            yield entry, "advice", 'a wrong, broken or degraded row needs a remedy, or "no known fix"'
 
 
-def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """A bug comes with a cause, and with something to do: the row's own, its diagnosis's, or "no known fix"."""
-    for number, row in enumerate(rows):
-        if not row.cause.strip():
-            yield number, "cause", "a row says why"
-        said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_advice
-        if row.status in ("wrong", "broken", "degraded") and not said:
-            yield number, "advice", 'a wrong, broken or degraded row needs a remedy, or "no known fix"'
-
-
-def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
-    """(number of the row, field, message) for each key that an earlier row has."""
-    seen: set[str] = set()
-    for number, row in enumerate(rows):
-        if row.key in seen:
-            yield number, "key", f"`{row.key}` appears twice"
-        seen.add(row.key)
-
-
-def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """(number of the row, field, message) for each reference to a row or diagnosis that does not exist."""
-    keys = {row.key for row in rows}
-    for number, row in enumerate(rows):
+def references(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
+    """A fault for each reference of a row to a row or diagnosis that does not exist."""
+    keys, ids = ({e.key for e in entries if e.section == section} for section in ("rows", "diagnoses"))
+    for entry in entries:
+        if not isinstance(row := entry.value, Row):
+            continue
         if row.diagnosis not in ids:
-            yield number, "diagnosis", f"`{row.diagnosis}` is not a diagnosis"
-        if row.key in retired:
-            yield number, "key", f"`{row.key}` is retired (successor: {retired[row.key] or 'none'})"
-        for name in row.supersedes:
-            if name == row.key or name not in keys:
-                yield number, "supersedes", f"`{name}` is not another row"
-        for name in row.after:
-            if name not in ids and name not in keys:
-                yield number, "after", f"`{name}` is neither a diagnosis nor a row"
+            yield entry, "diagnosis", f"`{row.diagnosis}` is not a diagnosis"
+        yield from ((entry, "supersedes", f"`{n}` is not another row") for n in row.supersedes if n == row.key or n not in keys)
+        yield from ((entry, "after", f"`{n}` is neither a diagnosis nor a row") for n in row.after if n not in ids | keys)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
-from rocm_doctor.matrix.source import Problem, nodes
+from rocm_doctor.matrix.source import Entry, Problem, Untyped, nodes
 
 _PERSONAL = (
     (regex(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
@@ -49,6 +49,17 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
     for issue in getattr(entry, "issues", ()):
         if issue.state == "open" and today - issue.seen > _QUARTER:
             yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago; check it again"
+
+
+def repeated(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
+    """A fault for each entry whose name an earlier one of its section has."""
+    seen: set[tuple[str, str]] = set()
+    for entry in entries:
+        if isinstance(entry.value, Untyped):
+            continue
+        if (entry.section, entry.key) in seen:
+            yield entry, entry.key_field, f"`{entry.key}` appears twice"
+        seen.add((entry.section, entry.key))
 
 
 def find_repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
