@@ -230,7 +230,7 @@ def test_the_name_of_a_target_has_its_form(tmp_path: Path, name: str, sound: boo
 def test_a_fault_without_a_remedy(copy: Path) -> None:
     plant(copy, "diagnoses.yaml", "  advice: Remove xformers", '  advice: ""\n  settle: Remove xformers')
     plant(copy, "diagnoses.yaml", "  commands: [pip uninstall -y xformers]\n", "")
-    plant(copy, "rows/code.yaml", "  advice: Remove it", "  origin: Remove it")
+    plant(copy, "rows/code.yaml", "  advice: Remove it", "  aliases: []\n  # Remove it")
     text = (copy / "rows/code.yaml").read_text(encoding="utf-8")
     bare = text.replace("  commands: [pip uninstall -y xformers]\n", "").replace("  settle: rocm-doctor audit\n", "")
     (copy / "rows/code.yaml").write_text(bare, encoding="utf-8")
