@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Command, Effect, Finding, Grade, Purpose
+from rocm_doctor.model import Command, Effect, Grade, Purpose
 
 EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
 """From harmless to harmful: of several programs in one command the last effect of this list counts."""
@@ -240,18 +240,6 @@ def settings(command: Command) -> dict[str, str | None]:
         return dict.fromkeys(words[1:])
     assigned = itertools.takewhile(lambda word: _ASSIGNED.match(word), words[1:] if words[:1] == ["export"] else words)
     return {name: value for name, _, value in (word.partition("=") for word in assigned)}
-
-
-def drop_contradictions(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings without the commands that set a variable otherwise than the command of a finding before them."""
-    stated: dict[str, str | None] = {}
-    out = []
-    for one in findings:
-        kept = [c for c in one.commands if all(stated.get(name, value) == value for name, value in settings(c).items())]
-        for command in kept:
-            stated = {**settings(command), **stated}
-        out.append(one if len(kept) == len(one.commands) else msgspec.structs.replace(one, commands=tuple(kept)))
-    return out
 
 
 def set_variable(name: str, value: str | None, shell: str) -> str:

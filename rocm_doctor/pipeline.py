@@ -14,8 +14,8 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.commands import drop_contradictions, select_commands
 from rocm_doctor.cures.choose import attach_cures, reply
+from rocm_doctor.cures.offer import offer_commands, speaks_of_python
 from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
@@ -43,9 +43,7 @@ from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
 from rocm_doctor.rules.engine import judge as judge_rows
-from rocm_doctor.rules.frameworks import drop_torch_commands, framework_checks
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.offers import complete_commands, drop_python, name_startup_files, speaks_of_python, use_examined
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing_facts, verdict
 from rocm_doctor.smoke.summary import lacks_machine
@@ -140,7 +138,7 @@ def judge(
     likely, near = (read.likely, read.near) if read else ((), ())
     findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
-    findings = drop_contradictions(_pasteable(f, facts, kind, matrix, python=python) for f in findings)
+    findings = offer_commands(findings, facts, kind, matrix, python=python)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
     settled = word == "ready" or bool(roots and roots[0].confidence != "low")
@@ -273,26 +271,6 @@ def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix
     known = {(f.id, f.row, f.subject) for f in findings}
     more = [f for report in held for f in report.findings if (f.id, f.row, f.subject) not in known]
     return rank([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
-
-
-def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, *, python: bool) -> Finding:
-    """The finding with the commands that this machine's system and distribution have, as its shell spells them; without those of
-    Python where the text is not about a program in Python."""
-    known = ("platform", "os", "kernel")
-    system, os_name, kernel = (str(v) if isinstance(v := facts.value(name), str) else "" for name in known)
-    offers = drop_torch_commands(complete_commands(one, facts, kind, matrix), facts)
-    elsewhere = any(command.purpose == "fix" for command in offers)
-    checks_of = framework_checks(one.verify, facts, matrix)
-    checks_of = checks_of if elsewhere else use_examined(checks_of, facts, kind, matrix)
-    commands, verify = (select_commands(found, system, os_name, kernel) for found in (offers, checks_of))
-    commands, verify = (found if python else drop_python(found) for found in (commands, verify))
-    settle = (
-        next(iter(select_commands(framework_checks([one.settle], facts, matrix), system, os_name, kernel)), None)
-        if one.settle
-        else None
-    )
-    made = msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
-    return name_startup_files(made, facts, matrix) if kind in ("machine", "smoke") else made
 
 
 def accept_findings(report: Report, accepted: Sequence[Finding]) -> Report:

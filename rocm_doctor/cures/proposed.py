@@ -16,16 +16,15 @@ from rocm_doctor.binaries.processors import MACH
 from rocm_doctor.binaries.targets import covers, parse_target
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, classify, settings, split_program, words
-from rocm_doctor.cures.choose import first_gpu
-from rocm_doctor.cures.values import Values, install_commands, is_ours, stated_commands
+from rocm_doctor.cures.values import Values, first_gpu, install_commands, is_ours, stated_commands
 from rocm_doctor.differential.model import load as load_weights
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
 from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.machine import TORCH
+from rocm_doctor.rules.frameworks import PLAN
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.offers import PLAN
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 PROOFS: tuple[Proof, ...] = ("proven", "corrected", "word", "withheld")

@@ -13,9 +13,10 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Application, Case, Cure, KernelPackage
-from rocm_doctor.model import Command, Diagnosis, Gpu, ReportKind, Row, Snapshot
+from rocm_doctor.model import Command, Diagnosis, Finding, Gpu, ReportKind, Row, Snapshot
+from rocm_doctor.rules.findings import gpu_subject
+from rocm_doctor.rules.frameworks import PLAN
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.offers import PLAN
 
 INSTALL = "pip install torch"
 """The mark in a cure for the commands that install the first stack of `plan`."""
@@ -79,6 +80,17 @@ class Values:
         """The target of the GPU."""
         value = self.gpu.value("gfx") if self.gpu else None
         return value if isinstance(value, str) else ""
+
+
+def subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
+    """The GPU that the finding is about; else the first one to train on."""
+    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if gpu_subject(gpu, n).name == one.subject), None)
+    return named or first_gpu(snapshot)
+
+
+def first_gpu(snapshot: Snapshot) -> Gpu | None:
+    """The first GPU to train on, discrete before integrated; None where none is known."""
+    return min(snapshot.gpus, key=lambda gpu: gpu.value("is_apu") is True, default=None)
 
 
 def is_ours(text: str, matrix: Matrix) -> bool:

@@ -34,7 +34,6 @@ from rocm_doctor.model import (
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
-from rocm_doctor.rules.offers import offer_reachable_kernel
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
@@ -111,7 +110,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
                     undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, settle))
             else:
                 made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-                made = offer_reachable_kernel(demote(made, newer) if newer else made, row, snapshot, matrix)
+                made = demote(made, newer) if newer else made
                 weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
                 candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]

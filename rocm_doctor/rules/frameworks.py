@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command, Fact, Finding, Snapshot
+from rocm_doctor.model import Command, Fact, Finding, Purpose, Snapshot
 from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.findings import fact_readings, finding, readings
 from rocm_doctor.rules.override import NAME
@@ -62,6 +62,8 @@ FRAMEWORKS = (
     ),
 )
 TORCH = FRAMEWORKS[0]
+PLAN = "rocm-doctor plan"
+"""The command in a row or a cure that stands for the right stack of this machine."""
 
 
 def frameworks_in_question(snapshot: Snapshot) -> list[Framework]:
@@ -79,19 +81,15 @@ def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
     return [one for one in frameworks_in_question(snapshot) if one.build(snapshot) == "rocm"]
 
 
-def framework_checks(commands: Iterable[Command], snapshot: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
-    """The commands as they are if the report is about torch; else with the program of its framework in place of each for torch."""
-    found = frameworks_in_question(snapshot)
-    if TORCH in found:
-        return tuple(commands)
-    program = matrix.classify([found[0].devices])[0]
-    return tuple(dict.fromkeys(program if "torch" in one.packages else one for one in commands))
+_OF_PYTHON: tuple[Purpose, ...] = ("install", "remove", "pin", "python")
 
 
-def drop_torch_commands(commands: Iterable[Command], snapshot: Snapshot) -> tuple[Command, ...]:
-    """The commands; if the report is not about torch, without those for torch."""
-    keeps = TORCH in frameworks_in_question(snapshot)
-    return tuple(one for one in commands if keeps or "torch" not in one.packages)
+def is_usable(command: Command, snapshot: Snapshot, python: bool) -> bool:
+    """False for a command for torch where the report is not about torch, and for one of Python where it is not about a program in
+    Python (`python` is False)."""
+    return (python or command.purpose not in _OF_PYTHON) and (
+        "torch" not in command.packages or TORCH in frameworks_in_question(snapshot)
+    )
 
 
 _SERVERS = ("llama-cpp-python", "onnxruntime-rocm", "onnxruntime-migraphx")

@@ -12,8 +12,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
-from rocm_doctor.rules.frameworks import drop_torch_commands
-from rocm_doctor.rules.offers import drop_python
+from rocm_doctor.rules.frameworks import is_usable
 
 MOST = 5
 MOST_OF_GUESS = 2
@@ -51,7 +50,7 @@ def questions(
         found[one.command.text] = msgspec.structs.replace(before, facts=tuple(dict.fromkeys((*before.facts, *one.facts))))
     ran = snapshot.value("said.ran")
     asked = [one for text, one in found.items() if not (isinstance(ran, tuple) and text in ran)]
-    asked = [one for one in asked if drop_torch_commands([one.command], snapshot) and (python or drop_python([one.command]))]
+    asked = [one for one in asked if is_usable(one.command, snapshot, python)]
     return tuple(asked[: MOST_OF_GUESS if guessed else MOST])
 
 

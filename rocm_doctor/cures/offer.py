@@ -1,0 +1,237 @@
+"""What a finding tells to type: the one place that decides it.
+
+The commands of a row, a rule, a diagnosis or a cure come in. `plan` and `fix` stand in place of what they do better, commands that
+do nothing here are left out, and the rest is spelled for the shell and the interpreter of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.commands import fill, select_commands, settings
+from rocm_doctor.cures.kernels import offer_reachable_kernel
+from rocm_doctor.cures.values import subject_gpu
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Command, Finding, Reading, ReportKind, Snapshot
+from rocm_doctor.rules.findings import comment_out, training_gpus
+from rocm_doctor.rules.frameworks import PLAN, TORCH, Framework, frameworks_in_question, is_usable
+from rocm_doctor.rules.logs import Logs
+
+_ENVIRONMENTS = ("venv", "uv")
+"""Kinds of environments beside which `fix` builds a new one."""
+_PYTHON = "torch|python|pip install|pip3|pip list|.py|conda|venv|jax|tensorflow"
+"""What a text mentions that is about a program in Python."""
+
+
+def offer_commands(
+    findings: Iterable[Finding], facts: Snapshot, kind: ReportKind, matrix: Matrix, *, python: bool
+) -> list[Finding]:
+    """The findings with the commands that this machine can use. `python`: the report is about a program in Python."""
+    return drop_contradictions(_offer(one, facts, kind, matrix, python) for one in findings)
+
+
+def speaks_of_python(facts: Snapshot, logs: Logs, matrix: Matrix) -> bool:
+    """True if a known fact is about Python or a package, or a line is. Always False for a program with a GPU runtime of its own
+    (Ollama): commands for Python do nothing there."""
+    program = facts.value("said.program")
+    if any(one.key == program and one.own_runtime for one in matrix.applications):
+        return False
+    read = any(name.startswith(("torch.", "python.", "pkg.", "jax.")) and facts.value(name) for name in facts.facts)
+    return read or logs.find(_PYTHON) is not None
+
+
+def _offer(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, python: bool) -> Finding:
+    here = kind in ("machine", "smoke")
+    made = offer_reachable_kernel(one, facts, matrix)
+    if here:
+        made = _replace_plan(_plan_packages(made, facts, matrix), facts, matrix)
+    elif kind == "capture" and made.confidence == "low":
+        # A hypothesis on another machine's text changes nothing there: a wrong change costs more than a right one helps.
+        harmless = tuple(c for c in made.commands if c.effect == "reads" or c.purpose == "variable")
+        made = msgspec.structs.replace(made, commands=harmless)
+    commands = plan_and_fix(made, facts, matrix) if here else complete_plans(made.commands, facts, matrix)
+    examined = _examined_python(facts) if here and all(c.purpose != "fix" for c in commands) else ""
+    verify = dict.fromkeys(check_command(c, facts, matrix, examined) for c in made.verify)
+    settle = [check_command(made.settle, facts, matrix, examined)] if made.settle else []
+    known = (facts.value(name) for name in ("platform", "os", "kernel"))
+    system, os_name, kernel = (value if isinstance(value, str) else "" for value in known)
+
+    def usable(commands: Iterable[Command]) -> tuple[Command, ...]:
+        return select_commands((c for c in commands if is_usable(c, facts, python)), system, os_name, kernel)
+
+    made = msgspec.structs.replace(
+        made, commands=usable(commands), verify=usable(verify), settle=next(iter(usable(settle)), None)
+    )
+    return name_startup_files(made, facts, matrix) if here else made
+
+
+def drop_contradictions(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without the commands that set a variable otherwise than the command of a finding before them."""
+    stated: dict[str, str | None] = {}
+    out = []
+    for one in findings:
+        kept = [c for c in one.commands if all(stated.get(name, value) == value for name, value in settings(c).items())]
+        for command in kept:
+            stated = {**settings(command), **stated}
+        out.append(one if len(kept) == len(one.commands) else msgspec.structs.replace(one, commands=tuple(kept)))
+    return out
+
+
+def plan_and_fix(one: Finding, facts: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
+    """The commands of a finding on this machine: `plan` and `fix` stand in place of every command that installs, removes or pins torch.
+
+    What a log or the smoke test shows they do not read, so there they are told to replace what looks sound, and other commands stay.
+    """
+    row = matrix.row(one.row) if one.row else None
+    unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
+    replaced = [c for c in one.commands if c.text == PLAN or (not unread and c.purpose == "install" and "torch" in c.packages)]
+    if not replaced:
+        return one.commands
+    ours = matrix.classify(_plan_commands(facts, _frameworks_option(facts) or (" --upgrade" if unread else "")))
+    kept = (ours if c in replaced else () if _is_done_by_plan(c) else (c,) for c in one.commands)
+    return tuple(dict.fromkeys(c for some in kept for c in some))
+
+
+def _is_done_by_plan(command: Command) -> bool:
+    """True for a command that `plan` and `fix` make needless: it pins versions, or removes torch or Triton."""
+    return command.purpose == "pin" or (command.purpose == "remove" and command.packages[:1] in (("torch",), ("triton",)))
+
+
+def _plan_commands(facts: Snapshot, options: str) -> Iterator[str]:
+    if not _plan_elsewhere(facts):
+        yield PLAN + " --gpu NAME" + options
+        return
+    yield PLAN + options
+    if facts.value("python.env") == "doctor":
+        yield "rocm-doctor fix" + options + " --apply"
+    elif facts.value("python.env") in _ENVIRONMENTS:
+        yield from fill("rocm-doctor fix" + options + " --python {path} --apply", path=facts.value("python.prefix"))
+
+
+def complete_plans(commands: Iterable[Command], facts: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
+    """The commands for another machine: a bare `plan` names its GPU, system and Python, each `plan` the frameworks of the report."""
+    option, elsewhere = _frameworks_option(facts), _plan_elsewhere(facts) or PLAN
+    texts = ((elsewhere if c.text == PLAN else c.text) + option if c.purpose == "plan" else c for c in commands)
+    return tuple(dict.fromkeys(matrix.classify(texts)))
+
+
+def _frameworks_option(facts: Snapshot) -> str:
+    """The option of `plan` for the frameworks that the report is about; none where torch is among them."""
+    found = frameworks_in_question(facts)
+    return "" if TORCH in found else f" --with {','.join(one.key for one in found)}"
+
+
+def _plan_elsewhere(facts: Snapshot) -> str:
+    """The `plan` command for another machine; empty if the target of its first GPU is not known: that of another GPU would mislead."""
+    gfx = next((gpu.value("gfx") for _, gpu in training_gpus(facts)), None)
+    if not isinstance(gfx, str):
+        return ""
+    system = "windows" if facts.value("platform") == "windows" else "wsl" if facts.value("wsl") is True else ""
+    python = facts.value("python.version")
+    minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
+    template = PLAN + " --gpu {gfx}" + (f" --os {system}" if system else "") + (" --python {version}" if minor else "")
+    return next(iter(fill(template, gfx=gfx, version=minor)), "")
+
+
+def check_command(command: Command, facts: Snapshot, matrix: Matrix, examined: str) -> Command:
+    """A command that verifies or settles: with the program of the report's framework in place of torch's, run by the examined
+    interpreter (empty: the shell's)."""
+    asked = frameworks_in_question(facts)
+    if TORCH not in asked and "torch" in command.packages:
+        (command,) = matrix.classify([asked[0].devices])
+    program, _, rest = command.text.partition(" ")
+    return matrix.classify([f"{examined} {rest}"])[0] if examined and program == "python" else command
+
+
+def _examined_python(facts: Snapshot) -> str:
+    """The interpreter that was examined; empty on Windows and where it is not known. The one of the shell may be another."""
+    known = facts.value("platform") != "windows"
+    return next(iter(fill("{path}/bin/python", path=facts.value("python.prefix")) if known else ()), "")
+
+
+def _plan_packages(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with `plan` in place of each command that installs another release of packages that `plan` chooses: its release fits
+    the rest of the machine, too."""
+    if one.severity == "note" or all(c.purpose != "install" for c in one.commands):
+        return one
+    from rocm_doctor.plan.catalog import load_catalog
+
+    packages = load_catalog(matrix).packages.items()
+    planned = {name for name, package in packages if package.releases and isinstance(facts.value(f"pkg.{name}"), str)}
+    texts = (PLAN if c.purpose == "install" and c.packages and planned.issuperset(c.packages) else c for c in one.commands)
+    return msgspec.structs.replace(one, commands=tuple(dict.fromkeys(matrix.classify(texts))))
+
+
+def _replace_plan(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
+    """The finding without `plan` and what goes with it for a GPU that no build serves, and with what is known instead."""
+    gpu = subject_gpu(one, facts)
+    gfx = str(gpu.value("gfx")) if gpu else ""
+    if gfx not in matrix.gfx or all(command.text != PLAN for command in one.commands):
+        return one
+    asked = frameworks_in_question(facts)
+    if asked and TORCH not in asked:
+        return _advise_instead(one, asked[0], facts, matrix)
+    if has_build(gfx, matrix):
+        return one
+    wheels = [fact for fact in matrix.facts if fact.subject == "community wheels" and gfx in fact.gfx]
+    known = "".join(f" Neither AMD nor PyTorch builds or tests these: {fact.words}" for fact in wheels)
+    sources = tuple(fact.sources[0] for fact in wheels)
+    advice = f"No torch of a known index has code for {gfx}, so there is nothing to install; a torch for the CPU can stay.{known}"
+    grade = wheels[0].grade if wheels else one.cure_grade
+    return msgspec.structs.replace(one, advice=advice, commands=(), cure_grade=grade, cure_sources=sources)
+
+
+def _advise_instead(one: Finding, framework: Framework, facts: Snapshot, matrix: Matrix) -> Finding:
+    """The finding about JAX or TensorFlow: with what would run in its place where no release is for this machine."""
+    from rocm_doctor.plan.catalog import load_catalog
+    from rocm_doctor.plan.frameworks import framework_plan
+    from rocm_doctor.plan.machine import machine_from_snapshot
+
+    machine = machine_from_snapshot(facts)
+    plan = framework_plan(framework.key, machine, load_catalog(matrix)) if machine else None
+    if plan is None or plan.release:
+        return one
+    advice = " ".join([plan.headline, *(f"What would run: {words}." for words, _ in plan.instead)])
+    return msgspec.structs.replace(one, advice=advice, commands=matrix.classify([command for _, command in plan.instead]))
+
+
+def has_build(gfx: str, matrix: Matrix) -> bool:
+    """True if a build of the catalog has code for the target, or for a sibling that an override reaches."""
+    from rocm_doctor.plan.catalog import load_catalog
+
+    siblings = [one.value for one in matrix.gfx[gfx].overrides if one.verdict in ("sibling", "faulty")]
+    catalog = load_catalog(matrix)
+    for build in matrix.torch:
+        index = catalog.build_index(build)
+        targets = build.gfx or (index.devices if index else ())
+        if any(covers(targets, gfx, override) is True for override in (None, *siblings)):
+            return True
+    return False
+
+
+def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
+    """The finding with more evidence and commands. Evidence: lines of start-up files that set a variable which its commands
+    change. Commands: they comment out such a line of a variable to unset, which the next login would set again."""
+    changed = {name: value for command in one.commands for name, value in settings(command).items()}
+    read = {name: facts.get(f"startup.{name}").readings for name in changed}
+    gone = [text for name, value in changed.items() if value is None for reading in read[name] for text in _comment_out(reading)]
+    places = tuple(reading for readings in read.values() for reading in readings)
+    if not places:
+        return one
+    unset = max((n for n, c in enumerate(one.commands) if settings(c)), default=-1) + 1
+    commands = (*one.commands[:unset], *matrix.classify(gone), *one.commands[unset:])
+    return msgspec.structs.replace(one, evidence=(*one.evidence, *places), commands=commands)
+
+
+_OF_USER = "sed -i '{value}s/^/# /' ~/{path}"
+
+
+def _comment_out(line: Reading) -> tuple[str, ...]:
+    """The command that turns a line of a start-up file into a comment."""
+    place, (owner, _, name) = line.place.removeprefix("line "), line.artifact.partition("/")
+    if owner == "user":
+        return tuple(text.replace("~//", "~/") for text in fill(_OF_USER, value=place, path=f"/{name}"))
+    return comment_out(place, f"/{line.artifact}")
