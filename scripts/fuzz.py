@@ -40,7 +40,7 @@ from rocm_doctor.lint import readers
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.loose_json import roots
+from rocm_doctor.probes.read.pairs import roots
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.sources.bundle import BundleError
 from rocm_doctor.sources.bundle.archives import members

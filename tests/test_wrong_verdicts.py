@@ -13,7 +13,7 @@ from rocm_doctor.facts.derive import derive
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot, Unknown
 from rocm_doctor.pipeline import judge, read_paths
-from rocm_doctor.probes.read.loose_json import roots
+from rocm_doctor.probes.read.pairs import roots
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules.findings import value_words
 from rocm_doctor.sources.paste import cut

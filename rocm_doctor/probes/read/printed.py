@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _TARGET = regex(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
@@ -17,22 +16,10 @@ _BDF = regex(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7]
 _ELIDED = regex(r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE)
 _NOTHING_TO_LIST = ("No JSON data to report", "Number of platforms", "usage:")
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
-_NOTHING = frozenset(
-    (
-        "",
-        "n/a",
-        "na",
-        "none",
-        "null",
-        "unknown",
-        "unsupported",
-        "not supported",
-        "not available",
-        "not specified",
-        "undefined",
-        "unknown amd gpu",
-    )
-)
+_NOTHING = frozenset((
+    "", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined",
+    "unknown amd gpu",
+))  # fmt: skip
 _MASKED = regex(
     r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$",
     re.IGNORECASE,
@@ -43,10 +30,10 @@ _LONGEST = 300
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its text, and `whole`: its end was read (the last number of a cut text may lack digits)."""
+    """One line: its text, its reading, and `whole`: its end was read (the last number of a cut text may lack digits)."""
 
-    number: int
     text: str
+    reading: Reading
     whole: bool
 
 
@@ -69,17 +56,12 @@ def lines(artifact: Artifact) -> Iterator[Line]:
     for number, row in enumerate(rows, 1):
         if row and not row.isspace():
             whole = number < len(rows) or row.endswith("  ")
-            yield Line(number, row.rstrip(), whole)
+            yield Line(row.rstrip(), Reading(artifact.name, f"line {number}", " ".join(row.split())[:200]), whole)
 
 
 def is_elided(artifact: Artifact) -> bool:
     """True if lines were left out (`...`, `[output truncated]`) or the text ends inside a line."""
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
-
-
-def line_reading(artifact: Artifact, line: Line) -> Reading:
-    """The reading of a line."""
-    return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
 
 
 def stated_value(value: str) -> str | None:
@@ -95,16 +77,10 @@ def gfx_target(value: str) -> str | None:
 
 
 def product_name(value: str) -> str | None:
-    """A marketing name; None for a bare id, a name cut at its left end, or no name."""
-    said = stated_value(value)
-    if (
-        said is None
-        or said.startswith(("...", "\u2026"))
-        or said.endswith(("...", "\u2026"))
-        or re.fullmatch(r"(?:0x)?[0-9a-fA-F]{4}", said)
-    ):
-        return None
-    return said
+    """A marketing name; None for a bare id, a name cut at one end, or no name."""
+    name = stated_value(value)
+    cut = name is None or name.startswith(("...", "\u2026")) or name.endswith(("...", "\u2026"))
+    return None if cut or re.fullmatch(r"(?:0x)?[0-9a-fA-F]{4}", name or "") else name
 
 
 def hex_id(value: str) -> int | None:
@@ -122,17 +98,22 @@ def whole_number(value: str) -> int | None:
     return int(found.group(1))
 
 
-def number_reader(pattern: str) -> Callable[[str], int | None]:
-    """A reader of texts of this form (`191.0 W`): the number in the pattern's group, rounded; None for any other text."""
-    form = regex(pattern)
-    return lambda value: round(float(found[1])) if (found := form.fullmatch(value)) else None
+def count(value: str) -> int | None:
+    """A count above zero."""
+    return whole_number(value) or None
+
+
+def watts(value: str) -> int | None:
+    """Watts of `191.0 W` or `191.0`, rounded; None for 0, which stands for a limit that is not known."""
+    found = re.fullmatch(r"([1-9]\d{0,3}(?:\.\d{1,3})?)(?: ?W)?", value.strip())
+    return round(float(found[1])) if found else None
 
 
 def size(value: str) -> int | None:
-    """Bytes of `16304 MB` or `33538048(0x1ffc000) KB`; AMD's tools mean powers of two. None without a unit."""
+    """Bytes of `16304 MB` or `33538048(0x1ffc000) KB`; AMD's tools mean powers of two. None without a unit, and for 0."""
     found = re.match(r"(\d{1,19})(\(0x[0-9a-fA-F]{1,16}\))?\s*([KMG]i?B|B)$", value.strip(), re.IGNORECASE)
     number = whole_number(found.group(1) + (found.group(2) or "")) if found else None
-    return number * _UNITS[found.group(3).upper()] if found and number is not None else None
+    return number * _UNITS[found.group(3).upper()] if found and number else None
 
 
 def bdf(value: str) -> str | None:
@@ -142,24 +123,6 @@ def bdf(value: str) -> str | None:
         return None
     domain, bus, device, function = found.groups()
     return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
-
-
-def csv_rows(artifact: Artifact, first: str, row: str) -> Iterator[tuple[dict[str, str], Line]]:
-    """The cells by column of each whole line that begins with the pattern `row`, below a head whose first column is `first`."""
-    head: list[str] = []
-    for line in lines(artifact):
-        text = line.text.strip(" #>\t").replace("\0", "")
-        if text.startswith(first + ","):
-            head = text.split(",")
-        elif head and line.whole and re.match(row, text):
-            cells = next(csv.reader([text]), []) if '"' in text else text.split(",")
-            yield dict(zip(head, cells if len(cells) == len(head) else cells[:1])), line
-
-
-def record_known(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
-    """Record a fact of a GPU if there is a value."""
-    if value is not None:
-        result.record(key, value, reading, into=gpu)
 
 
 def record_driver_version(result: ProbeResult, printed: str, reading: Reading) -> None:

@@ -35,171 +35,164 @@ import re
 from collections import Counter
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.keyed import Entries, Entry
+from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.printed import (
     Line,
+    count,
     gfx_target,
     is_elided,
-    line_reading,
     lines,
     outputs,
     product_name,
-    record_known,
     size,
     stated_value,
     whole_number,
 )
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.tools.rocminfo_errors import record_failures
 
-_KEYS = (
+_NAMES = (
     "Name", "Uuid", "Marketing Name", "Vendor Name", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
     "Memory Properties", "Segment", "Size",
 )  # fmt: skip
-_KEY = regex(r"(" + "|".join(_KEYS) + r"):(.*)")
-_JOINED = regex(r"\s{2,80}(?=(?:" + "|".join(_KEYS) + r"):)")
+_KEY = regex(r"(" + "|".join(_NAMES) + r"):(.*)")
+_JOINED = regex(r"\s{2,80}(?=(?:" + "|".join(_NAMES) + r"):)")
 """The start of the next line in lines that were joined."""
 _AGENT = regex(r"Agent \d+\W{0,40}$")
 _ISA = "amdgcn-amd-amdhsa--"
 
 
-class _Agent:
-    """One agent, as far as it was read: the value of each key with its line."""
+def _address(value: str) -> str | None:
+    """The PCI address of `BDFID`, in domain 0, which it does not state; None for 0."""
+    bdfid = count(value)
+    return f"0000:{bdfid >> 8 & 255:02x}:{bdfid >> 3 & 31:02x}.{bdfid & 7}" if bdfid and bdfid < 65536 else None
 
-    def __init__(self) -> None:
-        self.said: dict[str, tuple[str, Reading]] = {}
-        self.segment = ""
-        self.isa_number = 0
 
-    def keep(self, key: str, value: str, reading: Reading) -> None:
-        self.said.setdefault(key, (value, reading))
+def _is_apu(value: str) -> bool:
+    """Printed since ROCm 6.2: `APU`, or nothing for a GPU of its own."""
+    return "APU" in value.split()
 
-    def value(self, key: str) -> str:
-        return self.said[key][0] if key in self.said else ""
+
+KEYS: Keys = {
+    "gfx": ("gfx", gfx_target), "Marketing Name": ("marketing_name", product_name), "Uuid": ("uuid", stated_value),
+    "Chip ID": ("device_id", count), "Compute Unit": ("compute_units", count), "Wavefront Size": ("wavefront_size", count),
+    "Node": ("node", whole_number), "memory": ("vram_bytes", size), "BDFID": ("pci_bdf", _address), "Memory Properties": ("is_apu", _is_apu),
+}  # fmt: skip
+"""Fact and reader of each key of an agent. `gfx` is its name or ISA, `memory` the size of its first global pool."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocminfo"):
-        _read_output(result, artifact)
+        _read_phrases(result, artifact)
+        _read_agents(result, artifact)
     return result
 
 
-def _read_output(result: ProbeResult, artifact: Artifact) -> None:
-    record_failures(result, artifact)
-    whole = not is_elided(artifact)
-    agents: list[_Agent] = []
+_KFD = r"Unable to open /dev/kfd read-write: "
+PHRASES: tuple[tuple[re.Pattern[str], str, bool | str | None], ...] = tuple((regex(pattern), fact, value) for pattern, fact, value in (
+    (r"WSL environment detected", "wsl", True),
+    (r"ROCk module is NOT loaded", "driver.loaded", False),
+    (r"ROCk module (?:version \S+ )?is loaded", "driver.loaded", True),
+    (r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded", "driver.version", None),
+    (_KFD, "kfd.openable", False),
+    (_KFD + r"([A-Z][A-Za-z ,/'-]{3,60}?)(?= {2}|\.|$| \S{1,40} is (?:not )?member| Failed to)", "kfd.error", None),
+    (_KFD + r"No such file or directory", "kfd.exists", False),
+    (r"is member of \"?([a-z]+)\"? group", "user.member_of", None),
+    (r"\broot is (?:not )?member of", "user.root", True),
+    (r"hsa_init Failed", "hsa.status", "hsa_init failed"),
+    (r"(?:returned|code:) (HSA_STATUS_ERROR\w*)", "hsa.status", None),
+    (r"returned 4104\b", "hsa.status", "HSA_STATUS_ERROR_OUT_OF_RESOURCES"),  # ROCm 1.x and 2.x print the number
+))  # fmt: skip
+"""What rocminfo prints before its list, or fails with: a fact and its value; None: the words in the pattern's group."""
+
+
+def _read_phrases(result: ProbeResult, artifact: Artifact) -> None:
+    """Fixed phrases count even in an unfinished last line, words in a group do not. `NOT loaded` is also printed where /sys is not
+    mounted, in containers; inside WSL it is always so and means nothing."""
+    wsl = "WSL environment detected" in artifact.text
     for line in lines(artifact):
-        line = line._replace(text=line.text.lstrip(" \t#>|").rstrip(" \t#|"))
-        if "*** Done" in line.text or "HSA System Attributes" in line.text:
-            _record_list(result, agents, whole and "Done" in line.text)
-            agents = []
-        if line.text.startswith("Runtime Version:") and line.whole:
-            _record_runtime(result, artifact, line)
-        for text in _JOINED.split(line.text):
-            _feed(agents, line._replace(text=text), line_reading(artifact, line))
-    _record_list(result, agents, False)
+        for pattern, fact, value in PHRASES:
+            found = None if wsl and fact.startswith("driver.") else pattern.search(line.text)
+            if found and (value is not None or line.whole or found.end() < len(line.text)):
+                result.record(fact, found[1] if value is None else value, line.reading)
 
 
-def _record_runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
-    version = line.text.partition(":")[2].strip()
-    if re.fullmatch(r"\d+\.\d+", version):
-        result.record("runtime.version", version, line_reading(artifact, line))
+def _read_agents(result: ProbeResult, artifact: Artifact) -> None:
+    complete = not is_elided(artifact)
+    agents = Agents()
+    for line in lines(artifact):
+        text = line.text.lstrip(" \t#>|").rstrip(" \t#|")
+        if "*** Done" in text or "HSA System Attributes" in text:
+            _record_list(result, agents.all, complete and "Done" in text)
+            agents = Agents()
+        if line.whole and (version := re.fullmatch(r"Runtime Version:\s*(\d+\.\d+)", text)):
+            result.record("runtime.version", version[1], line.reading)
+        for part in _JOINED.split(text):
+            agents.read(line._replace(text=part))
+    _record_list(result, agents.all, False)
 
 
-def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
-    """Add one line to its agent; a head, or a second name, begins a new agent."""
-    if _AGENT.match(line.text):
-        agents.append(_Agent())
-        return
-    number = re.match(r"ISA (\d)$", line.text)
-    if number and agents:
-        agents[-1].isa_number = int(number.group(1))
-    found = _KEY.match(line.text)
-    if not found or not line.whole:
-        return
-    key, value = found.group(1), found.group(2).strip().rstrip("\\").strip()
-    if key == "Name" and value.startswith(_ISA):
-        _feed_isa(agents, value[len(_ISA) :], reading)
-    else:
-        if _begins_another(agents, key):
-            agents.append(_Agent())
-        _feed_key(agents[-1], key, value, reading)
+class Agents:
+    """The agents of one list, as far as they were read."""
+
+    def __init__(self) -> None:
+        self.all: list[Entries] = []
+        self._segment = ""
+        self._isa = 0
+
+    def read(self, line: Line) -> None:
+        """Add one line to its agent; a head, or a second name, begins a new agent."""
+        if _AGENT.match(line.text):
+            self._begin()
+        elif number := re.match(r"ISA (\d)$", line.text):
+            self._isa = int(number[1])
+        elif (found := _KEY.match(line.text)) and line.whole:
+            self._read_key(found[1], found[2].strip().rstrip("\\").strip(), line.reading)
+
+    def _begin(self) -> None:
+        self.all.append({})
+        self._segment, self._isa = "", 0
+
+    def _read_key(self, key: str, value: str, reading: Reading) -> None:
+        last = self.all[-1] if self.all else None
+        if key == "Name" and value.startswith(_ISA):
+            key, value = "isa", value[len(_ISA) :]
+            if gfx_target(value) is None:
+                return  # a generic ISA (gfx11-generic) is not a device
+            again = last is None or ("isa" in last and self._isa < 2)
+        else:
+            names = ("Name", "Marketing Name") if key == "Name" else (key,) if key in ("Uuid", "Marketing Name") else ()
+            again = last is None or any(name in last for name in names)
+        if again:
+            self._begin()
+        if key == "Segment":
+            self._segment = value
+        elif key != "Size":
+            self.all[-1].setdefault(key, Entry(value, reading))
+        else:
+            if self._segment.startswith("GLOBAL"):
+                self.all[-1].setdefault("memory", Entry(value, reading))
+            self._segment = ""
 
 
-def _begins_another(agents: list[_Agent], key: str) -> bool:
-    if not agents:
-        return True
-    last = agents[-1].said
-    return (key == "Name" and ("Name" in last or "Marketing Name" in last)) or (key in ("Uuid", "Marketing Name") and key in last)
+def _record_list(result: ProbeResult, agents: list[Entries], complete: bool) -> None:
+    """A listing of the GPUs among the agents. BDFID lacks the domain, so an address that several print (MI300A) is none."""
+    gpus = [agent for agent in agents if _is_gpu(agent)]
+    if gpus or (agents and complete):
+        listing = result.listing(complete)
+        often = Counter(agent["BDFID"].value for agent in gpus if "BDFID" in agent)
+        for agent in gpus:
+            names = [agent[key] for key in ("Name", "isa") if key in agent and gfx_target(agent[key].value)]
+            shared = "BDFID" in agent and often[agent["BDFID"].value] > 1
+            entries = {key: entry for key, entry in agent.items() if key != "BDFID" or not shared}
+            record_entries(result, listing.gpu(), {**entries, "gfx": names[0]} if names else entries, KEYS)
 
 
-def _feed_isa(agents: list[_Agent], value: str, reading: Reading) -> None:
-    if gfx_target(value) is None:
-        return  # a generic ISA (gfx11-generic) is not a device
-    if not agents or ("isa" in agents[-1].said and agents[-1].isa_number < 2):
-        agents.append(_Agent())
-    agents[-1].keep("isa", _ISA + value, reading)
-
-
-def _feed_key(agent: _Agent, key: str, value: str, reading: Reading) -> None:
-    if key == "Segment":
-        agent.segment = value
-    elif key == "Size":
-        if agent.segment.startswith("GLOBAL"):
-            agent.keep("memory", value, reading)
-        agent.segment = ""
-    else:
-        agent.keep(key, value, reading)
-
-
-def _is_gpu(agent: _Agent) -> bool:
+def _is_gpu(agent: Entries) -> bool:
     """True for an agent of type GPU or with a gfx name. NPUs are agents of type DSP (`aie2`)."""
-    kind = agent.value("Device Type")
-    return kind == "GPU" or (
-        not kind and (gfx_target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
-    )
-
-
-def _record_list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
-    gpus = [a for a in agents if _is_gpu(a)]
-    if not gpus and not (agents and complete):
-        return
-    listing = result.listing(complete)
-    shared = _drop_shared_addresses(gpus)
-    for agent in gpus:
-        _record_gpu(result, listing.gpu(), agent, shared)
-
-
-def _drop_shared_addresses(gpus: list[_Agent]) -> set[str]:
-    """Drop PCI addresses that several GPUs share: BDFID lacks the domain, and boards of several domains (MI300A) print the same."""
-    return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
-
-
-def _record_gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
-    named = "Name" if gfx_target(agent.value("Name")) else "isa"
-    for key, source, value in (
-        ("gfx", named, gfx_target(agent.value(named).removeprefix(_ISA))),
-        ("marketing_name", "Marketing Name", product_name(agent.value("Marketing Name"))),
-        ("uuid", "Uuid", stated_value(agent.value("Uuid"))),
-        ("device_id", "Chip ID", whole_number(agent.value("Chip ID")) or None),
-        ("compute_units", "Compute Unit", whole_number(agent.value("Compute Unit")) or None),
-        ("wavefront_size", "Wavefront Size", whole_number(agent.value("Wavefront Size")) or None),
-        ("node", "Node", whole_number(agent.value("Node"))),
-        ("vram_bytes", "memory", size(agent.value("memory")) or None),
-        ("pci_bdf", "BDFID", None if agent.value("BDFID") in shared else _address(whole_number(agent.value("BDFID")))),
-        ("is_apu", "Memory Properties", _apu(agent)),
-    ):
-        if source in agent.said:
-            record_known(result, gpu, key, value, agent.said[source][1])
-
-
-def _address(bdfid: int | None) -> str | None:
-    """The PCI address of `BDFID`, in domain 0, which it does not state; None for 0."""
-    return f"0000:{bdfid >> 8 & 255:02x}:{bdfid >> 3 & 31:02x}.{bdfid & 7}" if bdfid and bdfid < 65536 else None
-
-
-def _apu(agent: _Agent) -> bool | None:
-    """Printed since ROCm 6.2: `APU`, or nothing for a GPU of its own."""
-    return "APU" in agent.value("Memory Properties").split() if "Memory Properties" in agent.said else None
+    if "Device Type" in agent:
+        return agent["Device Type"].value == "GPU"
+    return gfx_target(agent["Name"].value) is not None if "Name" in agent else "isa" in agent
