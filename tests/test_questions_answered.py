@@ -32,7 +32,7 @@ ASKED = [
     ("Which driver do I need for ROCm 7.2 on a MI210?", "rocm-doctor plan --gpu gfx90a"),
     ("Do I need amdgpu-dkms on Ubuntu 24.04 for a RX 7600?", "rocm-doctor plan --gpu gfx1102"),
     ("Does DeepSpeed ZeRO-3 work on MI250X?", "torchrun --nproc-per-node=2 train.py"),
-    ("How do I use two RX 7900 XTX for one LoRA run?", "rocm-doctor fleet across --ranks 2"),
+    ("How do I use two RX 7900 XTX for one LoRA run?", "rocm-doctor smoke --stage collectives"),
     ("Is xformers supported on ROCm?", "pip uninstall -y xformers"),
     ("Does bitsandbytes support gfx1201?", "rocm-doctor plan --gpu gfx1201 --with bitsandbytes"),
     ("Does vLLM run on a RX 7900 XT?", "rocm-doctor plan --gpu gfx1100 --with vllm"),

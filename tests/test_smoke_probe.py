@@ -121,6 +121,7 @@ DIAGNOSES = {
     ("bitsandbytes", "failed", "mismatch"): ("lib.bitsandbytes", "smoke-bitsandbytes"),
     ("memory", "failed", "bad-memory"): ("hw.ecc-or-faulty", "smoke-memory-bad"),
     ("peer", "failed", "mismatch"): ("dist.p2p", "smoke-peer"),
+    ("collectives", "failed", "lost-rank"): ("dist.rccl", "smoke-collectives"),
 }
 
 

@@ -230,36 +230,3 @@ def files(name: str | None) -> None:
         click.echo(text(name), nl=False)
     else:
         raise InputError(f"unknown file `{name}`: {', '.join(NAMES)}")
-
-
-@command.command(
-    epilog="Example:  srun -N4 --ntasks-per-node=1 rocm-doctor fleet across --nodes 4 --rendezvous n1:29400 --ranks 8"
-)
-@click.option("--ranks", type=click.IntRange(1), required=True, help="Ranks on each node: its number of GPUs.")
-@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="Nodes; the command runs on each of them.")
-@click.option("--rendezvous", default="", metavar="HOST:PORT", help="Where the nodes meet: one of them, and a free port.")
-@click.option("--python", help="Interpreter that has torch.")
-@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cpu: gloo. cuda: RCCL or NCCL.")
-@click.option("--limit", type=click.FloatRange(1), default=60, show_default=True, metavar="SECONDS", help="Time limit of a step.")
-@page_options("text", "json")
-@click.option("--prelude", type=click.Path(exists=True, dir_okay=False), hidden=True)
-def across(nodes: int, rendezvous: str, python: str | None, form: str, output: Path | None, **options: Any) -> None:
-    """Run all-reduces over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
-
-    A rank, a node or a pair that is slow or wrong is named. Exit code 1 if there is one, or a rank died.
-    """
-    from rocm_doctor.cli.common import interpreter
-    from rocm_doctor.smoke.across import lines
-    from rocm_doctor.smoke.across import run_ranks as run_across
-
-    if nodes > 1 and not rendezvous:
-        raise InputError("--nodes above 1 needs --rendezvous HOST:PORT")
-    found = run_across(nodes=nodes, rendezvous=rendezvous, python=interpreter(python), **options)
-    if found is None:
-        return
-    import msgspec
-
-    print_page(
-        msgspec.json.format(msgspec.json.encode(found), indent=1).decode() if form == "json" else "\n".join(lines(found)), output
-    )
-    sys.exit(0 if found.sound else 1)

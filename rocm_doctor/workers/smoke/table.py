@@ -42,6 +42,7 @@ STAGES = (
     Stage("bitsandbytes", "quantised", "bitsandbytes", 2, 120, ("matmul",), "4-bit layers of bitsandbytes"),
     Stage("memory", "memory", "memory", 2, 120, ("copy",), "a pattern over 80 % of the free device memory"),
     Stage("peer", "memory", "peer", 3, 120, ("copy",), "copies from GPU to GPU", once=True),
+    Stage("collectives", "collectives", "collectives", 3, 300, ("copy",), "all-reduces over all GPUs", once=True),
 )
 
 
