@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rocm_doctor.fit import advice, card, closed_form, estimate
-from rocm_doctor.fit.job import Job, Kernels
+from rocm_doctor.fit import advice, card, estimate
+from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import FLAG, gpu_kernels
-from rocm_doctor.fit.shape import read_shape
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Snapshot
 from rocm_doctor.versions import parse
@@ -123,40 +122,13 @@ def test_a_verdict_keeps_the_error_in_mind() -> None:
     assert estimate.verdict(estimate.Estimate("simulation", 1, 1, {}, estimate.BOUNDS["simulation"]), unknown) == "unknown"
 
 
-@pytest.mark.parametrize("strategy", ["ddp", "zero2", "fsdp2", "zero3"])
-def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> None:
-    run = job("Llama-3.1-8B", method="full")
-    whole = closed_form.predict(run, 0).breakdown
-    four = estimate.split_breakdown(whole, run, read_shape(run.config), 4, strategy)
-    for part, size in whole.items():
-        assert four[part] == (-(-size // 4) if part in estimate.SHARDED[strategy] else size)
-    assert (sum(four.values()) < sum(whole.values())) == (strategy != "ddp")
-
-
-def test_one_card_is_not_sharded() -> None:
-    run = job()
-    whole = closed_form.predict(run, 0).breakdown
-    assert estimate.split_breakdown(whole, run, read_shape(run.config), 1, "zero3") == whole
-
-
 def test_limits_fit_and_one_more_does_not() -> None:
     run, place = job("Qwen2.5-1.5B"), card.declare_card("gfx1100", 24 * GIB, MATRIX)
     now = estimate.compute(run, place)
-    peak = advice.scale_estimate(run, place, now, "single")
+    peak = advice.scale_estimate(run, place, now)
     found = advice.limits(run, place, peak, 0.0)
     assert found is not None
     assert place.available is not None
     at_limit, beyond = (peak(msgspec.structs.replace(run, batch=n)) for n in (found.batch, found.batch + 1))
     assert at_limit <= place.available < beyond
     assert peak(msgspec.structs.replace(run, seq=found.seq)) <= place.available
-
-
-def test_several_cards_are_judged_at_their_own_highest_moment() -> None:
-    """Shared out over eight cards the optimizer's moment shrinks below that of the logits, which nobody shares."""
-    run = job("Llama-3.1-8B", method="full", seq=8192, kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
-    eight = msgspec.structs.replace(card.declare_card("gfx942", 192 * GIB, MATRIX), count=8)
-    found = estimate.compute(run, eight, "fsdp2")
-    assert "logits and loss" in found.breakdown
-    assert "optimizer scratch" not in found.breakdown
-    assert found.peak_allocated_bytes < 0.5 * estimate.compute(run, eight, "ddp").peak_allocated_bytes
-    assert found.error_bound.allocated > estimate.BOUNDS["closed form"].allocated

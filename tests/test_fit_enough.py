@@ -66,14 +66,6 @@ def test_each_way_that_is_named_is_enough(arguments: tuple[str, ...], gpu: str) 
         assert again.exit_code == 0, (way, again.output[:600])
 
 
-@pytest.mark.parametrize(
-    ("gpu", "gpus"), [("RX 7900 XT", ["--gpus 8 --strategy fsdp2 --seq 512"]), ("RX 9070 XT", [])]
-)  # fmt: skip
-def test_a_number_of_gpus_of_one_host_is_named_with_the_changes_that_it_takes(gpu: str, gpus: list[str]) -> None:
-    ways = json.loads(fit("--model", "llama-3.1-70b", "--method", "qlora", "--gpu", gpu, "--format", "json").output)["enough"]
-    assert [way["options"] for way in ways if way["options"].startswith("--gpus")] == gpus
-
-
 def test_a_single_change_is_preferred_to_two() -> None:
     ways = json.loads(fit("--model", "qwen2.5-7b", "--gpu", "RX 9070 XT", "--format", "json").output)["enough"]
     assert ways[0]["options"] == "--method qlora"

@@ -22,7 +22,7 @@ EXPECTED: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "expected.yaml").rea
 
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: str(case["file"]))
 def test_an_example_is_read_as_its_framework_runs_it(case: dict[str, Any]) -> None:
-    run = training.read(EXAMPLES / case["file"], MATRIX, tuple(EXAMPLES / name for name in case.get("beside", ())))
+    run = training.read(EXAMPLES / case["file"], MATRIX)
     assert run.framework == case["framework"]
     assert {name: listed(run.value(name)) for name in case["run"]} == case["run"]
     assert sorted(one.key for one in run.unread) == sorted(case.get("unread", []))
@@ -62,19 +62,6 @@ def test_a_constant_of_the_module_is_a_literal_and_dead_code_is_not_read() -> No
     assert not [one for one in run.unread if one.field == "seq"]
 
 
-def test_the_deepspeed_file_that_a_configuration_names_is_read(tmp_path: Path) -> None:
-    (tmp_path / "zero3.json").write_text(
-        '{"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}'
-    )
-    path = tmp_path / "train.yml"
-    path.write_text("base_model: a/b\ndeepspeed: zero3.json\n")
-    run = training.read(path, MATRIX)
-    assert run.value("strategy") == "zero3"
-    assert "parameters in the host's memory" in [one.words for one in run.unmodelled]
-    (tmp_path / "zero3.json").unlink()
-    assert [one.why for one in training.read(path, MATRIX).unread] == ["the file zero3.json is not there"]
-
-
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
@@ -89,11 +76,6 @@ def test_what_is_no_configuration_is_an_error_with_the_file(text: str, name: str
     with pytest.raises(training.ConfigError, match=name) as caught:
         training.read_text(text, name, MATRIX)
     assert words in str(caught.value)
-
-
-def test_a_launcher_beside_a_run_and_a_second_run_which_is_refused() -> None:
-    with pytest.raises(training.ConfigError, match="not one of accelerate or DeepSpeed"):
-        training.read(EXAMPLES / EXPECTED[0]["file"], MATRIX, (EXAMPLES / EXPECTED[0]["file"],))
 
 
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8), st.lists, max_leaves=4)

@@ -68,11 +68,7 @@ def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None)
     help="A preset, a hub id of one, a config.json, or a folder that holds one.",
 )
 @click.option(
-    "--config",
-    "files",
-    type=FILE,
-    multiple=True,
-    help="A torchtune, axolotl, LLaMA-Factory, TRL or TrainingArguments file, or a Python script; accelerate's and DeepSpeed's files after it.",
+    "--config", "file", type=FILE, help="A torchtune, axolotl, LLaMA-Factory, TRL or TrainingArguments file, or a Python script."
 )
 @click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
@@ -108,25 +104,15 @@ def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None)
     help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
 )
 @click.option("--vram", callback=to_bytes, help="Memory of the GPU: 24GiB.")
-@click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="Number of such GPUs.")
-@click.option(
-    "--strategy",
-    type=click.Choice(get_args(cards.Strategy)),
-    default="ddp",
-    show_default=True,
-    help="How several GPUs share a run.",
-)
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
 @page_options("text", "json")
 def command(
-    files: tuple[Path, ...],
+    file: Path | None,
     attention: str | None,
     gpu: str,
     vram: int | None,
-    gpus: int,
-    strategy: cards.Strategy,
     torch: str | None,
     python: str | None,
     fast: bool,
@@ -134,20 +120,19 @@ def command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
+    """Predict the peak memory of a fine-tuning run on one GPU, without a GPU and without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
     used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
     matrix = load_matrix()
     python = interpreter(python)
-    request = resolve.Request({k: v for k, v in options.items() if v is not None}, files, attention, torch)
+    request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
     try:
         card, installed = find_card(gpu, vram, python, matrix)
-        card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed or None, matrix)
         with notice_when_slow("still tracing one training step through the model, on the CPU"):
-            answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
+            answer = answers.answer(run, card, python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
     print_page(as_json(answer) if form == "json" else text.page(answer, width(output is not None)), output)

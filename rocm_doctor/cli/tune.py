@@ -27,9 +27,7 @@ SEQUENCES = 16
     epilog="Examples:  rocm-doctor tune --config axolotl.yml;  rocm-doctor tune --config train.py --minutes 5;  "
     "rocm-doctor tune --model Qwen2.5-0.5B --vram 16GiB"
 )
-@click.option(
-    "--config", "files", type=FILE, multiple=True, help="Your configuration or script, as for `fit`; it is the baseline."
-)
+@click.option("--config", "file", type=FILE, help="Your configuration or script, as for `fit`; it is the baseline.")
 @click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
 @click.option("--method", type=click.Choice(("lora", "full")), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
@@ -43,7 +41,7 @@ SEQUENCES = 16
 @python_option
 @page_options("text", "json")
 def command(
-    files: tuple[Path, ...],
+    file: Path | None,
     model: str | None,
     method: Method | None,
     rank: int | None,
@@ -64,7 +62,7 @@ def command(
     """
     matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
     given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
-    request = resolve.Request({k: v for k, v in given.items() if v is not None}, files)
+    request = resolve.Request({k: v for k, v in given.items() if v is not None}, file)
     try:
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
     except (ValueError, ShapeError, WorkerError, RuntimeError) as exc:
@@ -86,7 +84,7 @@ def tune_run(
         card = worker_card(hello, vram, matrix)
         resolved = resolve.resolve(request, card.gfx, hello.torch, matrix)
         job = resolved.job
-        if not request.files:
+        if request.file is None:
             job = msgspec.structs.replace(job, grad_accum=max(1, SEQUENCES // job.batch))
         first.base = job
         half: Dtype = "float16" if (chip := matrix.gfx.get(card.gfx)) and chip.bf16 == "none" else "bfloat16"

@@ -6,13 +6,12 @@ The closed form is scaled to agree with the simulation at the asked setting, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from rocm_doctor.fit.allocator import GIB
-from rocm_doctor.fit.card import Card, Strategy
+from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.quantised import Wheels, needed_kernels
@@ -22,8 +21,6 @@ STEP = 64
 """Sequence lengths are tried in multiples of this many tokens."""
 DEPTH = 4
 """Changes of one way, at most."""
-GPUS = (2, 4, 8)
-"""Of one host: more need a second one."""
 Peak = Callable[[Job], int]
 
 
@@ -44,11 +41,11 @@ class Way(msgspec.Struct, frozen=True):
     fields: dict[str, Any] = {}
 
 
-def scale_estimate(job: Job, card: Card, estimate: Estimate, strategy: Strategy) -> Peak:
+def scale_estimate(job: Job, card: Card, estimate: Estimate) -> Peak:
     """A function from a job to its peak of allocated bytes: the closed form, scaled to agree with the estimate for this job.
     Raises ShapeError."""
-    scale = estimate.peak_allocated_bytes / compute(job, card, strategy).peak_allocated_bytes
-    return lambda other: int(compute(other, card, strategy).peak_allocated_bytes * scale)
+    scale = estimate.peak_allocated_bytes / compute(job, card).peak_allocated_bytes
+    return lambda other: int(compute(other, card).peak_allocated_bytes * scale)
 
 
 def limits(job: Job, card: Card, peak: Peak, bound: float) -> Limits | None:
@@ -74,17 +71,13 @@ def _find_largest(fits: Callable[[int], bool], top: int) -> int:
 
 
 def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Way, ...]:
-    """Ways that are enough, at most one of each kind, the least change first: settings, more GPUs, a larger GPU. Only for a job
+    """Ways that are enough, at most one of each kind, the least change first: settings, a larger GPU. Only for a job
     that is not enough as it is. `bound`: relative error of the estimate (0.05: 5 %). Empty when the memory of the GPU is not
     known."""
     if card.available is None:
         return ()
     room = card.available / (1 + bound)
-    return (
-        *_settings(job, peak, room, wheels),
-        *_more_gpus(job, card, wheels),
-        *_larger_gpu(job, card, peak, bound, matrix),
-    )
+    return (*_settings(job, peak, room, wheels), *_larger_gpu(job, card, peak, bound, matrix))
 
 
 Changed = tuple[Job, dict[str, str]]
@@ -125,23 +118,6 @@ def _settings(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Way
             changed = {n: getattr(other, n) for n in other.__struct_fields__ if getattr(other, n) != getattr(job, n)}
             yield Way(" and ".join(words), " ".join(options), size, changed)
             return
-
-
-def _more_gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Way]:
-    """The fewest GPUs of this kind over which FSDP2 spreads the run, with as few further changes as possible."""
-    for level in _change_sets(job, wheels):
-        for count in (n for n in GPUS if n > card.count):
-            many = msgspec.structs.replace(card, count=count)
-            bound = compute(job, many, "fsdp2").error_bound.allocated
-            if found := _choose_best(level, partial(_spread_peak, many), (card.available or 0) / (1 + bound)):
-                words, options, size, _ = found
-                given = " ".join((f"--gpus {count} --strategy fsdp2", *options))
-                yield Way(" and ".join((f"{count} of these GPUs", *words)), given, size)
-                return
-
-
-def _spread_peak(card: Card, job: Job) -> int:
-    return compute(job, card, "fsdp2").peak_allocated_bytes
 
 
 def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Way]:

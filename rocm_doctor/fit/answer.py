@@ -6,7 +6,7 @@ import msgspec
 
 from rocm_doctor.fit import advice, runner
 from rocm_doctor.fit.advice import Limits, Way
-from rocm_doctor.fit.card import Card, Strategy
+from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict, compute, margin, simulate, verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import Resolved
@@ -40,12 +40,12 @@ class Answer(msgspec.Struct, frozen=True):
         return self.verdict == "tight" and room is not None and self.estimate.peak_reserved_bytes > room
 
 
-def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:
+def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Matrix) -> Answer:
     """The answer from a simulation, or from the closed form if requested or if torch is missing.
 
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
-    estimate, note = _estimate(run.job, card, strategy, python, fast)
+    estimate, note = _estimate(run.job, card, python, fast)
     sizes = tuple((size, verdict(estimate, _resize_card(card, size))) for size in card.sizes)
     if sizes and len({_fits(said) for _, said in sizes}) == 1:
         # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
@@ -56,7 +56,7 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
         run, card, estimate, said, margin(estimate, card), None, notes, (), sizes, unsupported_features(run, card.gfx, matrix)
     )
     try:
-        peak = advice.scale_estimate(run.job, card, estimate, strategy)
+        peak = advice.scale_estimate(run.job, card, estimate)
     except ShapeError:
         return msgspec.structs.replace(found, enough=None)
     bound = estimate.error_bound.allocated
@@ -94,15 +94,15 @@ def _fits(said: Verdict) -> bool | None:
     return {"fits": True, "tight": True, "does not fit": False}.get(said)
 
 
-def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast: bool) -> tuple[Estimate, str]:
+def _estimate(job: Job, card: Card, python: str | None, fast: bool) -> tuple[Estimate, str]:
     if fast:
-        return compute(job, card, strategy), ""
+        return compute(job, card), ""
     try:
         found = runner.simulate(job, python)
     except runner.WorkerError as exc:
-        return compute(job, card, strategy), f"not simulated: {_explain_failure(exc)}"
+        return compute(job, card), f"not simulated: {_explain_failure(exc)}"
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    return simulate(job, card, found, strategy), f"simulated with {versions}; attention calls: {_count_calls(found.attention)}"
+    return simulate(card, found), f"simulated with {versions}; attention calls: {_count_calls(found.attention)}"
 
 
 def _explain_failure(problem: Exception) -> str:

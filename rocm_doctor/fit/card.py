@@ -1,13 +1,10 @@
-"""The memory of a GPU that is available to a run: without other processes, the display and the runtime; and the split over
-several GPUs.
+"""The memory of a GPU that is available to a run: without other processes, the display and the runtime.
 
 BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76
 MiB more where torch takes hipBLASLt by default. The allocator counts it as allocated.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 import msgspec
 
@@ -16,7 +13,6 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Gpu, Snapshot
 from rocm_doctor.rules.findings import choosable_gpus
 
-Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 CONTEXT = 512 * MIB
 """An allowance for the HIP runtime, its queues and the code objects that torch loads; no published measurement is known."""
 
@@ -31,7 +27,6 @@ class Card(msgspec.Struct, frozen=True):
     used: int
     context: int
     workspace: int
-    count: int = 1
     notes: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     """Bytes that products of this kind come with, where `total` is not known."""

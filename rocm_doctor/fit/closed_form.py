@@ -8,8 +8,6 @@ optimizer states) counts in each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from rocm_doctor.fit import activations
@@ -34,9 +32,8 @@ class Held(msgspec.Struct, frozen=True):
     trainable: int
 
 
-def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[str, int]] = dict) -> Peak:
-    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
-    moment's parts on one of several GPUs. Raises shape.ShapeError."""
+def predict(job: Job, workspace: int) -> Peak:
+    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads. Raises shape.ShapeError."""
     shape = trained_shape(job)
     held = count_held_bytes(shape, job)
     fixed = {
@@ -45,7 +42,7 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
         "adapters": held.adapters,
         "optimizer states": held.states,
     }
-    moments = [spread({**fixed, **moment(shape, job, held)}) for moment in MOMENTS]
+    moments = [{**fixed, **moment(shape, job, held)} for moment in MOMENTS]
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
     return Peak(allocated, reserved_bytes(shape, job, held, allocated), breakdown)

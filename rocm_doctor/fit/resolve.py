@@ -20,11 +20,11 @@ FLAG = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a version; `files`
-    are a configuration or script, and accelerate or DeepSpeed files of the same run."""
+    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a version; `file`
+    is a configuration or script."""
 
     options: Mapping[str, Any]
-    files: tuple[Path, ...] = ()
+    file: Path | None = None
     attention: str | None = None
     torch: str | None = None
 
@@ -62,9 +62,9 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
 
 def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
     """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
-    if not request.files:
+    if request.file is None:
         return None
-    run = training.read(request.files[0], matrix, request.files[1:])
+    run = training.read(request.file, matrix)
     left = tuple(one for one in run.unread if request.options.get(one.field) is None)
     for one in left:
         if one.field in training.OPTIONS:

@@ -41,11 +41,10 @@ def heading(source: str, job: Job, card: Card) -> list[str]:
     cast = f", autocast {job.autocast}" if job.autocast else ""
     how = f"{job.method} rank {job.rank}" if job.method != "full" else "full"
     saved = "checkpointed" if job.checkpointing else "not checkpointed"
-    cards = f"{card.count} x " if card.count > 1 else ""
     return [
         f"{source}: {how}, {job.dtype}{cast}, {job.batch} x {job.seq} tokens, accumulation {job.grad_accum},",
         f"{saved}, {job.optimizer}",
-        f"on {cards}{card.gfx or 'an unnamed GPU'} {card.name}".rstrip(),
+        f"on {card.gfx or 'an unnamed GPU'} {card.name}".rstrip(),
     ]
 
 
@@ -171,7 +170,7 @@ def ways(answer: Answer) -> list[str]:
     if answer.enough:
         lines = (f"  {format_gib(way.peak_allocated_bytes):>12}  {way.words}  [{way.options}]" for way in answer.enough)
         return ["Each of these is enough", *lines]
-    none = "No set of changes, number of GPUs or GPU of the catalog was found to be enough"
+    none = "No set of changes and no GPU of the catalog was found to be enough"
     return [none] if answer.verdict == "does not fit" else []
 
 

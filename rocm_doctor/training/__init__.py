@@ -1,12 +1,11 @@
-"""A person's own training configuration, read literally: torchtune, axolotl, LLaMA-Factory, TRL and transformers files, accelerate and
-DeepSpeed files, and Python scripts. Nothing is executed; what is not literal is named with its line.
+"""A person's own training configuration, read literally: torchtune, axolotl, LLaMA-Factory, TRL and transformers files, and Python scripts.
+Nothing is executed; what is not literal is named with its line.
 
 `read` takes a path, `read_text` a text. catalog/training.yaml holds the keys of each framework and its defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -22,22 +21,21 @@ __all__ = ["OPTIONS", "ConfigError", "Run", "Setting", "Unmodelled", "Unread", "
 
 OPTIONS = {"model": "--model", "seq": "--seq", "batch": "--batch"}
 """Without these there is no prediction; the option is used."""
-LAUNCHERS = ("accelerate", "DeepSpeed")
-"""Frameworks whose files say how a run is started, not what is trained."""
 SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained, ..."
 
 
-def read(path: Path, matrix: Matrix, beside: tuple[Path, ...] = ()) -> Run:
-    """The run of a configuration or script; `beside` are the accelerate and DeepSpeed files of the same run. Raises ConfigError."""
-    first = read_text(_read_file(path), str(path), matrix, lambda name: _read_neighbour(path, name))
-    for other in beside:
-        first = _add_launcher(first, read_text(_read_file(other), str(other), matrix))
-    return first
+def read(path: Path, matrix: Matrix) -> Run:
+    """The run of a configuration or script. Raises ConfigError."""
+    try:
+        return read_text(files.text(path, files.MIB), str(path), matrix)
+    except OSError as exc:
+        raise ConfigError(f"{path}: {exc.strerror}") from exc
+    except Unreadable as exc:
+        raise ConfigError(f"{path}: {exc}") from exc
 
 
-def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], str | None] = lambda _name: None) -> Run:
-    """The run of a text; a name that ends in .py says that it is a script. `neighbour` gives the text of a file that the configuration
-    names (DeepSpeed's), None where there is none. Raises ConfigError."""
+def read_text(text: str, name: str, matrix: Matrix) -> Run:
+    """The run of a text; a name that ends in .py says that it is a script. Raises ConfigError."""
     tables = Tables(matrix)
     try:
         if PurePosixPath(name).suffix == ".py":
@@ -51,25 +49,7 @@ def read_text(text: str, name: str, matrix: Matrix, neighbour: Callable[[str], s
         raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
     reading = Reading(tables.words)
     reading.apply(table, leaves)
-    run = _make_run(reading, table.framework, name)
-    for leaf in reading.beside:
-        run = _read_launcher(run, leaf, neighbour, matrix)
-    return run
-
-
-def _read_file(path: Path) -> str:
-    try:
-        return files.text(path, files.MIB)
-    except OSError as exc:
-        raise ConfigError(f"{path}: {exc.strerror}") from exc
-    except Unreadable as exc:
-        raise ConfigError(f"{path}: {exc}") from exc
-
-
-def _read_neighbour(path: Path, name: str) -> str | None:
-    """A file that the configuration names, from its own folder or the current one."""
-    found = next((at for at in (path.parent / name, Path(name)) if at.is_file()), None)
-    return _read_file(found) if found else None
+    return _make_run(reading, table.framework, name)
 
 
 def _read_script(text: str, name: str, tables: Tables) -> Run:
@@ -107,29 +87,6 @@ def _make_run(reading: Reading, framework: str, name: str) -> Run:
         settings.pop("quant_bits", None)
     unread = [one for one in reading.unread if not (one.field in OPTIONS and one.field in settings)]
     missing = [field for field in OPTIONS if field not in settings and all(one.field != field for one in unread)]
-    if framework not in LAUNCHERS:
-        unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
+    unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
     unmodelled = tuple({one.words: one for one in reversed(reading.unmodelled)}.values())[::-1]
     return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled)
-
-
-def _read_launcher(run: Run, leaf: Leaf, neighbour: Callable[[str], str | None], matrix: Matrix) -> Run:
-    """The run with what the DeepSpeed file says that it names."""
-    text = neighbour(str(leaf.value))
-    if text is None:
-        unread = Unread(leaf.key, leaf.line, f"the file {leaf.value} is not there", "strategy")
-        return msgspec.structs.replace(run, unread=(*run.unread, unread))
-    return _add_launcher(run, read_text(text, str(leaf.value), matrix))
-
-
-def _add_launcher(run: Run, launcher: Run) -> Run:
-    """The run with what an accelerate or DeepSpeed file adds; the run's own settings win where its file holds them."""
-    if launcher.framework not in LAUNCHERS:
-        raise ConfigError(f"{launcher.file}: a {launcher.framework} file, not one of accelerate or DeepSpeed")
-    own = {field: one for field, one in run.settings.items() if one.line}
-    return msgspec.structs.replace(
-        run,
-        settings={**run.settings, **launcher.settings, **own},
-        unread=(*run.unread, *launcher.unread),
-        unmodelled=(*run.unmodelled, *launcher.unmodelled),
-    )

@@ -16,8 +16,8 @@ from rocm_doctor.training.types import Setting, Unmodelled, Unread
 Whole = Annotated[int, msgspec.Meta(ge=1)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(("batch", "seq", "grad_accum", "rank", "gpus"), Whole), "workers": Annotated[int, msgspec.Meta(ge=0)],
-    **dict.fromkeys(("checkpointing", "packing", "compile", "fused_loss", "double_quant", "kbit_prepare"), bool),
+    **dict.fromkeys(("batch", "seq", "grad_accum", "rank"), Whole),
+    **dict.fromkeys(("checkpointing", "fused_loss", "double_quant", "kbit_prepare"), bool),
     "dropout": Annotated[float, msgspec.Meta(ge=0, lt=1)],
 }  # fmt: skip
 """The types of fields that are no names."""
@@ -94,7 +94,6 @@ class Reading:
         self.settings: dict[str, Setting] = {}
         self.unread: list[Unread] = []
         self.unmodelled: list[Unmodelled] = []
-        self.beside: list[Leaf] = []
 
     def apply(self, table: Table, leaves: Mapping[str, Leaf]) -> None:
         """Set what the table makes of these values and of the framework's defaults."""
@@ -127,9 +126,6 @@ class Reading:
             self._set_effect(found, leaf)
 
     def _set_field(self, leaf: Leaf, field: str) -> None:
-        if field == "beside":
-            self.beside.append(leaf)
-            return
         if self._is_decided(field, leaf):
             return
         if field == "builder":
@@ -211,7 +207,7 @@ def spelling(value: Any) -> str:
 def _first_field(rule: Rule) -> str:
     """The name of the field that a rule sets first."""
     if isinstance(rule, str):
-        return {"builder": "model", "beside": "strategy"}.get(rule, rule)
+        return "model" if rule == "builder" else rule
     effects = [
         [effect] if isinstance(effect, str) else [f.removesuffix("+") for f in effect if f != "note"] for effect in rule.values()
     ]

@@ -44,8 +44,7 @@ class Unmodelled(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A training run as its files describe it. `settings` has fields of fit's Job and: model, attention (as the framework spells it),
-    workers, packing, compile, gpus, strategy."""
+    """A training run as its file describes it. `settings` has fields of fit's Job, and model and attention (as the framework spells it)."""
 
     framework: str
     file: str
