@@ -155,7 +155,7 @@ def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
 
 
 class Listed(NamedTuple):
-    """What a listing shows of one version: Python tags and platforms."""
+    """What a listing shows of one version: Pythons (`3.14t`: without the GIL) and platforms."""
 
     pythons: frozenset[str]
     platforms: frozenset[str]
@@ -167,7 +167,8 @@ def torch_wheels(page: str) -> dict[str, Listed]:
     for found in _WHEEL.finditer(unquote(html.unescape(page))):
         if found["name"] == "torch":
             pythons, platforms = out.setdefault(found["version"], (set(), set()))
-            pythons.add(found["python"] + ("t" if found["abi"].endswith("t") else ""))
+            tag = found["abi"] if found["abi"].startswith(found["python"]) else found["python"]  # cp314t, or abi3
+            pythons.add(f"{tag[2]}.{tag[3:]}")
             platforms.add(found["platform"])
     return {version: Listed(frozenset(pythons), frozenset(platforms)) for version, (pythons, platforms) in out.items()}
 
@@ -193,7 +194,7 @@ def _draft(local: str, like: TorchBuild, listed: Listed, address: str) -> str:
     return (
         f'- key: "{local}"\n  torch: "{release}"\n  local: "{local}"\n  rocm: "{rocm_of_local(local) or like.rocm}"\n'
         f'  index: "{like.index}"\n  family: {like.family}\n  evidence: listed\n'
-        f"  pythons: [{', '.join(sorted(listed.pythons))}]\n  platforms: [{', '.join(sorted(listed.platforms))}]\n"
+        f"  pythons: {sorted(listed.pythons, key=sort_key)}\n  platforms: [{', '.join(sorted(listed.platforms))}]\n"
         f'  sources: ["{address}, seen {datetime.date.today()}"]\n'
         f"  grade: upstream\n  checked: {datetime.date.today()}\n"
     )

@@ -30,7 +30,7 @@ TYPED = (
     ("flash-attn", "flash-attn:"), ("flash_attn 2.8", "flash-attn 2.8"), ("flash attention", "flash attention:"), ("xformers", "xformers:"),
     ("deepspeed", "deepspeed:"), ("vllm", "vllm: inference server"), ("sglang", "sglang:"), ("torchao", "torchao:"), ("torchtune", "torchtune:"),
     ("aiter", "aiter:"), ("axolotl", "axolotl:"), ("llama.cpp", "llama.cpp:"), ("ollama", "Ollama:"), ("ComfyUI", "comfyui:"), ("jax", "jax:"),
-    ("tensorflow", "tensorflow:"), ("peft", "peft:"), ("onnxruntime-rocm", "onnxruntime-rocm:"), ("auto-gptq", "auto-gptq: made for CUDA"),
+    ("tensorflow", "tensorflow:"), ("peft", "peft:"), ("onnxruntime-rocm", "onnxruntime-rocm:"), ("auto-gptq", "auto-gptq: its wheels on the package index are for CUDA"),
     ("hipBLASLt", "hipBLASLt:"), ("RCCL", "RCCL:"), ("MIOpen", "MIOpen:"), ("rocminfo", "rocminfo:"), ("rocm-smi", "rocm-smi:"),
     ("torch 2.9.1", "torch 2.9.1:"), ("torch==2.9.1+rocm6.4", "torch 2.9.1+rocm6.4:"), ("pytorch 2.6", "torch 2.6:"), ("PyTorch", "torch: PyTorch"),
     ("ROCm 6.2", "ROCm 6.2:"), ("rocm6.4", "ROCm 6.4:"), ("6.2", "ROCm 6.2:"), ("rocm 10", "ROCm 10:"), ("Python 3.14", "Python 3.14:"), ("3.12", "Python 3.12:"),

@@ -30,8 +30,9 @@ def observe() -> ModuleType:
     return module
 
 
-def wheel(version: str, python: str = "cp312", platform: str = "manylinux_2_28_x86_64") -> str:
-    file = f"torch-{version.replace('+', '%2B')}-{python.rstrip('t')}-{python}-{platform}.whl"
+def wheel(version: str, python: str = "3.12", platform: str = "manylinux_2_28_x86_64") -> str:
+    tag = f"cp{python.replace('.', '')}"
+    file = f"torch-{version.replace('+', '%2B')}-{tag.rstrip('t')}-{tag}-{platform}.whl"
     return f'<a href="/whl/rocm6.3/{file}#sha256=00">{file}</a><br/>'
 
 
@@ -57,7 +58,7 @@ def test_new_gone_and_contradictory(observe: ModuleType, kept: Path) -> None:
     found = {(one.kind, one.what) for one in observe.observe(load(), answers)}
     assert ("new", "torch 2.99.0+rocm6.3 for manylinux_2_28_x86_64") in found
     assert any(kind in ("gone", "contradictory") and "2.8.0+rocm6.3" in what for kind, what in found)
-    assert ("contradictory", "torch 2.9.1+rocm6.3, pythons: the listing is without cp313") in found
+    assert ("contradictory", "torch 2.9.1+rocm6.3, pythons: the listing is without 3.13") in found
     assert any(kind == "new" and what.startswith("peft 9.9.9 ") for kind, what in found)
     assert ("gone", "peft 0.18.1") in found
     assert any(kind == "new" and what.startswith("ROCm 99.1 ") for kind, what in found)

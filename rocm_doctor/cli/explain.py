@@ -47,7 +47,7 @@ def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool
 def _page(text: str, matrix: Matrix, verbose: bool, form: str, output: Path | None) -> str:
     from rocm_doctor.explain import explain
 
-    page = explain(text, matrix, whole=verbose)
+    page = explain(text, matrix)
     if page is None:
         raise _unknown_name(text, matrix)
     return render(form, page, RenderOptions(width=width(output is not None), verbose=verbose))

@@ -1,6 +1,6 @@
 """What a person types (a product, a package, a version, a diagnosis, a variable, an error line) and the page that answers it.
 
-`index.py` finds what the words name, by the names of the catalog; the other modules make the page of one kind of thing.
+`index.py` has the names of the catalog, `lookup.py` finds what the words name; the other modules make the page of one kind of thing.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from textwrap import shorten
 
-from rocm_doctor.explain import gpus, judgements, libraries, line, releases
-from rocm_doctor.explain.index import Entry, Found, Kind, fold, index, nearest_names, search
+from rocm_doctor.explain import gpus, judgements, libraries, releases
+from rocm_doctor.explain.index import Entry, Found, Kind, fold, index
+from rocm_doctor.explain.lookup import nearest_names, search
 from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Command
 from rocm_doctor.reports.page import Page
 
 __all__ = ["Entry", "Found", "explain", "explain_entry", "index", "nearest_names", "search"]
@@ -28,33 +28,26 @@ _WIDTH = 86
 """Characters of a candidate, which is one line."""
 
 
-def explain(text: str, matrix: Matrix, *, whole: bool = False) -> Page | None:
+def explain(text: str, matrix: Matrix) -> Page | None:
     """The page about what the text names; the candidates where it may be several things; None where nothing is known of it.
 
-    `whole`: it is shown whole, and does not say how to see all of it. A text that is not a name is judged as a line of a log.
+    A text that is not a name is judged as a line of a log.
     """
     found = search(text, matrix)
-    if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := line.page(text, matrix)):
+    if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := judgements.line(text, matrix)):
         return page
     if not found:
-        return line.page(text, matrix, guess=True)
+        return judgements.line(text, matrix, guess=True)
     if len(found) != 1:
         return _candidates(text, f"may be one of {len(found)}", found)
     if found[0].entry.kind == "row" and not found[0].sure:
         return _candidates(text, "may be a case of", found)
-    return explain_entry(found[0], matrix, whole=whole)
+    return explain_entry(found[0], matrix)
 
 
-def explain_entry(found: Found, matrix: Matrix, *, whole: bool = False) -> Page:
+def explain_entry(found: Found, matrix: Matrix) -> Page:
     """The page about one entry of the index."""
-    page = _PAGES[found.entry.kind](found, matrix)
-    return _drop_the_whole(page) if whole else page
-
-
-def _drop_the_whole(page: Page) -> Page:
-    """The page without the command that prints all of it."""
-    kept = [[one for one in part.lines if not (isinstance(one, Command) and one.text.endswith(" -v"))] for part in page.sections]
-    return page._replace(sections=tuple(part._replace(lines=lines) for part, lines in zip(page.sections, kept)))
+    return _PAGES[found.entry.kind](found, matrix)
 
 
 def _candidates(text: str, how: str, found: list[Found]) -> Page:

@@ -6,9 +6,18 @@ import shlex
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found
-from rocm_doctor.explain.parts import further_commands, list_faults, section
-from rocm_doctor.explain.statements import builds_with_code, find_rows, state_build, state_fact, state_support, support_by_system
+from rocm_doctor.explain.parts import (
+    builds_with_code,
+    find_rows,
+    list_faults,
+    section,
+    state_build,
+    state_fact,
+    state_support,
+    support_by_system,
+)
 from rocm_doctor.matrix import Matrix, Override, Target
+from rocm_doctor.model import Command
 from rocm_doctor.plan.summary import HERE, STATES, TITLES, answers, first_plan, install_lines, stack_words, verdict
 from rocm_doctor.reports.page import Page, Stated
 
@@ -22,15 +31,18 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     said = list(dict.fromkeys(one.source for one in first.best.candidate.said)) if first and first.best else []
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in known)
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
-    by_amd = ", ".join(f"{system} from ROCm {first} to {last}" for system, first, last, _ in support_by_system(matrix, target))
+    by_amd = ", ".join(support_by_system(matrix, target))
     return Page(
         f"{name}: {products if name == target.gfx else target.gfx} ({target.family}, {target.codename}{f', {sizes} GiB' if sizes else ''})",
         (
             section("works", verdict(plans), *(f"{TITLES[system]}: {stack_words(plan)}" for system, plan in plans.items())),
             section("AMD", f"lists it for {by_amd}" if by_amd else "lists it for no release that was read"),
             section("install", *install_lines(plans)),
-            section("memory", f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else ""),
-            section("memory", "" if known else "not in the catalog; put yours in the place of 16GiB below"),
+            section(
+                "memory",
+                f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else "",
+                "" if known else "not in the catalog; put yours in the place of 16GiB below",
+            ),
             section("override", *map(_override, target.overrides), short=2),
             list_faults(row for row, _ in find_rows(matrix, target)),
             section("chip", *_chip(target), short=0),
@@ -38,10 +50,10 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("parts", *(state_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
             section("wheels", *(state_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
             section("source", target.sources[0], *said[:2]),
-            further_commands(
-                target.gfx,
-                *([f"rocm-doctor plan --gpu {target.gfx} --os windows"] if plans["windows"].best else []),
-                f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if known else ' --vram 16GiB'} --model qwen2.5-7b",
+            section(
+                "more",
+                *([Command(f"rocm-doctor plan --gpu {target.gfx} --os windows")] if plans["windows"].best else []),
+                Command(f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if known else ' --vram 16GiB'} --model qwen2.5-7b"),
             ),
         ),
         mark=verdict(plans),

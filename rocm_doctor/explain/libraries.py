@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.explain.index import Found, fold, matches_release
-from rocm_doctor.explain.parts import MANY, entries, further_commands, list_faults, section, source
-from rocm_doctor.explain.statements import find_rows, may_hold, state_fact
-from rocm_doctor.matrix import Matrix
+from rocm_doctor.explain.parts import (
+    MANY,
+    entries,
+    find_rows,
+    list_faults,
+    may_hold,
+    section,
+    source,
+    state_fact,
+)
+from rocm_doctor.matrix import Fact, Matrix
 from rocm_doctor.model import Command, Row
 from rocm_doctor.plan.catalog import Package
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
@@ -22,40 +30,49 @@ def library(found: Found, matrix: Matrix) -> Page:
     package = next((one for one in catalog_of(matrix).packages.values() if fold(one.name) == of), None)
     program = next((one for one in matrix.programs.values() if fold(one.name) == of), None)
     application = next((one for one in matrix.applications if of in map(fold, one.names)), None)
-    indexes = [one for one in matrix.plain("indexes") or () if of in fold(one["name"]).split("-")]
-    for_cuda = [one for name in ("cuda_only", "other_systems") for one in entries(matrix, name, of)]
-    facts = [one for one in matrix.facts if of in _subject(one.subject) and (not gpu or not one.gfx or gpu in one.gfx)]
-    facts = [one for one in facts if not version or not one.version or may_hold(one.version, version)]
-    facts.sort(key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
-    rows = [row for row in matrix.rows if _concerns(row, of, version) and (not gpu or _concerns_gpu(row, gpu, matrix))]
-    images = [one for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")]
-    readers = [one for one in matrix.env.values() if of == fold(one.reader) or of in fold(one.reader).split("-")]
-    what = package.what if package else f"a program of the package {program.package}" if program else ""
-    what = what or (f"{application.title}, a program that runs on the GPU" if application else "")
-    what = what or ("made for CUDA" if for_cuda else "what is known of it" if facts else found.entry.words)
+    indexes = (one for one in matrix.plain("indexes") or () if of in fold(one["name"]).split("-"))
+    images = (
+        f"image {one['way']}" for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")
+    )
+    readers = (one for one in matrix.env.values() if of in fold(one.reader).split("-"))
+    facts, rows = _facts(found, matrix), [row for row in matrix.rows if _concerns(row, found, matrix)]
     name = " ".join(filter(None, (found.entry.name, version, gpu and f"on {gpu}")))
     return Page(
-        f"{name}: {what}",
+        f"{name}: {found.entry.words}",
         (
-            section(
-                "CUDA", *(f"`{one['name']}` is made for CUDA; for AMD: {one.get('way', 'nothing is known')}" for one in for_cuda)
-            ),
+            section("wheels", *_wheels(matrix, of)),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
             section("index", *(Stated(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
             section("", *map(state_fact, facts), short=MANY),
-            section("install", *(_install(package, gpu, matrix) if package else (f"image {one['way']}" for one in images[:2]))),
-            section("change", *(f"{how}: {said}" for how, said in (application.how.items() if application else ())), short=4),
+            section("install", *(_install(package, gpu, matrix) if package else list(images)[:2])),
+            section("change", *(f"{how}: {words}" for how, words in (application.how.items() if application else ())), short=4),
             list_faults(rows),
             section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
             source(*([one] for one in (package, program, application) if one), facts, rows),
-            further_commands(found.query),
         ),
     )
 
 
-def _subject(text: str) -> str:
-    """The folded name that a statement is about, between dashes."""
-    return f"-{fold(text.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
+def _facts(found: Found, matrix: Matrix) -> list[Fact]:
+    """The statements about the library, its version and the GPU beside it, the newest first."""
+    facts = [
+        one
+        for one in matrix.facts
+        if f"-{found.entry.of}-" in f"-{fold(one.subject.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
+        and (not found.gpu or not one.gfx or found.gpu in one.gfx)
+        and (not found.version or not one.version or may_hold(one.version, found.version))
+    ]
+    return sorted(facts, key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
+
+
+def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
+    """What the package index has under this name where that is nothing for ROCm, and what to take."""
+    for one in entries(matrix, "cuda_only", of):
+        way = f"for AMD: {one['way']}" if "way" in one else "nothing is known for AMD"
+        yield f"`{one['name']}` of the package index is for {one.get('wheels', 'CUDA')}; {way}"
+    for one in entries(matrix, "other_systems", of):
+        there = one.get("other") or (f"for {' and '.join(one['systems'])} alone" if one["systems"] else "not there")
+        yield f"`{one['name']}` of the package index is {there}" + (f"; take {one['way']}" if "way" in one else "")
 
 
 def _releases(package: Package, version: str, gpu: str) -> Iterator[str]:
@@ -81,18 +98,20 @@ def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Comma
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"
 
 
-def _concerns(row: Row, of: str, version: str) -> bool:
-    """Whether a row asks for the library (in a range that may hold the version), or names it."""
-    asked = [
+def _concerns(row: Row, found: Found, matrix: Matrix) -> bool:
+    """True if a row asks for the library (in a range that may hold the version) or names it, and is about the GPU beside it or about none."""
+    of, gpu = found.entry.of, found.gpu
+    if (
+        gpu
+        and {"gpu.gfx", "gpu.family"} & row.when.keys()
+        and all(row is not one for one, _ in find_rows(matrix, matrix.gfx[gpu]))
+    ):
+        return False
+    conditions = [
         condition
         for name, condition in row.when.items()
         if name.startswith(("pkg.", "code.")) and fold(name.partition(".")[2]) == of
     ]
-    if version and asked:
-        return all(condition != "absent" and may_hold(condition, version) for condition in asked)
-    return bool(asked) or row.diagnosis == f"lib.{of}" or f"-{of}-" in f"-{fold(row.title)}-"
-
-
-def _concerns_gpu(row: Row, gpu: str, matrix: Matrix) -> bool:
-    """Whether a row is about that target, or about none."""
-    return not {"gpu.gfx", "gpu.family"} & set(row.when) or any(row is one for one, _ in find_rows(matrix, matrix.gfx[gpu]))
+    if found.version and conditions:
+        return all(condition != "absent" and may_hold(condition, found.version) for condition in conditions)
+    return bool(conditions) or row.diagnosis == f"lib.{of}" or f"-{of}-" in f"-{fold(row.title)}-"

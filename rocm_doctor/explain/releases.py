@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocm_doctor.explain.index import Found, matches_release
-from rocm_doctor.explain.parts import MANY, asks, count, further_commands, list_faults, plan, section, source
-from rocm_doctor.explain.statements import list_targets, may_hold, state_build, state_fact
+from rocm_doctor.explain.parts import (
+    MANY,
+    asks,
+    count,
+    list_faults,
+    list_targets,
+    may_hold,
+    plan,
+    section,
+    source,
+    state_build,
+    state_fact,
+)
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
@@ -48,7 +59,6 @@ def torch(found: Found, matrix: Matrix) -> Page:
             list_faults(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
             section("", *(state_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
             source(builds),
-            further_commands(found.query),
         ),
     )
 
@@ -56,10 +66,6 @@ def torch(found: Found, matrix: Matrix) -> Page:
 def _sort_newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
     """The newest torch first; of one release the wheels of PyTorch's index first."""
     return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
-
-
-def _pythons(tags: Iterable[str]) -> list[str]:
-    return [f"{tag[2]}.{tag[3:]}" for tag in tags]
 
 
 def rocm(found: Found, matrix: Matrix) -> Page:
@@ -91,7 +97,6 @@ def rocm(found: Found, matrix: Matrix) -> Page:
                 row for row in matrix.rows if asks(row.when, ("rocm.version", "rocm.loaded", "torch.rocm"), version or last)
             ),
             source(releases[:1], facts),
-            further_commands(found.query),
         ),
     )
 
@@ -100,13 +105,13 @@ def python(found: Found, matrix: Matrix) -> Page:
     """The page of a version of Python: the builds of torch for it."""
     version = ".".join(found.version.split(".")[:2])
     number, free = version.removesuffix("t"), version.endswith("t")
-    builds = [one for one in _sort_newest(matrix.torch) if not version or version in _pythons(one.pythons)]
+    builds = [one for one in _sort_newest(matrix.torch) if not version or version in one.pythons]
     facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
-    every = sorted({tag for one in matrix.torch for tag in one.pythons if tag[2:].isdigit()}, key=lambda tag: int(tag[3:]))
+    every = sorted({python for one in matrix.torch for python in one.pythons if python[-1].isdigit()}, key=sort_key)
     return Page(
         f"Python {version}: {count(len(builds), 'build')} of torch for ROCm"
         if version
-        else f"Python: torch has builds for {', '.join(_pythons(every))}",
+        else f"Python: torch has builds for {', '.join(every)}",
         (
             section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
             section("", *(state_fact(one, "torch") for one in facts), short=MANY),
@@ -133,7 +138,6 @@ def driver(found: Found, matrix: Matrix) -> Page:
             list_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),
-            further_commands("driver"),
         ),
     )
 

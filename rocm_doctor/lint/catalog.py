@@ -68,7 +68,7 @@ def serves_family(family: str, gfx: str) -> bool:
 
 def _serves_python(build: TorchBuild, python: str) -> bool:
     """True if a build has a wheel for a Python; true where either of them is not known."""
-    return not python or not build.pythons or "cp" + "".join(python.split(".")[:2]) in build.pythons
+    return not python or not build.pythons or ".".join(python.split(".")[:2]) in build.pythons
 
 
 def list_builds(matrix: Matrix, rocm: str, specifier: str = "", python: str = "") -> list[TorchBuild]:

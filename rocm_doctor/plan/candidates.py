@@ -125,7 +125,7 @@ def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
     platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
     if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
         raise Unfit(f"no wheel for {machine.system}" if platforms else "its platforms are unknown", absent=True)
-    if machine.python and pythons and f"cp{machine.python.replace('.', '')}" not in pythons:
+    if machine.python and pythons and machine.python not in pythons:
         raise Unfit(f"no wheel for Python {machine.python}", absent=True)
     wanted, mine = _GLIBC.get(platforms[0]), release(machine.glibc)
     if wanted and mine and mine[:2] < wanted:

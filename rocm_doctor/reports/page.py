@@ -56,6 +56,8 @@ def _text(page: Page, look: RenderOptions) -> str:
         for one in page.sections
         if one.lines and (look.verbose or one.short != 0)
     ]
+    if not look.verbose and any(one.short == 0 or isinstance(line, Stated) for one in page.sections for line in one.lines):
+        shown.append(_Shown(Section("-v", ["all of it, with the source of each statement"]), 1, look))
     titles = textwrap.wrap(page.title, look.width)
     while not look.verbose and len(titles) + sum(len(one.rows()) for one in shown) > MOST:
         longest = max((one for one in shown if one.section.short and one.count > 1), key=lambda one: one.count, default=None)

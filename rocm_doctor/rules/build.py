@@ -60,7 +60,7 @@ def usable_builds(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild
     were never observed come last, as in `plan`.
     """
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
-    fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
+    fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
     return sorted(fit, key=lambda b: (not is_unseen(b), sort_key(b.torch)), reverse=True)
 
 

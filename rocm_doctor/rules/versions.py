@@ -100,8 +100,8 @@ def _served_pythons(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
     """The Pythons that the three newest torch releases are built for on this system, oldest first."""
     builds = [b for b in matrix.torch if b.primary and b.pythons and any(p.startswith("win") for p in b.platforms) is windows]
     newest = sorted({b.torch for b in builds}, key=sort_key)[-3:]
-    tags = {tag.removesuffix("t") for b in builds if b.torch in newest for tag in b.pythons}
-    return sorted((int(tag[2]), int(tag[3:])) for tag in tags)
+    pythons = {python.removesuffix("t") for b in builds if b.torch in newest for python in b.pythons}
+    return sorted(release(python) or () for python in pythons)
 
 
 def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def _things(matrix: Matrix, kind: Kind) -> Iterator[tuple[str, Entry]]:
 def _page(matrix: Matrix, path: str, entry: Entry) -> Page:
     """What `explain` says of a thing. A product shows the short form and leads to its target; a diagnosis shows each of its rows."""
     version = entry.name.partition(" ")[2] if entry.kind in ("torch", "rocm") else ""
-    found = explain_entry(Found(entry, version), matrix, whole=True)
+    found = explain_entry(Found(entry, version), matrix)
     product = entry.kind == "gpu" and entry.name != entry.of
     parts = [f'<p class="answer {found.state}"><strong>{esc(found.mark)}</strong></p>'] if found.state else []
     parts += _body(matrix, found, short=product)
@@ -80,7 +80,7 @@ def _page(matrix: Matrix, path: str, entry: Entry) -> Page:
         parts.append(f"<p>All that is known of this chip: {link(f'gpu/{entry.of}', entry.of)}.</p>")
     rows = [row for row in matrix.rows if row.diagnosis == entry.of]
     for row in rows:
-        explained = explain_entry(Found(Entry("row", row.key, row.key)), matrix, whole=True)
+        explained = explain_entry(Found(Entry("row", row.key, row.key)), matrix)
         parts += [heading(2, row.title, row.key), *_body(matrix, explained, level=3)]
     names = (
         [one.name for one in index(matrix).entries if (one.kind, one.of) == (entry.kind, entry.of)]

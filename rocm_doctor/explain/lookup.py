@@ -1,0 +1,162 @@
+"""What a text names: the search in the index."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.explain.index import Entry, Found, fold, index, key, matches_release
+from rocm_doctor.facts.enrich import gpu_names
+from rocm_doctor.matrix import Matrix
+
+_SIZE = regex(r"\s*\b\d+ ?gi?b\b", re.IGNORECASE)
+_VARIABLE = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=.*)?")
+_RELEASE = regex(r"(?P<name>[a-z][a-z+ _/-]{0,80}?)?[\s=v@:-]{0,20}(?P<version>\d+(?:\.\w+)*(?:\+\S+)?)")
+_GENERAL = ("torch", "rocm", "python", "amdgpu", "linux")
+"""What a text names beside what it is about (`axolotl rocm`); with a version, or in `A or B`, it is what the text is about."""
+LONGEST = 5
+"""Words of the longest name that is looked for inside a text."""
+
+
+def search(text: str, matrix: Matrix) -> list[Found]:
+    """What the text names, the most likely first: exactly this; else names with all its words; else what it mentions; else what is
+    described with its words."""
+    if exact := _find_exact(text, matrix):
+        return exact
+    if _VARIABLE.fullmatch(text.strip()):
+        return []  # the words in the name of a variable are not what it is about
+    having, told = _find_words(fold(text).split("-"), matrix)
+    rows = [one for one in having if one.entry.kind == "row"]
+    named, mentioned = [one for one in having if one not in rows], _find_mentioned(text, matrix)
+    return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or told
+
+
+def _find_exact(text: str, matrix: Matrix) -> list[Found]:
+    known, name = index(matrix).by_name, key(text)
+    variable = known.get(key(text.partition("=")[0]), [])
+    if name in known or (variable and variable[0].kind == "variable"):
+        several = known.get(name, variable)
+        return [Found(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
+    if gpus := _whole_gpu(text, matrix):
+        return list(map(Found, gpus))
+    parts = _RELEASE.fullmatch(text.strip().lower())
+    if not parts:
+        return []
+    named = (
+        known.get(key(parts["name"] or ""), [])
+        if parts["name"]
+        else [e for name in ("rocm", "torch", "python") for e in known[name]]
+    )
+    found = [
+        Found(one, parts["version"])
+        for one in named
+        if one.kind in ("library", "system") or _is_released(one.kind, parts["version"], matrix)
+    ]
+    return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
+
+
+def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
+    """True if the catalog has that release, or one of that series."""
+    released: dict[str, Iterable[str]] = {
+        "rocm": (one.version for one in matrix.rocm),
+        "torch": (name for one in matrix.torch for name in (one.torch, one.local)),
+        "python": (python for one in matrix.torch for python in one.pythons),
+        "driver": (one.module for one in matrix.driver_modules),
+    }
+    return any(matches_release(one, version) for one in released.get(kind, ()))
+
+
+def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
+    """The targets that the text names, where it names nothing besides; a single one under the name of its product."""
+    gfx = text.strip().lower().partition(":")[0]
+    if gfx in matrix.gfx:
+        return [Entry("gpu", gfx, gfx)]
+    found = gpu_names(matrix).find(text)
+    rest = text
+    for one in found:
+        rest = rest.replace(one.text, " ")
+    left = [
+        word for word in fold(rest).split("-") if word not in ("", "amd", "graphics", "gpu", "gb", "gib", "instinct", "ryzen")
+    ]
+    if any(map(str.isalpha, left)):
+        return []
+    targets = dict.fromkeys(gfx for one in found for gfx in one.gfx)
+    product = _SIZE.sub("", text).strip()
+    return [Entry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets]
+
+
+def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
+    """The things named inside a longer text; a library with the GPU beside it is one."""
+    known = index(matrix).by_name
+    mentions = gpu_names(matrix).find(text)
+    words = fold(text).split("-")
+    found: list[Found] = []
+    place = 0
+    while place < len(words):
+        spans = ((n, "".join(words[place : place + n])) for n in range(LONGEST, 0, -1))
+        named = ((n, [one for one in known.get(name, ()) if one.kind != "row"]) for n, name in spans if len(name) > 2)
+        size, entries = next(((n, several) for n, several in named if several), (1, []))
+        after = words[place + size] if place + size < len(words) else ""
+        number = after if after[:1].isdigit() else ""
+        release = number if "." in number else ""
+        found += [Found(one, number if one.kind == "system" else release, False) for one in entries if one.kind != "gpu"]
+        glued = _RELEASE.fullmatch(words[place])
+        if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
+            found += [Found(known[glued["name"]][0], glued["version"], False)]
+        place += size
+    if {"or", "vs", "versus"}.isdisjoint(words):
+        found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
+    found = _join_release(found)
+    by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
+    targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
+    libraries = [one for one in found if one.entry.kind == "library"]
+    if libraries and len(targets) <= 1:
+        others = [one for one in found if one.entry.kind not in ("library", "system") and not targets]
+        return list(dict.fromkeys(one._replace(gpu="".join(targets)) for one in libraries)) + others
+    gpus = [Found(Entry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
+    others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
+    return gpus + others
+
+
+def _join_release(found: list[Found]) -> list[Found]:
+    """One torch and one ROCm, each with its version, are a build."""
+    versions = {one.entry.kind: one.version for one in found}
+    if len(found) != 2 or not versions.get("torch") or not versions.get("rocm"):
+        return found
+    torch = next(one for one in found if one.entry.kind == "torch")
+    return [torch._replace(version=f"{versions['torch']}+rocm{versions['rocm']}")]
+
+
+def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
+    """The entries with all these words in their name, and the others that have them in name or description. Words of one letter
+    do not count; a GPU's product must have them as whole words."""
+    wanted = [word for word in words if len(word) > 1]
+    named: dict[tuple[str, str], Found] = {}
+    told: dict[tuple[str, str], Found] = {}
+    known = index(matrix)
+    for entry in known.entries if wanted else ():
+        name = fold(entry.name)
+        # `nan` is not an R9 Nano: a product is named by whole words.
+        within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
+        if all(word in within for word in wanted):
+            # A name of several GPUs is replaced by the target.
+            own = entry._replace(name=entry.of) if len(known.by_name[key(entry.name)]) > 1 else entry
+            named.setdefault(entry[:2], Found(own, sure=False))
+        elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
+            told.setdefault(entry[:2], Found(entry, sure=False))
+    return list(named.values()), list(told.values())
+
+
+def nearest_names(text: str, matrix: Matrix, most: int = 3) -> list[str]:
+    """The names that have most of its words, then those that are spelt most like it; none for a text longer than every name."""
+    if len(fold(text).split("-")) > LONGEST:
+        return []
+    known = index(matrix)
+    words = [word for word in fold(text).split("-") if len(word) > 3]
+    shared = {one.name: sum(word in f"{fold(one.name)}-{fold(one.words)}" for word in words) for one in known.entries}
+    best = sorted(filter(shared.get, shared), key=lambda name: -shared[name])
+    near = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.6)]
+    far = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.0)]
+    return list(dict.fromkeys((*near, *best, *far)))[:most]
