@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.cli.common import this_system
+from rocm_doctor.cli.inputs import this_system
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
 SCRIPT = "import sys; sys.argv[0] = 'rocm-doctor'; from rocm_doctor.cli import program; program()"

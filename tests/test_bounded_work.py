@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.texts import whole
-from rocm_doctor.cli import cli, common
+from rocm_doctor.cli import cli, delivery
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.redaction import find
@@ -111,13 +111,13 @@ def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, m
     calls: list[str] = []
 
     def counted(name: str) -> None:
-        real = getattr(common, name)
+        real = getattr(delivery, name)
 
         def call(*args: object) -> object:
             calls.append(name)
             return real(*args)
 
-        monkeypatch.setattr(common, name, call)
+        monkeypatch.setattr(delivery, name, call)
 
     counted("clean")
     counted("_redact")

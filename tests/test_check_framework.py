@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_doctor.cli.check import smokes
+from rocm_doctor.cli.machine import choose_smoke_framework
 from rocm_doctor.model import Artifact
 
 NODE = Artifact("dev/kfd", "live", "exists: yes\n")
@@ -37,4 +37,4 @@ def packages(*lines: str) -> Artifact:
     ],
 )
 def test_torch_is_tested_first_and_another_framework_where_it_is_absent(artifacts: list[Artifact], framework: str) -> None:
-    assert smokes(artifacts) == framework
+    assert choose_smoke_framework(artifacts) == framework

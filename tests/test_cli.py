@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import COMMANDS, cli
-from rocm_doctor.cli.common import Reporting
+from rocm_doctor.cli.delivery import Reporting
 from rocm_doctor.model import Finding, Report, Snapshot
 
 ROOT = Path(__file__).parent.parent

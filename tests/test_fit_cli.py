@@ -63,9 +63,9 @@ def test_without_a_named_gpu_fused_attention_is_assumed_and_said() -> None:
 
 
 def test_targets_may_be_joined_as_in_the_table() -> None:
-    found = answer("--model", "Qwen2.5-3B", "--targets", "q_proj+v_proj", "--quant-bits", "8", "--gpu", "gfx90a", "--vram", "64")
+    found = answer("--model", "Qwen2.5-3B", "--targets", "q_proj+v_proj", "--method", "qlora", "--gpu", "gfx90a", "--vram", "64")
     assert found["job"]["targets"] == ["q_proj", "v_proj"]
-    assert (found["job"]["method"], found["job"]["quant_bits"]) == ("qlora", 8)
+    assert (found["job"]["method"], found["job"]["quant_bits"]) == ("qlora", 4)
 
 
 def test_a_configuration_file(tmp_path: Path) -> None:

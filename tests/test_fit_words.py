@@ -123,7 +123,7 @@ def test_a_wide_error_is_put_in_figures() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_line_is_wider_than_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocm_doctor.cli.fit.width", lambda: width)
+    monkeypatch.setattr("rocm_doctor.cli.delivery.width", lambda to_file: width)
     said = fit(*QLORA, "--gpu", "gfx1031").output
     assert not [line for line in said.splitlines() if len(line) > width and " " in line.strip()]
 
@@ -137,7 +137,7 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
     """Somebody who pipes the answer still learns why nothing comes."""
     import time
 
-    from rocm_doctor.cli.check import notice_when_slow
+    from rocm_doctor.cli.inputs import notice_when_slow
     from rocm_doctor.fit import answer as answers
 
     at_once = answers.answer

@@ -318,18 +318,6 @@ def test_the_same_is_asked_from_python(tmp_path: Path) -> None:
             rocm_doctor.check(**wrong)
 
 
-def test_a_machine_without_a_gpu_is_told_of_the_targets_that_its_folder_declares(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
-    told = []
-    for text in ('[tool.other]\nx = "targets"\n', '[tool.rocm-doctor.targets.card]\ngpu = "gfx1100"\n'):
-        (tmp_path / "pyproject.toml").write_text(text)
-        told.append("check --gpu declared" in called("check", "--no-smoke", "--sysroot", str(tmp_path)).stderr)
-    assert told == [False, True]
-
-
 def test_nothing_of_this_machine_is_read(tmp_path: Path) -> None:
     _, report = check("--gpu", "gfx1100", "--python", str(environment(tmp_path / "venv", ROCM64)))
     facts = report["snapshot"]["facts"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.cli.check import notice_when_slow
+from rocm_doctor.cli.inputs import notice_when_slow
 from rocm_doctor.workers import process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

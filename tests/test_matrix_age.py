@@ -7,7 +7,7 @@ import datetime
 import pytest
 from click.testing import CliRunner
 
-from rocm_doctor.cli import cli, common
+from rocm_doctor.cli import cli, inputs
 from rocm_doctor.matrix import Matrix
 
 TODAY = datetime.date.today()
@@ -20,8 +20,8 @@ def of(days: int) -> Matrix:
 
 @pytest.mark.parametrize(("days", "words"), [(0, ", of today"), (1, ", 1 day old"), (12, ", 12 days old")])
 def test_the_age_in_words(days: int, words: str) -> None:
-    assert common.matrix_age(of(days)).endswith(words)
-    assert common.matrix_age(Matrix("site.yaml")) == "matrix site.yaml"
+    assert inputs.matrix_age(of(days)).endswith(words)
+    assert inputs.matrix_age(Matrix("site.yaml")) == "matrix site.yaml"
 
 
 def test_the_version_says_how_old_the_matrix_is() -> None:
@@ -30,5 +30,5 @@ def test_the_version_says_how_old_the_matrix_is() -> None:
 
 @pytest.mark.parametrize(("days", "said"), [(60, False), (61, True)])
 def test_check_says_it_once_past_sixty_days(days: int, said: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    common.say_when_old(of(days))
+    inputs.say_when_old(of(days))
     assert capsys.readouterr().err.count("61 days old") == int(said)

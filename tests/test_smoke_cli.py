@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
-from rocm_doctor.cli.common import interpreter
+from rocm_doctor.cli.inputs import interpreter
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import runner
 from rocm_doctor.sources import live
@@ -37,7 +37,7 @@ def test_unknown_stage_is_a_usage_error() -> None:
     assert done.exit_code == 2
     assert "bf17" in done.stderr
     assert "--stage list" in done.stderr
-    assert "jax has no stage peft" in run("--framework", "jax", "--stage", "peft").stderr
+    assert "unknown stage peft of jax" in run("--framework", "jax", "--stage", "peft").stderr
 
 
 def with_artifacts(monkeypatch: pytest.MonkeyPatch, *artifacts: Artifact) -> dict[str, object]:

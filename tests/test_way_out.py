@@ -214,7 +214,7 @@ def test_ctrl_c_is_130(way: str, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("torch\n")
     argv = [str(places.get(a, a)) for a in SLOW[way]]
     code = (
-        "import os, signal, sys, rocm_doctor.cli as c, rocm_doctor.cli.common as m, rocm_doctor.matrix as x, rocm_doctor.binaries.audit as b\n"
+        "import os, signal, sys, rocm_doctor.cli as c, rocm_doctor.matrix as x, rocm_doctor.binaries.audit as b\n"
         "def stop(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    raise SystemExit(77)\n"
         "x.load = b.audit_folder = stop\n"
         f"sys.argv[1:] = {argv!r}\nc.main()\n"

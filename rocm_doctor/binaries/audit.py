@@ -28,7 +28,6 @@ _ELSEWHERE = "its code is in kpack archives"
 _NOWHERE = "its code was split off, and no archive here has it: a device package is missing"
 
 Read = Callable[[str], "tuple[inspect.Found | None, int]"]
-Progress = Callable[[str], None]
 
 
 def audit_environment(
@@ -38,7 +37,6 @@ def audit_environment(
     everything: bool = False,
     rocm: Sequence[Path] = (),
     bnb_override: str = "",
-    progress: Progress | None = None,
 ) -> Audit:
     """GPU code in the site-packages folders of one interpreter, in its search order.
 
@@ -61,12 +59,12 @@ def audit_environment(
         return inspect.inspect_file(roots[path] / path, library_name(path), path)
 
     place = os.pathsep.join(map(str, folders))
-    return audit_paths(place, "environment", list(roots), read, hip, bnb_override, progress)
+    return audit_paths(place, "environment", list(roots), read, hip, bnb_override)
 
 
-def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
+def audit_folder(folder: Path, torch_hip: str | None = None) -> Audit:
     """GPU code in any folder tree, such as /opt/rocm or an unpacked wheel."""
-    found = audit_environment(folder, torch_hip, everything=True, progress=progress)
+    found = audit_environment(folder, torch_hip, everything=True)
     return msgspec.structs.replace(found, kind="folder")
 
 
@@ -81,9 +79,7 @@ def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None
     return Artifact(ARTIFACT, origin, msgspec.json.format(msgspec.json.encode(audit), indent=1).decode(), seconds=seconds)
 
 
-def audit_paths(
-    place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str, progress: Progress | None
-) -> Audit:
+def audit_paths(place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str) -> Audit:
     """The audit of single files, as one place."""
     holdings = kernel_holdings(paths)
     archives: list[Contents] = []
@@ -91,8 +87,6 @@ def audit_paths(
     for path in paths:
         if not may_hold_code(path.rsplit("/", 1)[-1]) or is_kernel_file(path):
             continue
-        if progress:
-            progress(path)
         found, size = read(path)
         files, total = files + 1, total + size
         if found:

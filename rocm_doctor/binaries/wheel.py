@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, cast
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from rocm_doctor.binaries.audit import Progress, audit_paths
+from rocm_doctor.binaries.audit import audit_paths
 from rocm_doctor.binaries.inspect import Found, inspect, unreadable_holding
 from rocm_doctor.binaries.listing import MAX_FILES
 from rocm_doctor.binaries.names import library_name
@@ -28,7 +28,7 @@ SMALL = 1 << 30
 """Bytes of a member that may have any ratio."""
 
 
-def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
+def audit_wheel(wheel: Path, torch_hip: str | None = None) -> Audit:
     """GPU code in a wheel. Raises OSError, or Unreadable if it is not a zip."""
     with open_file(wheel) as file, open_zip(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
@@ -37,7 +37,7 @@ def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | 
         def read(name: str) -> tuple[Found | None, int]:
             return inspect_member(file, archive, members[name], library_name(name))
 
-        return audit_paths(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "", progress)
+        return audit_paths(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "")
 
 
 def inspect_member(file: IO[bytes], archive: ZipFile, info: ZipInfo, library: str) -> tuple[Found | None, int]:

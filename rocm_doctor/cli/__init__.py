@@ -92,10 +92,11 @@ class Commands(click.Group):
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    from rocm_doctor.cli.common import load_matrix, matrix_age, matrix_place
+    from rocm_doctor.cli.inputs import load_matrix, matrix_age
 
     matrix = load_matrix()
-    click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(matrix)} ({matrix_place(matrix)})")
+    place = f"from rocm-doctor-matrix in {matrix.place}" if matrix.place else "the copy inside the tool"
+    click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(matrix)} ({place})")
     ctx.exit()
 
 

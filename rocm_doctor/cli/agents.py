@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from rocm_doctor.bounded import files
-from rocm_doctor.cli.common import print_page
+from rocm_doctor.cli.delivery import write_page
+from rocm_doctor.cli.options import output_option
 
 _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
 
@@ -23,8 +24,8 @@ _SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
     show_default=True,
     help="For AGENTS.md, or a skill with its head.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@output_option
 def command(kind: str, output: Path | None) -> None:
     """Print when a coding agent calls which tool (`rocm-doctor mcp`) or command, and how it reads the answer."""
     skill = files.text(_SKILL)
-    print_page(skill if kind == "skill" else skill.split("---\n", 2)[2].lstrip(), output)
+    write_page(skill if kind == "skill" else skill.split("---\n", 2)[2].lstrip(), output)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from click.shell_completion import CompletionItem
 
-from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.cli.inputs import load_matrix
 from rocm_doctor.matrix import Matrix
 
 

@@ -8,14 +8,9 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import (
-    InputError,
-    completes,
-    load_matrix,
-    page_options,
-    print_page,
-    width,
-)
+from rocm_doctor.cli.delivery import Answer, answering
+from rocm_doctor.cli.inputs import InputError, load_matrix
+from rocm_doctor.cli.options import completes, verbose_option
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.page import FORMS, render
@@ -29,28 +24,22 @@ from rocm_doctor.reports.page import FORMS, render
 @click.option("--like", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
               help="List solved reports that read like this text (`-`: standard input).")  # fmt: skip
 @click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
-@click.option("-v", "--verbose", is_flag=True, help="Everything that is known of it, each statement with its source.")
-@page_options(*FORMS)
-def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool, form: str, output: Path | None) -> None:
+@verbose_option
+@answering(*FORMS)
+def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool) -> Answer:
     """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
-    an error line. One screen; -v shows all. Without WORDS, list every diagnosis."""
-    matrix: Matrix = load_matrix()
-    text = " ".join(words)
-    if like:
-        click.echo("\n".join(_list_solved(like, matrix)))
-    elif listed or not text.strip():
-        click.echo("\n".join(_list(text, matrix)))
-    else:
-        print_page(_page(text, matrix, verbose, form, output), output)
-
-
-def _page(text: str, matrix: Matrix, verbose: bool, form: str, output: Path | None) -> str:
+    an error line. One screen; -v shows all, each statement with its source. Without WORDS, list every diagnosis."""
     from rocm_doctor.explain import explain
 
+    matrix: Matrix = load_matrix()
+    text = " ".join(words)
+    if like or listed or not text.strip():
+        lines = list(_list_solved(like, matrix) if like else _list(text, matrix))
+        return Answer(lambda form, columns: "\n".join(lines))
     page = explain(text, matrix)
     if page is None:
         raise _unknown_name(text, matrix)
-    return render(form, page, RenderOptions(width=width(output is not None), verbose=verbose))
+    return Answer(lambda form, columns: render(form, page, RenderOptions(width=columns, verbose=verbose)))
 
 
 def _unknown_name(text: str, matrix: Matrix) -> InputError:
@@ -62,17 +51,18 @@ def _unknown_name(text: str, matrix: Matrix) -> InputError:
 
 
 def _list(text: str, matrix: Matrix) -> Iterator[str]:
+    """A line for each name that fits a text, or for each diagnosis."""
     from rocm_doctor.explain import search
 
     if not text.strip():
         column = max(map(len, matrix.diagnoses))
         yield from (f"{one.id:<{column}}  {one.title}" for one in matrix.diagnoses.values())
         return
-    found = search(text, matrix)
-    if not found:
+    matches = search(text, matrix)
+    if not matches:
         raise _unknown_name(text, matrix)
-    for one in found:
-        yield f"{one.query} ({one.entry.kind}): {one.entry.words}"
+    for match in matches:
+        yield f"{match.query} ({match.entry.kind}): {match.entry.words}"
 
 
 def _list_solved(path: Path, matrix: Matrix) -> Iterator[str]:
@@ -82,9 +72,10 @@ def _list_solved(path: Path, matrix: Matrix) -> Iterator[str]:
     from rocm_doctor.sources.paste import cut
 
     text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8", errors="replace")
-    found = [one for one in find_solved(cut(text, path.name), matrix) if one.label != "none"]
-    if not found:
+    solved = [report for report in find_solved(cut(text, path.name), matrix) if report.label != "none"]
+    if not solved:
         yield "no solved report reads like this text"
-    for one in found:
-        yield f"{one.thread} ({one.label}, likeness {one.likeness:.2f}{'' if one.likeness >= SHOWN else ', not near'})"
-        yield from (f"  cause     {one.cause}", f"  fix       {one.fix}")
+    for report in solved:
+        far = "" if report.likeness >= SHOWN else ", not near"
+        yield f"{report.thread} ({report.label}, likeness {report.likeness:.2f}{far})"
+        yield from (f"  cause     {report.cause}", f"  fix       {report.fix}")

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
 
 from rocm_doctor import training
-from rocm_doctor.cli.check import examine, notice_when_slow
-from rocm_doctor.cli.common import (
-    InputError,
-    completes,
-    interpreter,
-    load_matrix,
-    page_options,
-    print_page,
-    python_option,
-    resolve_gpu,
-    to_json,
-    width,
-)
+from rocm_doctor.cli.delivery import Answer, answering, to_json
+from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix, notice_when_slow, resolve_gpu
+from rocm_doctor.cli.machine import examine
+from rocm_doctor.cli.options import FILE, F, completes, gpu_option, options, python_option
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve, runner, text
-from rocm_doctor.fit.job import Dtype, Method, Optimizer
+from rocm_doctor.fit.job import Job
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+RUN = {
+    "method": "How it trains.",
+    "rank": "LoRA rank.",
+    "dtype": "Of the weights.",
+    "autocast": "Of the matrix products (Trainer's bf16, fp16).",
+    "batch": "Micro-batch per GPU.",
+    "seq": "Tokens per sequence, padding included.",
+    "grad_accum": "Micro-batches per optimizer step.",
+    "checkpointing": "Recompute activations.",
+    "optimizer": "What updates the weights.",
+    "fused_loss": "Fused output head and loss, as in Liger-Kernel.",
+}
+"""The fields of a `Job` that are options. A configuration has more of them."""
+_DEFAULTS = Job(config={})
+
+
+def run_options(*names: str) -> Callable[[F], F]:
+    """Options for these fields of a run, with the types and defaults that `Job` gives them; None for one that is not given."""
+    return options(*map(_run_option, names))
+
+
+def _run_option(name: str) -> Callable[[F], F]:
+    kind, default, flag = get_type_hints(Job)[name], getattr(_DEFAULTS, name), f"--{name.replace('_', '-')}"
+    words = f"{RUN[name]} [default: {({True: 'yes', False: 'no', None: 'none'}).get(default, default)}]"
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=words)
+    names = next((get_args(one) for one in (kind, *get_args(kind)) if get_origin(one) is Literal), None)
+    return click.option(flag, type=click.Choice(names) if names else click.IntRange(1), help=words)
 
 
 def to_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
@@ -46,68 +63,47 @@ def to_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def to_int(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """The option as a whole number; None if it was not given."""
-    return None if value is None else int(value)
-
-
 def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """The names of a comma-separated option; None if it was not given."""
     return tuple(part for part in re.split(r"[,+\s]+", value) if part) if value else None
 
 
-@click.command(
-    epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  "
-    "rocm-doctor fit --model llama-3.1-8b --method qlora --gpu 'RX 7900 XTX';  rocm-doctor fit --config axolotl.yml"
-)
-@click.option(
+model_option = click.option(
     "--model",
     type=click.Path(),
     metavar="MODEL",
     shell_complete=completes("models"),
     help="A preset, a hub id of one, a config.json, or a folder that holds one.",
 )
-@click.option(
+config_option = click.option(
     "--config", "file", type=FILE, help="A torchtune, axolotl, LLaMA-Factory, TRL or TrainingArguments file, or a Python script."
 )
-@click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
-@click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
+vram_option = click.option("--vram", callback=to_bytes, help="Memory of the GPU: 24GiB.")
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  "
+    "rocm-doctor fit --model llama-3.1-8b --method qlora --gpu 'RX 7900 XTX';  rocm-doctor fit --config axolotl.yml"
+)
+@model_option
+@config_option
+@run_options(*RUN)
 @click.option(
     "--targets", callback=split_names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]"
 )
-@click.option("--dropout", type=click.FloatRange(0, 1), help="LoRA dropout. [default: 0]")
-@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Of the weights. [default: bfloat16]")
-@click.option(
-    "--autocast", type=click.Choice(get_args(Dtype)), help="Of the matrix products (Trainer's bf16, fp16). [default: none]"
-)
-@click.option("--batch", type=click.IntRange(1), help="Micro-batch per GPU. [default: 1]")
-@click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
-@click.option("--grad-accum", type=click.IntRange(1), help="Micro-batches per optimizer step. [default: 1]")
-@click.option("--checkpointing/--no-checkpointing", default=None, help="Recompute activations. [default: yes]")
 @click.option(
     "--attention",
     type=click.Choice(["auto", "math", "flash", "eager"]),
     help="auto: the one torch uses for the GPU. [default: auto]",
 )
-@click.option("--optimizer", type=click.Choice(get_args(Optimizer)), help="[default: adamw]")
-@click.option("--fused-loss/--no-fused-loss", default=None, help="Fused output head and loss, as in Liger-Kernel. [default: no]")
-@click.option("--quant-bits", type=click.Choice(["4", "8"]), callback=to_int, help="Bits of a QLoRA base. [default: 4]")
-@click.option("--double-quant/--no-double-quant", default=None, help="Quantise the scales too. [default: no]")
-@click.option(
-    "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: unquantised weights in float32. [default: yes]"
+@gpu_option(
+    "A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.", default="auto", show_default=True
 )
-@click.option(
-    "--gpu",
-    default="auto",
-    show_default=True,
-    shell_complete=completes("targets"),
-    help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
-)
-@click.option("--vram", callback=to_bytes, help="Memory of the GPU: 24GiB.")
+@vram_option
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
-@page_options("text", "json")
+@answering("text", "json")
 def command(
     file: Path | None,
     attention: str | None,
@@ -116,10 +112,8 @@ def command(
     torch: str | None,
     python: str | None,
     fast: bool,
-    form: str,
-    output: Path | None,
-    **options: Any,
-) -> None:
+    **run: Any,
+) -> Answer:
     """Predict the peak memory of a fine-tuning run on one GPU, without a GPU and without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
@@ -127,19 +121,24 @@ def command(
     """
     matrix = load_matrix()
     python = interpreter(python)
-    request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
+    request = resolve.Request({k: v for k, v in run.items() if v is not None}, file, attention, torch)
     try:
         card, installed = find_card(gpu, vram, python, matrix)
-        run = resolve.resolve(request, card.gfx, installed or None, matrix)
+        resolved = resolve.resolve(request, card.gfx, installed or None, matrix)
         with notice_when_slow("still tracing one training step through the model, on the CPU"):
-            answer = answers.answer(run, card, python, fast, matrix)
+            answer = answers.answer(resolved, card, python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
-    print_page(as_json(answer) if form == "json" else text.page(answer, width(output is not None)), output)
-    wanted = next((way.fields for way in answer.enough or () if way.fields), {})
-    if lines := describe_change(run.config, wanted):
-        click.echo("\n".join(("\nthe first of these, in your file", *lines)), err=form != "text" or output is not None)
-    sys.exit(1 if answer.verdict == "does not fit" or answer.reserves_too_much else 0)
+    first = next((way.fields for way in answer.enough or () if way.fields), {})
+    change = describe_change(resolved.config, first)
+
+    def render(form: str, columns: int) -> str:
+        if form == "json":
+            return as_json(answer)
+        lines = ["", "the first of these, in your file", *change] if change else []
+        return "\n".join((text.page(answer, columns).rstrip("\n"), *lines))
+
+    return Answer(render, int(answer.verdict == "does not fit" or answer.reserves_too_much))
 
 
 def describe_change(run: training.Run | None, wanted: Mapping[str, Any]) -> list[str]:

@@ -13,8 +13,9 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.check import live
-from rocm_doctor.cli.common import InputError, Reporting, interpreter, load_matrix
+from rocm_doctor.cli.delivery import Reporting
+from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
+from rocm_doctor.cli.machine import live
 from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
@@ -128,7 +129,7 @@ def _finish(probed: bool, old: Environment, new: Path, left: list[str], variable
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")
     program = str(venv_python(new))
-    artifacts = live(program, None, (), smoke=probed)
+    artifacts = live(program, smoke=probed)
     report = pipeline.judge(artifacts, load_matrix())
     Reporting().deliver([report])
     code = Reporting().exit_code(report) if probed else 0

@@ -9,13 +9,16 @@ from typing import Any
 
 import click
 
-from rocm_doctor.bounded import Unreadable
-from rocm_doctor.cli.common import FAIL_ON, InputError, page_options, print_page
+from rocm_doctor.cli.delivery import FAIL_ON, Answer, answering
+from rocm_doctor.cli.inputs import InputError, input_errors
+from rocm_doctor.cli.options import FILE, OUTPUT, limit_option
 from rocm_doctor.fleet.engines import ENGINES
 from rocm_doctor.fleet.formats import FORMATS
 
+ASKED = click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
 
-@click.group(name="fleet", context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(name="fleet")
 def command() -> None:
     """Check many nodes: collect a report from each (run), judge them together (judge)."""
 
@@ -29,7 +32,7 @@ def command() -> None:
 )
 @click.option("--expect", metavar="8xgfx942", help="GPUs that every node must have: number and target, or the number alone.")
 @click.option("--nodes", metavar="NODESET", help="Nodes that must report: mi300x-[001-120].")
-@click.option("--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Demands, YAML.")
+@click.option("--policy", "policy_file", type=FILE, help="Demands, YAML.")
 @click.option(
     "--fail-on",
     type=click.Choice(("silent", *FAIL_ON)),
@@ -38,10 +41,8 @@ def command() -> None:
     help="Exit with 1 from this severity on; silent: also for a node without a report, which else is 3.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
-@page_options(*FORMATS)
-def judge(
-    reports: tuple[Path, ...], form: str, output: Path | None, like: Path | None, fail_on: str, strict: bool, **demands: Any
-) -> None:
+@answering(*FORMATS)
+def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bool, **demands: Any) -> Answer:
     """Judge the reports of many nodes: folders, files of JSON lines, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
@@ -50,19 +51,15 @@ def judge(
     from rocm_doctor.fleet.judge import exit_code, judge_table
 
     policy = _policy(**demands)
-    try:
-        golden = _table((like,), policy.ignore) if like else None
-        found = judge_table(_table(reports, policy.ignore), policy, golden)
-    except OSError as exc:
-        raise InputError(f"{exc.filename}: {exc.strerror}") from exc
+    golden = _table((like,), policy.ignore) if like else None
+    judged = judge_table(_table(reports, policy.ignore), policy, golden)
     if golden and not golden.nodes:
         raise InputError(f"{like}: no report in it" + (f" ({golden.refused[0][1]})" if golden.refused else ""))
-    print_page(render(form, found), output)
-    sys.exit(exit_code(found, fail_on, strict))
+    return Answer(lambda form, _: render(form, judged), exit_code(judged, fail_on, strict))
 
 
 def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
-    """The table of the reports in these files."""
+    """The table of the reports in these files. Raises InputError for one that cannot be read."""
     import gc
 
     from rocm_doctor.fleet.reports import read_lines
@@ -70,8 +67,11 @@ def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
 
     gc.disable()  # nothing that is read points back at itself
     table = Table(ignore)
-    for line in read_lines(paths, sys.stdin.buffer):
-        table.add(line)
+    try:
+        for line in read_lines(paths, sys.stdin.buffer):
+            table.add(line)
+    except OSError as exc:
+        raise InputError(f"{exc.filename}: {exc.strerror}") from exc
     table.settle()
     return table
 
@@ -82,18 +82,15 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
 
     from rocm_doctor.fleet.policy import Policy, read, validate
 
-    try:
-        policy = read(policy_file) if policy_file else Policy()
-        said = {"expect": expect, "nodes": nodes}
-        return validate(msgspec.structs.replace(policy, **{name: value for name, value in said.items() if value}))
-    except (OSError, Unreadable) as exc:
-        raise InputError(f"{policy_file}: {exc}" if policy_file else str(exc)) from exc
+    options = {name: value for name, value in (("expect", expect), ("nodes", nodes)) if value}
+    with input_errors(policy_file or ", ".join(f"--{name}" for name in options)):
+        return validate(msgspec.structs.replace(read(policy_file) if policy_file else Policy(), **options))
 
 
 @command.command(
     epilog="Example:  rocm-doctor fleet run --engine slurm -o night.jsonl --resume -- check --no-smoke; rocm-doctor fleet judge night.jsonl"
 )
-@click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
+@ASKED
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="What starts it on the nodes.")
 @click.option(
     "--nodes",
@@ -102,9 +99,7 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
     help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm, Ray and Kubernetes the default is all.",
 )
 @click.option("--partition", default="", help="Slurm partition.")
-@click.option(
-    "--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit of a node."
-)
+@limit_option("Time limit of a node.", 120)
 @click.option("--doctor", default="rocm-doctor", show_default=True, help="Command that starts the doctor on a node.")
 @click.option(
     "--engine-arg",
@@ -114,9 +109,7 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
 )
 @click.option("--image", default="", help="Kubernetes: container image that has the doctor.")
 @click.option("--fanout", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes at a time.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the lines. [default: standard output]"
-)
+@click.option("-o", "--output", type=OUTPUT, help="File for the lines. [default: standard output]")
 @click.option("--resume", is_flag=True, help="Ask only nodes that have no report in the output file, and add to it.")
 @click.option(
     "--fail-on",
@@ -140,22 +133,18 @@ def run(
     import shlex
 
     from rocm_doctor.fleet.engines import EngineError, Request, plan
-    from rocm_doctor.fleet.node import COMMANDS
     from rocm_doctor.fleet.nodeset import expand
     from rocm_doctor.fleet.run import run as answers
 
-    if asked[0] not in COMMANDS:
-        raise InputError(f"`{asked[0]}`: nodes can run {', '.join(COMMANDS)}")
+    _check_asked(asked)
     if resume and not output:
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
         skip = {node.host for node in _table((output,)).nodes} if resume and output and output.exists() else set()
         request = Request(expand(nodes), asked, doctor=shlex.split(doctor), skip=skip, **options)
         planned = plan(engine, request)
-    except EngineError as exc:
-        raise InputError(f"--engine {engine}: {exc}") from exc
-    except Unreadable as exc:
-        raise InputError(str(exc)) from exc
+    except (EngineError, ValueError) as exc:
+        raise InputError(f"--engine {engine}: {exc}" if isinstance(exc, EngineError) else str(exc)) from exc
     try:
         with output.open("ab") if output else contextlib.nullcontext(sys.stdout.buffer) as file:
             coming = answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost)))
@@ -198,23 +187,30 @@ def _collect(nodes: list[str], answers: Any, file: Any, replace: bool) -> int:
     return silent
 
 
+def _check_asked(asked: tuple[str, ...]) -> None:
+    """Raises InputError for a command that nodes do not run."""
+    from rocm_doctor.fleet.node import COMMANDS
+
+    if asked[0] not in COMMANDS:
+        raise InputError(f"`{asked[0]}`: nodes can run {', '.join(COMMANDS)}")
+
+
 @command.command()
-@click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
+@ASKED
 @click.option("--as", "host", default="", help="Name of this node. [default: the engine's, else the host name]")
-@click.option("--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit.")
+@limit_option("Time limit.", 120)
 def node(asked: tuple[str, ...], host: str, limit: float) -> None:
     """Run a command of the doctor on this node, for a launcher of your own: `pdsh rocm-doctor fleet node -- check`.
 
     Prints the report on one line, which a launcher may label. The exit code is 0: many launchers end a job whose first task fails.
     """
-    from rocm_doctor.fleet.node import COMMANDS, answer, name
+    from rocm_doctor.fleet.node import answer, name
     from rocm_doctor.fleet.nodeset import is_host_name
 
     host = host or name()
-    if asked[0] not in COMMANDS or not is_host_name(host):
-        raise InputError(
-            f"`{asked[0] if is_host_name(host) else host}`: a node has a plain name and can run {', '.join(COMMANDS)}"
-        )
+    _check_asked(asked)
+    if not is_host_name(host):
+        raise InputError(f"`{host}`: a node has a plain name; give one with --as")
     click.echo(answer(host, asked, limit))
 
 

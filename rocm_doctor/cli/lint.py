@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_doctor.bounded.texts import printable
-from rocm_doctor.cli.common import (
-    InputError,
-    Reporting,
-    completes,
-    load_matrix,
-    report_options,
-    resolve_gpu,
-)
+from rocm_doctor.cli.delivery import Reporting, report_options
+from rocm_doctor.cli.inputs import InputError, load_matrix, resolve_gpu
+from rocm_doctor.cli.options import SYSTEMS, gpu_option
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
@@ -27,7 +22,6 @@ if TYPE_CHECKING:
     from rocm_doctor.lint.model import Target
 
 Shown = Callable[[str], str]
-_OS = ("linux", "windows", "wsl")
 _EPILOG = """\b
 Examples:
   rocm-doctor lint                                        what each file is for, and whether it serves that
@@ -40,17 +34,13 @@ Exit codes: 0 passes, 1 fails, 2 usage, 3 nothing was judged."""
 
 @click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--gpu",
-    "gpus",
-    multiple=True,
-    shell_complete=completes("targets"),
-    help="gfx target or product name, e.g. gfx1100; repeatable.",
-)
+@gpu_option("gfx target or product name, e.g. gfx1100; repeatable.", multiple=True)
 @click.option("--rocm", default="", help="ROCm release on the machine, e.g. 6.3.")
 @click.option("--driver", default="", help="Version of the amdgpu DKMS driver, if not in-tree.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
-@click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
+@click.option(
+    "--os", "os_", type=click.Choice(SYSTEMS), default="linux", show_default=True, help="Operating system of the machine."
+)
 @click.option("--resolve", "resolving", is_flag=True, help="Ask uv what would be installed, and judge that. Needs the network.")
 @report_options
 def command(
@@ -131,8 +121,8 @@ def _read_targets(root: Path, matrix: Matrix) -> list[Target]:
 
     found: list[Target] = []
     for one in policy.read(Tree(root)).targets:
-        if one.os not in _OS:
-            raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(_OS)}")
+        if one.os not in SYSTEMS:
+            raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(SYSTEMS)}")
         where = f" ({one.place.file}:{one.place.line})" if one.place else ""
         found.append(msgspec.structs.replace(one, gpu=resolve_gpu(one.gpu, matrix, where)))
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import InputError
+from rocm_doctor.cli.inputs import InputError
 
 _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
 

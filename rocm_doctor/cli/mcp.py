@@ -8,15 +8,12 @@ from pathlib import Path
 import click
 
 from rocm_doctor._version import SOURCE
-from rocm_doctor.cli.common import InputError, interpreter, python_option
-
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+from rocm_doctor.cli.inputs import InputError, interpreter
+from rocm_doctor.cli.options import FOLDER, python_option
 
 
 @click.command(epilog='Example:  {"mcpServers": {"rocm-doctor": {"command": "rocm-doctor", "args": ["mcp"]}}}')
-@click.option(
-    "--root", "roots", multiple=True, type=_FOLDER, help="A folder that tools may read; repeatable. [default: this one]"
-)
+@click.option("--root", "roots", multiple=True, type=FOLDER, help="A folder that tools may read; repeatable. [default: this one]")
 @python_option
 def command(roots: tuple[Path, ...], python: str | None) -> None:
     """Serve the doctor's commands as tools to a coding agent, over standard input and output.

@@ -11,21 +11,11 @@ import click
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.cli.check import examine
-from rocm_doctor.cli.common import (
-    InputError,
-    completes,
-    interpreter,
-    load_matrix,
-    machine_options,
-    options,
-    page_options,
-    print_page,
-    resolve_gpu,
-    this_system,
-    with_option,
-)
+from rocm_doctor.cli.delivery import write_page
 from rocm_doctor.cli.gate import judge
+from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix, resolve_gpu, this_system
+from rocm_doctor.cli.machine import examine
+from rocm_doctor.cli.options import gpu_option, machine_options, options, page_options, with_option
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 from rocm_doctor.plan import frameworks
@@ -41,9 +31,7 @@ from rocm_doctor.versions import parse
 _VERSION = regex(r"3\.\d+(\.\d+)?t?")
 """What --python takes for a version."""
 plan_options = options(
-    click.option(
-        "--gpu", shell_complete=completes("targets"), help="Plan for this target (gfx1100) instead of this machine's GPU."
-    ),
+    gpu_option("Plan for this target (gfx1100) instead of this machine's GPU."),
     click.option(
         "--python", help="Interpreter or environment to plan around; with --gpu also a version (3.12). [default: the active one]"
     ),
@@ -80,7 +68,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
         raise InputError(f"--format {form}: {exc}") from exc
     found = all(plan.has_answer for plan in plans)
     page = "[" + ",".join(pages) + "]" if form == "json" and len(pages) > 1 else "\n".join(pages)
-    print_page(page, output if found or form == "json" else None)
+    write_page(page, output if found or form == "json" else None)
     sys.exit(0 if found else 1)
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-from typing import Any
+from collections.abc import Iterable
 
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import (
-    InputError,
-    Reporting,
-    interpreter,
-    load_matrix,
-    python_option,
-    report_options,
-    width,
-)
-from rocm_doctor.model import Artifact, Report
+from rocm_doctor.cli.delivery import Reporting, report_options, width
+from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
+from rocm_doctor.cli.machine import was_interrupted
+from rocm_doctor.cli.options import device_options, limit_option, python_option
+from rocm_doctor.model import Artifact
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS
 
@@ -41,18 +35,9 @@ from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS
     help="1: about half a minute. 2: some minutes. 3: 15 min, all GPUs together.",
 )
 @click.option("--stage", "stages", multiple=True, metavar="NAME", help="Only this stage; repeatable. --stage list shows them.")
-@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="ROCm GPUs are called cuda, too.")
-@click.option(
-    "--gpu-index",
-    "gpu",
-    type=click.IntRange(0),
-    metavar="INDEX",
-    help="Only this GPU, by the framework's index. [default: every GPU]",
-)
+@device_options
 @python_option
-@click.option(
-    "--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its default."
-)
+@limit_option("Time limit of each stage, instead of its default.", flag="--stage-limit")
 @report_options
 def command(
     framework: str,
@@ -74,9 +59,10 @@ def command(
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in table))
         return
     check_stages(stages, framework)
-    python = interpreter(python)
-    matrix = load_matrix()
-    artifacts = run_stages(
+    from rocm_doctor.smoke.runner import run_smoke
+
+    matrix, python = load_matrix(), interpreter(python)
+    artifacts = run_smoke(
         python,
         framework=framework,
         level=level,
@@ -84,40 +70,35 @@ def command(
         stages=stages,
         gpu=gpu,
         limit=stage_limit,
+        on_progress=lambda line: click.echo(line, err=True),
     )
+    interrupted = was_interrupted(artifacts)
     artifacts += machine_facts(python, device, artifacts)
-    report = reporting.drop_baseline(
-        pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=reporting.ignore)
-    )
-    if not reporting.quiet:
-        summarize(report, to_stderr=not reporting.is_text_printed)
+    source = "the smoke test on this machine"
+    report = reporting.drop_baseline(pipeline.judge(artifacts, matrix, source=source, kind="smoke", ignore=reporting.ignore))
+    for line in () if reporting.quiet else lines(report.snapshot):  # above a text report, else apart from the format
+        stage = textwrap.fill(line, width(), subsequent_indent="  ", break_on_hyphens=False)
+        click.echo(stage, err=not reporting.is_text_printed)
     reporting.deliver([report], artifacts)
-    if any(artifact.note == "interrupted" for artifact in artifacts):
+    if interrupted:
         click.echo("interrupted: the report covers what ran until then", err=True)
-        sys.exit(130)
-    reporting.finish([report])
+    reporting.finish([report], interrupted)
 
 
-def check_stages(names: tuple[str, ...], framework: str) -> None:
+def check_stages(names: Iterable[str], framework: str) -> None:
     """Raises InputError for a stage that no framework has, or not the one asked for."""
     from rocm_doctor.smoke.runner import stages_named
 
-    has = set(BY_NAME) if framework == "auto" else {stage.name for stage in FRAMEWORKS[framework]}
+    stages = set(BY_NAME) if framework == "auto" else {stage.name for stage in FRAMEWORKS[framework]}
     for name in names:
         try:
-            found = stages_named(name)
+            known = stages.intersection(stages_named(name))
         except KeyError:
-            raise InputError(f"unknown stage {name}; `rocm-doctor smoke --stage list` shows them") from None
-        if not has.intersection(found):
-            raise InputError(
-                f"{framework} has no stage {name}; `rocm-doctor smoke --framework {framework} --stage list` shows them"
-            )
-
-
-def summarize(report: Report, *, to_stderr: bool) -> None:
-    """Print the stages by result: above a text report, else on standard error, apart from the format."""
-    for line in lines(report.snapshot):
-        click.echo(textwrap.fill(line, width(), subsequent_indent="  ", break_on_hyphens=False), err=to_stderr)
+            known = set()
+        if not known:
+            whose = "" if framework == "auto" else f" of {framework}"
+            listed = f"rocm-doctor smoke --framework {framework} --stage list"
+            raise InputError(f"unknown stage {name}{whose}; `{listed}` shows them")
 
 
 def machine_facts(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
@@ -133,10 +114,3 @@ def machine_facts(python: str | None, device: str, results: list[Artifact]) -> l
     from rocm_doctor.sources.live import collect
 
     return collect(python=python)
-
-
-def run_stages(python: str | None, **options: Any) -> list[Artifact]:
-    """The smoke test's artifacts, with a line for each stage on standard error while it runs."""
-    from rocm_doctor.smoke.runner import run_smoke
-
-    return run_smoke(python, on_progress=lambda line: click.echo(line, err=True), **options)

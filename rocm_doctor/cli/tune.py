@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
-from rocm_doctor.cli.common import InputError, interpreter, load_matrix, page_options, print_page, python_option, to_json
-from rocm_doctor.cli.fit import FILE, describe_change, to_bytes
+from rocm_doctor.cli.delivery import Answer, answering, text_or_json
+from rocm_doctor.cli.fit import config_option, describe_change, model_option, run_options, vram_option
+from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
+from rocm_doctor.cli.options import python_option
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import estimate, resolve
-from rocm_doctor.fit.job import Dtype, Method
+from rocm_doctor.fit.job import Dtype
 from rocm_doctor.fit.runner import WorkerError
-from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.tune import runner, search, text
 from rocm_doctor.tune.space import Choice, changes
@@ -27,33 +29,18 @@ SEQUENCES = 16
     epilog="Examples:  rocm-doctor tune --config axolotl.yml;  rocm-doctor tune --config train.py --minutes 5;  "
     "rocm-doctor tune --model Qwen2.5-0.5B --vram 16GiB"
 )
-@click.option("--config", "file", type=FILE, help="Your configuration or script, as for `fit`; it is the baseline.")
-@click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
+@config_option
+@model_option
 @click.option("--method", type=click.Choice(("lora", "full")), help="[default: lora]")
-@click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
-@click.option("--batch", type=click.IntRange(1), help="Your micro-batch. [default: 1]")
-@click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
+@run_options("rank", "batch", "seq")
 @click.option("--minutes", type=click.FloatRange(0.2), default=2.0, show_default=True, help="How long to measure.")
-@click.option("--vram", callback=to_bytes, help="Use no more than this much of the GPU's memory: 24GiB.")
+@vram_option
 @click.option(
     "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
 )
 @python_option
-@page_options("text", "json")
-def command(
-    file: Path | None,
-    model: str | None,
-    method: Method | None,
-    rank: int | None,
-    batch: int | None,
-    seq: int | None,
-    minutes: float,
-    vram: int | None,
-    device: str,
-    python: str | None,
-    form: str,
-    output: Path | None,
-) -> None:
+@answering("text", "json")
+def command(file: Path | None, minutes: float, vram: int | None, device: str, python: str | None, **run: Any) -> Answer:
     """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
     loss, optimizer. What other numerics (precision of weights, products and adapters) would bring is shown beside it.
 
@@ -61,14 +48,13 @@ def command(
     far.
     """
     matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
-    given = {"model": model, "method": method, "rank": rank, "batch": batch, "seq": seq}
-    request = resolve.Request({k: v for k, v in given.items() if v is not None}, file)
+    request = resolve.Request({k: v for k, v in run.items() if v is not None}, file)
     try:
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
-    except (ValueError, ShapeError, WorkerError, RuntimeError) as exc:
+    except (ValueError, WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
-    page = to_json({"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain})
-    print_page(page if form == "json" else text.page(answer), output)
+    body = {"kind": "tune", **msgspec.structs.asdict(answer), "gain": answer.gain}
+    return text_or_json(lambda _: text.page(answer), lambda: body)
 
 
 def tune_run(

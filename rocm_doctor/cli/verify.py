@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
 
-from rocm_doctor.cli.check import examine
-from rocm_doctor.cli.common import (
-    interpreter,
-    load_matrix,
-    page_options,
-    print_page,
-    resolve_gpu,
-    system_option,
-    this_system,
-    to_json,
-)
+from rocm_doctor.cli.delivery import Answer, answering, text_or_json
+from rocm_doctor.cli.inputs import interpreter, load_matrix, resolve_gpu, this_system
+from rocm_doctor.cli.machine import examine
+from rocm_doctor.cli.options import gpu_option, system_option
 from rocm_doctor.commands import remarks
 from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
@@ -36,11 +28,11 @@ LONGEST = 20_000
     "rocm-doctor verify 'torch 2.9.1 with ROCm 6.4';  rocm-doctor verify - < advice.txt"
 )
 @click.argument("lines", nargs=-1, required=True, metavar="LINE...")
-@click.option("--gpu", default="", help="For this GPU (gfx1100, 'RX 7900 XTX'). [default: this machine's]")
+@gpu_option("For this GPU (gfx1100, 'RX 7900 XTX'). [default: this machine's]", default="")
 @click.option("--python", default="", help="With --gpu: a version of Python, 3.12. Else the interpreter to examine.")
 @system_option
-@page_options("text", "json")
-def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None, form: str, output: Path | None) -> None:
+@answering("text", "json")
+def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None) -> Answer:
     """Judge commands, and versions in sentences, by what exists and serves the GPU. `-` reads lines from standard input.
 
     Nothing is run. A line is checked; corrected, with our commands behind it; its author's word, for which nothing speaks; or withheld: it
@@ -49,12 +41,12 @@ def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None
     matrix = load_matrix()
     text = sys.stdin.read(LONGEST) if lines == ("-",) else "\n".join(lines)[:LONGEST]
     known = _what_exists(gpu, python, system, matrix)
-    found = [(line, _judge(line, known)) for line in map(str.strip, text.splitlines()) if line]
-    if form == "json":
-        print_page(to_json([{"line": line, **msgspec.to_builtins(one)} for line, one in found]), output)
-    else:
-        print_page("\n".join(part for line, one in found for part in _render(line, one)), output)
-    sys.exit(int(any(one.proof != "proven" for _, one in found)))
+    judged = [(line, _judge(line, known)) for line in map(str.strip, text.splitlines()) if line]
+    return text_or_json(
+        lambda _: "\n".join(part for line, proposal in judged for part in _render(line, proposal)),
+        lambda: [{"line": line, **msgspec.to_builtins(proposal)} for line, proposal in judged],
+        int(any(proposal.proof != "proven" for _, proposal in judged)),
+    )
 
 
 def _what_exists(gpu: str, python: str, system: System | None, matrix: Matrix) -> Verifier:

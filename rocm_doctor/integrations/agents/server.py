@@ -77,7 +77,7 @@ TOOLS = {
     "audit": Tool("For which GPUs the installed libraries contain code. Files are read as bytes, nothing is loaded.", "path gpu",
                   ("text", "json"), examines=True, redact=True),
     "fit": Tool("Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, or what would be enough. "
-                "Options win over the configuration.", "model config gpu method batch seq rank gpus vram", ("text", "json"), always=("--fast",)),
+                "Options win over the configuration.", "model config gpu method batch seq rank vram", ("text", "json"), always=("--fast",)),
     "lint": Tool("Will the environments that a training repository declares work on a GPU? Requirements, locks, Dockerfiles, scripts; "
                  "nothing runs.", "paths gpu rocm python os", ("agent", "json")),
     "explain": Tool("What a GPU, a package, a version, a system, a variable, a diagnosis or an error line is, whether it works, and what to do.",
