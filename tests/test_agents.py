@@ -73,7 +73,7 @@ def test_the_client_lists_tools_and_calls_one(root: Path) -> None:
         assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["smoke"]
         assert all(tool.description for tool in tools.values())
         assert "arch.not-in-build" in text(await client.call_tool("check", {"paths": ["train.log"]}))
-        own = await client.call_tool("fit", {"config": ["axolotl.yml"], "gpu": "gfx1100", "vram": "24GiB", "seq": 256})
+        own = await client.call_tool("fit", {"config": "axolotl.yml", "gpu": "gfx1100", "vram": "24GiB", "seq": 256})
         assert "qlora rank 16, bfloat16, autocast bfloat16, 2 x 256 tokens" in text(own)
         assert (await client.call_tool("check", {"paths": ["../train.log"]})).is_error
         lines = ["pip install torch==2.99 --index-url https://download.pytorch.org/whl/rocm6.4", "rm -rf /", "ROCm 9.9"]
@@ -164,7 +164,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         ("plan", {"gpu": "gfx1100\n--output=x"}),
         ("plan", {"gpu": "gfx1100", "python": "/bin/sh"}),
         ("fit", {"model": "../../../etc"}),
-        ("fit", {"config": ["/etc/hostname"]}),
+        ("fit", {"config": "/etc/hostname"}),
         ("fit", {"model": "qwen2.5-7b", "batch": -1}),
         ("fit", {"model": "qwen2.5-7b", "vram": "1e400"}),
         ("check", {"text": 7}),

@@ -114,7 +114,7 @@ def command(
     fast: bool,
     **run: Any,
 ) -> Answer:
-    """Predict the peak memory of a fine-tuning run on one GPU, without a GPU and without weights.
+    """Predict the peak memory of a fine-tuning run on one GPU, which need not be here, without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
     used. Exit code 1 if it does not fit into any memory size of the GPU.
