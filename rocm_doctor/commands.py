@@ -132,7 +132,8 @@ def classify(command: Command | str, programs: Mapping[str, Program]) -> Command
     """The command with every field that its text decides; what it states itself stays."""
     known = Command(command) if isinstance(command, str) else command
     if known.shell != "sh":
-        return known if known.effect else msgspec.structs.replace(known, effect="environment")
+        purpose = known.purpose or ("variable" if settings(known) else "")
+        return msgspec.structs.replace(known, effect=known.effect or "environment", purpose=purpose)
     try:
         parts = [split_program(argv) for argv in words(known.text)]
     except ValueError:
@@ -240,6 +241,12 @@ def settings(command: Command) -> dict[str, str | None]:
         return dict.fromkeys(words[1:])
     assigned = itertools.takewhile(lambda word: _ASSIGNED.match(word), words[1:] if words[:1] == ["export"] else words)
     return {name: value for name, _, value in (word.partition("=") for word in assigned)}
+
+
+def changed_variables(commands: Iterable[Command]) -> dict[str, str | None]:
+    """The environment variables of the shell that commands set, with their values; None for one that they unset."""
+    lasting = (command for command in commands if command.purpose == "variable")
+    return {name: value for command in lasting for name, value in settings(command).items()}
 
 
 def set_variable(name: str, value: str | None, shell: str) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from rocm_doctor import pipeline
+from rocm_doctor.commands import changed_variables
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.machine import machine_from_snapshot
-from rocm_doctor.plan.stack_judge import changed_variables
 from rocm_doctor.plan.text import text
 from rocm_doctor.sources.bundle import read
 
@@ -45,10 +45,10 @@ def test_a_plan_says_of_a_fixture_what_check_says(name: str) -> None:
     assert words.startswith("What you have works") == (report.verdict == "ready")
     if report.verdict == "ready" or plan.best is None:
         return
-    named = {one.fingerprint for one in plan.elsewhere}
+    named = {one.fingerprint for one in plan.by_hand}
     settings = {variable.name for variable in plan.variables}
     reasons = {variable.why for variable in plan.variables}
     for one in roots(report):
-        variables = set(changed_variables(one))
+        variables = set(changed_variables(one.commands))
         assert one.fingerprint in named or not plan.keeps or variables & settings or one.title in reasons, (one.id, one.title)
         assert one.fingerprint not in named or one.title in " ".join(words.split())

@@ -90,15 +90,6 @@ def test_a_release_with_a_serious_finding_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gfx", "unset"), [("gfx1201", False), ("gfx1200", False), ("gfx1101", False), ("gfx1010", True), ("gfx1151", True)]
-)
-def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool) -> None:
-    """On RDNA4 only AMD's own pages name the variable: no guide for these cards sets it."""
-    names = [v.name for v in plan_for(gfx).variables if v.value is None]
-    assert ("HSA_OVERRIDE_GFX_VERSION" in names) == unset
-
-
-@pytest.mark.parametrize(
     ("kind", "fields"),
     [
         (Index, {"name": "x", "url": "https://example.org/", "kind": "files"}),

@@ -118,8 +118,8 @@ def test_an_installed_package_that_blocks_every_plan_is_named_first_and_left_out
     made = plan(BITSANDBYTES, "")
     assert made.best
     [blocked] = made.blocked
-    assert (blocked.name, blocked.version, blocked.goes) == ("bitsandbytes", "0.50.2", True)
-    assert made.elsewhere == (), "the plan mends it"
+    assert (blocked.name, blocked.version, blocked.removed) == ("bitsandbytes", "0.50.2", True)
+    assert made.by_hand == (), "the plan mends it"
     words = text(made)
     assert words.startswith("bitsandbytes 0.50.2 is in the way")
     assert "pip uninstall -y torch torchvision triton bitsandbytes" in words
@@ -129,7 +129,7 @@ def test_what_was_read_of_a_library_for_another_torch_is_no_reason() -> None:
     """Beside a CUDA torch bitsandbytes loads its CUDA library, which says nothing of the one for ROCm."""
     made = answer(machine(BITSANDBYTES, ("gfx1100", False)), load_catalog(MATRIX))
     assert made.best
-    assert (made.blocked, made.elsewhere) == ((), ())
+    assert (made.blocked, made.by_hand) == ((), ())
 
 
 def test_the_installed_torch_stays_if_another_release_of_a_package_is_enough() -> None:
@@ -137,7 +137,7 @@ def test_the_installed_torch_stays_if_another_release_of_a_package_is_enough() -
     made = answer(machine({**have, "pkg.bitsandbytes": "0.50.2"}, ("gfx1100", False)), load_catalog(MATRIX))
     assert made.best
     assert made.best.name == "torch 2.9.1+rocm6.3"
-    assert [(b.name, b.goes) for b in made.blocked] == [("bitsandbytes", False)]
+    assert [(b.name, b.removed) for b in made.blocked] == [("bitsandbytes", False)]
     assert install(made.best, made.machine) == [("pip", "install", "torch==2.9.1+rocm6.3", "bitsandbytes==0.49.2")]
 
 
@@ -210,14 +210,14 @@ def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
     """The user is in no group that may open /dev/kfd: installing anything first would change nothing."""
     made = plan({"kfd.openable": False, "kfd.error": "Permission denied", "kfd.group": "render"})
     assert made.best
-    assert [one.id for one in made.elsewhere] == ["access.permission"]
+    assert [one.id for one in made.by_hand] == ["access.permission"]
     words = text(made)
     assert words.index("To do by hand") < words.index("pip install")
     assert "usermod" in words
 
 
 def test_a_machine_in_order_has_no_first_step() -> None:
-    assert plan({"kfd.openable": True}).elsewhere == ()
+    assert plan({"kfd.openable": True}).by_hand == ()
 
 
 def test_a_choice_of_gpus_that_is_wrong_is_cured_by_the_variable_and_by_no_other_torch() -> None:

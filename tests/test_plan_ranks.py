@@ -35,11 +35,18 @@ INDEX = Index("x", "https://x/", "index")
 
 
 def candidate(
-    grade: Grade = "field", *, nightly: bool = False, run: bool = False, extras: bool = False, **build: object
+    grade: Grade = "field",
+    *,
+    nightly: bool = False,
+    run: bool = False,
+    extras: bool = False,
+    sibling: bool = False,
+    **build: object,
 ) -> Candidate:
     said = (Claim(grade, "w", "https://x/", known_good=run),)
     index = msgspec.structs.replace(INDEX, nightly=nightly, extras=extras)
-    return Candidate(msgspec.structs.replace(BUILD, **build), index, grade, said)
+    override = MATRIX.gfx["gfx1031"].overrides[0] if sibling else None
+    return Candidate(msgspec.structs.replace(BUILD, **build), index, grade, said, override)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,8 @@ def candidate(
         (candidate(), candidate(extras=True)),
         (candidate(rocm="10.0"), candidate(rocm="7.2")),
         # each thing outweighs those behind it
-        (candidate("official", evidence="inferred"), candidate("upstream")),
+        (candidate("upstream"), candidate("official", evidence="inferred")),
+        (candidate("field", nightly=True), candidate("field", sibling=True)),
         (candidate(evidence="observed", torch="2.8.0"), candidate(evidence="inferred", torch="2.9.1")),
         (candidate(primary=True, torch="2.8.0"), candidate(torch="2.9.1")),
         (candidate(torch="2.10.0", extras=True, rocm="6.3"), candidate(torch="2.9.1", rocm="10.0")),

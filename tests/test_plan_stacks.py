@@ -64,7 +64,7 @@ def test_mi50_cannot_have_bitsandbytes_and_is_told_how_to_come_near() -> None:
     assert "no bitsandbytes wheel holds code for this GPU" in why_not(plan, "2.9.1+rocm6.3")
     changes = {c.what: c for c in plan.nearest}
     assert changes["without bitsandbytes"].then.startswith("torch 2.9.1+rocm6.3")
-    assert any("BNB_ROCM_ARCH=gfx906" in c for c in changes["bitsandbytes built from source"].commands)
+    assert any("BNB_ROCM_ARCH=gfx906" in c for c in changes["bitsandbytes by hand"].commands)
     assert all(c.source for c in plan.nearest)
 
 
@@ -232,7 +232,7 @@ def test_a_kernel_that_is_too_old_is_the_first_step(kernel: str, commands: tuple
     for driver in ("inbox", ""):
         made = answer(declare_machine("gfx1201", "3.12", matrix, kernel=kernel, driver=driver), load_catalog(matrix))
         assert made.best
-        found = [one for one in made.elsewhere if one.row == "rdna4-kernel-before-its-driver"]
+        found = [one for one in made.by_hand if one.row == "rdna4-kernel-before-its-driver"]
         assert bool(found) == (commands is not None)
         assert commands is None or tuple(command.text for command in found[0].commands) == commands
 

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from rocm_doctor.cli.plan import plan_options, read_request
-from rocm_doctor.commands import SHELLS
+from rocm_doctor.commands import SHELLS, changed_variables
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.frameworks import NAMES
-from rocm_doctor.plan.stack_judge import changed_variables
 from rocm_doctor.plan.text import headline
 from rocm_doctor.plan.variables import finding_variables, lines
 
@@ -34,7 +33,7 @@ def command(shell: str | None, **asked: Any) -> None:
         sys.exit(1)
     found, left = plan.variables if plan else (), list[Finding]()
     if report and (plan is None or torch):  # it is about what is installed
-        left = [one for one in report.findings if one.severity != "note" and one.leads and not changed_variables(one)]
+        left = [one for one in report.findings if one.severity != "note" and one.leads and not changed_variables(one.commands)]
         stays = plan and plan.done and plan.best
         found = found if stays else finding_variables(report.findings, request.machine, request.known.matrix)
     of = f"the installed torch {torch}" if torch else ", ".join(NAMES[name] for name in request.others)

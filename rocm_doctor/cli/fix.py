@@ -116,7 +116,7 @@ def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
     for line in replacements(plan.best, plan.machine):
         click.echo(f"  {line}")
     click.echo(f"{old.prefix} stays as it is.")
-    for title in dict.fromkeys(one.title for one in plan.elsewhere):
+    for title in dict.fromkeys(one.title for one in plan.by_hand):
         click.echo(f"  to do by hand: {title} (see rocm-doctor check)")
     if plan.machine.has_build(plan.best.candidate.build):
         click.echo(f"A new environment is not needed: this in {old.prefix} does the same:")

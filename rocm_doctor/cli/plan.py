@@ -158,8 +158,8 @@ def examine_here(python: str | None, matrix: Matrix) -> Report:
 def _unknown_gpu_lines(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
     yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
-    offered = [command.text for one in report.findings if one.leads and one.severity != "note" for command in one.commands]
-    yield from (f"  {line}" for line in offered if not line.startswith("rocm-doctor "))
+    offered = [command for one in report.findings if one.leads and one.severity != "note" for command in one.commands]
+    yield from (f"  {command.text}" for command in offered if command.purpose not in ("plan", "fix"))
     in_wsl = report.snapshot.get("wsl").value is True
     for step in known_of.steps if in_wsl else ():
         if "wsl" in step.systems and step.commands:

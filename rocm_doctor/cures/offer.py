@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.commands import fill, select_commands, settings
+from rocm_doctor.commands import changed_variables, fill, select_commands, settings
 from rocm_doctor.cures.kernels import offer_reachable_kernel
 from rocm_doctor.cures.values import subject_gpu
 from rocm_doctor.matrix import Matrix
@@ -215,7 +215,7 @@ def has_build(gfx: str, matrix: Matrix) -> bool:
 def name_startup_files(one: Finding, facts: Snapshot, matrix: Matrix) -> Finding:
     """The finding with more evidence and commands. Evidence: lines of start-up files that set a variable which its commands
     change. Commands: they comment out such a line of a variable to unset, which the next login would set again."""
-    changed = {name: value for command in one.commands for name, value in settings(command).items()}
+    changed = changed_variables(one.commands)
     read = {name: facts.get(f"startup.{name}").readings for name in changed}
     gone = [text for name, value in changed.items() if value is None for reading in read[name] for text in _comment_out(reading)]
     places = tuple(reading for readings in read.values() for reading in readings)

@@ -250,6 +250,11 @@ class EnvVar(Sourced, frozen=True):
     harm: str = ""
     also: tuple[str, ...] = ()
 
+    @property
+    def is_read(self) -> bool:
+        """True if a program that runs reads it."""
+        return self.exists in ("yes", "deprecated", "old")
+
 
 class Soname(Sourced, frozen=True):
     """A library name that changed with ROCm's major releases, and the HIP majors that have it."""

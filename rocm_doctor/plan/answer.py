@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import msgspec
 
-from rocm_doctor.commands import distribution_names, select_commands
+from rocm_doctor.commands import changed_variables, distribution_names, select_commands
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.candidates import Rejected
@@ -17,37 +17,34 @@ from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import INBOX, Machine, cuda_packages
 from rocm_doctor.plan.search import Blocked, Resolver, Stack, free_stacks
-from rocm_doctor.plan.stack_judge import StackJudge, changed_variables, judge_snapshot
+from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot
 from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, finding_variables, variables
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.versions import release
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that.
-
-    `works`: `check` calls the machine ready, with all that was wished for. `keeps`: nothing is to be installed for the first stack.
-    `blocked`: installed packages that the plan replaces or removes. `elsewhere`: what `check` finds and no package mends. `report`: what
-    it says of the machine, if that was read.
-    """
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to install on a machine for a wish, judged with the catalog `known`."""
 
     machine: Machine
+    known: Catalog
     wish: tuple[str, ...]
+    report: Report | None
+    """What `check` says of the machine, if that was read."""
     stacks: tuple[Stack, ...]
+    """Best first."""
     rejected: tuple[Rejected, ...]
+    blocked: tuple[Blocked, ...]
+    """Installed packages that the plan replaces or removes."""
+    works: bool
+    """True if `check` calls the machine ready, with all that was wished for."""
     variables: tuple[Variable, ...] = ()
+    """For the first stack; without one for what is installed."""
+    by_hand: tuple[Finding, ...] = ()
+    """What `check` finds and no package or variable mends."""
     nearest: tuple[Change, ...] = ()
-    remarks: tuple[str, ...] = ()
-    matrix_version: str = ""
-    steps: tuple[Step, ...] = ()
-    works: bool = False
-    keeps: bool = False
-    blocked: tuple[Blocked, ...] = ()
-    cuda: tuple[str, ...] = ()
-    """Installed packages for CUDA, which go with its torch."""
-    elsewhere: tuple[Finding, ...] = ()
-    report: Report | None = None
+    """What would change it that there is no stack."""
 
     @property
     def best(self) -> Stack | None:
@@ -73,9 +70,39 @@ class Plan(msgspec.Struct, frozen=True):
         return self.works or self.keeps
 
     @property
+    def keeps(self) -> bool:
+        """True if nothing is to be installed for the first stack."""
+        return self.machine.probed and self.best is not None and not self.blocked and not install(self.best, self.machine)
+
+    @property
+    def cuda(self) -> tuple[str, ...]:
+        """Installed packages for CUDA, which go with its torch."""
+        chosen = self.best.packages if self.best else ()
+        return tuple(name for name in cuda_packages(self.machine, self.known.matrix) if name not in chosen)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What a machine that was not read needs before Python."""
+        if self.best is None or self.machine.probed:
+            return ()
+        return tuple(steps(self.best.candidate.build, self.machine, self.known))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences: which wished packages come from elsewhere, and that a driver or the Python could not be checked."""
+        machine, packages = self.machine, (self.known.packages[name] for name in self.wish)
+        found = [f"{one.name}: {one.elsewhere} ({one.sources[0]})" for one in packages if one.elsewhere]
+        named = machine.driver not in ("", INBOX) and machine.system == "linux"
+        if named and not driver_release(machine.driver, self.known.matrix):
+            found.append(f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog")
+        if not machine.python:
+            found.append("the Python version is unknown; it was not checked against the wheels")
+        return tuple(found)
+
+    @property
     def drop(self) -> tuple[str, ...]:
         """Names of the installed packages to remove: those beside which no stack works, and those for CUDA."""
-        return tuple(dict.fromkeys((*(one.name for one in self.blocked if one.goes), *self.cuda)))
+        return tuple(dict.fromkeys((*(one.name for one in self.blocked if one.removed), *self.cuda)))
 
     @property
     def fresh(self) -> Machine:
@@ -112,55 +139,40 @@ def answer(
         found = [here, *(s for s in found if s is not here)]
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed_version, wanted))
     plan = Plan(
-        machine,
-        tuple(wish),
-        tuple(found),
-        tuple(resolver.rejected),
-        remarks=tuple(_remarks(machine, known, wish)),
-        matrix_version=known.matrix.version,
-        works=ready and not upgrade,
-        blocked=blocked,
+        machine=machine,
+        known=known,
+        wish=tuple(wish),
         report=report,
+        stacks=tuple(found),
+        rejected=tuple(resolver.rejected),
+        blocked=blocked,
+        works=ready and not upgrade,
     )
-    if not found:
-        settings = finding_variables(report.findings, machine, known.matrix) if report else ()
-        return msgspec.structs.replace(plan, variables=settings, nearest=() if ready else tuple(nearest_changes(resolver)))
-    return _complete(plan, found[0], resolver.stack_judge)
+    if found:
+        return _complete(plan, found[0], resolver.stack_judge)
+    settings = finding_variables(report.findings if report else (), machine, known.matrix)
+    return msgspec.structs.replace(plan, variables=settings, nearest=() if ready else tuple(nearest_changes(resolver)))
 
 
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
-    """The plan, completed for its first stack: variables, steps on the system, and the faults that no stack mends."""
-    machine, known, report = plan.machine, stack_judge.known, plan.report
-    found = list(stack_judge.before)
+    """The plan, completed for its first stack: the variables, and the faults that no stack mends."""
+    machine, known, report = plan.machine, plan.known, plan.report
+    found, after = list(stack_judge.before), []
     cured: set[str] = set()
     if machine.probed:
         now = _fingerprints(judge_snapshot(machine.base, known.matrix))
         if machine.has_build(best.candidate.build):
-            whole = now <= _fingerprints(stack_judge.findings_after(best.candidate, {}, {}))
-            machine = msgspec.structs.replace(machine, whole=whole)
-        found = stack_judge.findings_after(best.candidate, best.packages, best.env)
+            intact = now <= _fingerprints(stack_judge.findings_after(best.candidate, {}, {}))
+            machine = msgspec.structs.replace(machine, intact=intact)
+        found = after = stack_judge.findings_after(best.candidate, best.packages, best.env)
         cured = now - _fingerprints(found)
     left = (one for one in (report.findings if report else found) if one.severity != "note" and one.leads)
     return msgspec.structs.replace(
         plan,
         machine=machine,
-        variables=variables(best, machine, known, found),
-        steps=() if machine.probed else tuple(steps(best.candidate.build, machine, known)),
-        cuda=tuple(name for name in cuda_packages(machine, known.matrix) if name not in best.packages),
-        keeps=machine.probed and not plan.blocked and not install(best, machine),
-        elsewhere=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not changed_variables(one)),
+        variables=variables(best, machine, known, after),
+        by_hand=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not changed_variables(one.commands)),
     )
-
-
-def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:
-    """Sentences: which wished packages come from elsewhere, and that a driver or the Python could not be checked."""
-    for name in wish:
-        if known.packages[name].elsewhere:
-            yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
-    if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
-        yield f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog"
-    if not machine.python:
-        yield "the Python version is unknown; it was not checked against the wheels"
 
 
 def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -190,6 +202,5 @@ def _fit(one: Finding, machine: Machine) -> Finding:
     os_name = str(machine.base.get("os").value or "")
     known = distribution_names(os_name, machine.kernel)
     commands = select_commands(one.commands, "windows" if machine.system == "windows" else "linux", os_name, machine.kernel)
-    ours = ("rocm-doctor plan", "rocm-doctor fix")
-    kept = tuple(c for c in commands if (known or not c.distributions) and not c.text.startswith(ours))
+    kept = tuple(c for c in commands if (known or not c.distributions) and c.purpose not in ("plan", "fix"))
     return msgspec.structs.replace(one, commands=kept)

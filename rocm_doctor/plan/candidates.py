@@ -76,17 +76,20 @@ def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[
 
 
 def rank(one: Candidate) -> tuple[object, ...]:
-    """A key that sorts candidates, best first: releases before nightlies, official before upstream before field, native code
-    before a sibling's.
+    """A key that sorts candidates, best first: whether it runs on this GPU at all, then who vouches for it, then how new it is.
 
-    Then wheels that were seen before those that are inferred, the main build of a release or one with a report of a run before its
-    other builds, and the newest torch and ROCm.
+    - this GPU's own code before a sibling's, which is a practice of users that no vendor tests;
+    - a release before a nightly, which no pin can name;
+    - a wheel that was seen before one that follows from a build script;
+    - official before upstream before field;
+    - the main build of a release, or one that someone ran, before its other builds;
+    - the newest torch, and of two alike the one whose device code needs no extra, or the newer ROCm.
     """
     return (
-        one.index.nightly,
-        GRADES.index(one.grade),
         one.override is not None,
+        one.index.nightly,
         is_unseen(one.build),
+        GRADES.index(one.grade),
         not (one.build.primary or one.known_good),
         tuple(-n for n in release(one.build.torch) or ()),
         one.index.extras,

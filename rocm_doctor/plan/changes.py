@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.model import Fact
+from rocm_doctor.model import Finding
 from rocm_doctor.plan.machine import INBOX, change_machine
 from rocm_doctor.plan.search import Resolver, Stack, first_stack
-from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
 
 PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
@@ -26,18 +25,20 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def nearest_changes(resolver: Resolver) -> Iterator[Change]:
-    """Fewer packages, a package built from source, another Python, driver, kernel or system, each of them if it leads to a stack; and who
+    """Fewer packages, what a finding says to do about a package, another Python, driver, kernel or system, each of them if it leads to a stack; and who
     else has wheels."""
     machine, matrix, wish = resolver.machine, resolver.known.matrix, resolver.wish
     removals = [(f"without {name}", [w for w in wish if w != name]) for name in wish]
     found = [c for what, rest in removals for c in _change(what, next(resolver.for_wish(rest).stacks(), None))]
     yield from found or _change("with torch alone", next(resolver.for_wish(()).stacks(), None) if wish else None)
-    for row in matrix.rows:
-        about = next((n for n in wish if f"pkg.{n}" in row.when), "")
-        by_hand = [c.text for c in row.commands if not c.text.startswith(("pip install", "pip uninstall", "export "))]
-        gfx = row.when.get("gpu.gfx", "")
-        if about and by_hand and row.status == "unsupported" and holds("word", gfx, Fact(machine.gfx)):
-            yield Change(f"{about} built from source", row.advice or row.title, row.sources[0], tuple(by_hand))
+    by_hand: dict[str, Finding] = {}
+    for finding in (one.finding for one in resolver.rejected if one.finding and one.finding.commands):
+        row = matrix.row(finding.row)
+        for name in (n for n in wish if row and f"pkg.{n}" in row.when):
+            by_hand.setdefault(name, finding)
+    for name, finding in by_hand.items():
+        commands = tuple(command.text.replace("gfxNNNN", machine.gfx) for command in finding.commands)
+        yield Change(f"{name} by hand", finding.advice or finding.title, finding.sources[0], commands)
 
     def stack(**changes: str) -> Stack | None:
         return first_stack(change_machine(machine, matrix, **changes), resolver.known, wish)

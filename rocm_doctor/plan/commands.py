@@ -49,7 +49,7 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     one = stack.candidate
     here = machine.installed_version if machine.probed else _nothing
     same = machine.has_build(one.build)
-    torch = [] if same and machine.whole else torch_requirements(one, machine)
+    torch = [] if same and machine.intact else torch_requirements(one, machine)
     add, remove = verbs(tool, python)
     other_triton = [name for name in TORCH if "triton" in name and name != one.build.triton.partition("==")[0] and torch]
     gone = [*(name for name in TORCH if here(name) and (not same or name in other_triton)), *drop]

@@ -38,7 +38,7 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
 
 def _heading(plan: Plan, stack: Stack) -> Iterator[str]:
     """What a file says of itself: the stack, its evidence, and the variables, which a file cannot hold."""
-    yield f"{plan.machine.words()}: {stack.name} ({stack.grade}), rocm-doctor matrix {plan.matrix_version}"
+    yield f"{plan.machine.words()}: {stack.name} ({stack.grade}), rocm-doctor matrix {plan.known.matrix.version}"
     yield from (f"{claim.words} [{claim.source}]" for claim in stack.candidate.said[:2])
     for variable in plan.variables:
         setting = f"unset {variable.name}" if variable.value is None else f"{variable.name}={variable.value}"
@@ -96,13 +96,14 @@ FORMATS = ("text", "json", *FILES)
 def _document(plan: Plan) -> dict[str, Any]:
     """Everything, for programs: stacks with their commands, variables, rejected builds, nearest changes."""
     return {
-        **{name: getattr(plan, name) for name in ("matrix_version", "wish", "remarks", "variables", "nearest", "works", "keeps")},
+        **{name: getattr(plan, name) for name in ("wish", "remarks", "variables", "nearest", "works", "keeps")},
+        "matrix_version": plan.known.matrix.version,
         "machine": plan.machine.fields(),
         "stacks": [_stack_document(plan, s) for s in plan.stacks],
         "replaces": replacements(plan.stacks[0], plan.machine) if plan.stacks else [],
         "rejected": [{"build": r.build.key, "why": r.why, "source": r.source} for r in plan.rejected],
-        "blocked": [{"package": b.name, "version": b.version, "id": b.finding.id, "removed": b.goes} for b in plan.blocked],
-        "elsewhere": [{"id": f.id, "title": f.title, "subject": f.subject} for f in plan.elsewhere],
+        "blocked": [{"package": b.name, "version": b.version, "id": b.finding.id, "removed": b.removed} for b in plan.blocked],
+        "by_hand": [{"id": f.id, "title": f.title, "subject": f.subject} for f in plan.by_hand],
     }
 
 

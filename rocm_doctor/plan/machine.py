@@ -30,7 +30,7 @@ _OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "e
 class Machine(msgspec.Struct, frozen=True):
     """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known.
 
-    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed; `whole`: `check`
+    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed; `intact`: `check`
     finds nothing that the same torch, installed anew, would mend.
     """
 
@@ -42,7 +42,7 @@ class Machine(msgspec.Struct, frozen=True):
     glibc: str = ""
     base: Snapshot = Snapshot()
     probed: bool = False
-    whole: bool = True
+    intact: bool = True
     creates: bool = False
     """True: no environment of the user's was examined, and a plan creates one."""
     interpreter: str = ""

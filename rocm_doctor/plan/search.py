@@ -11,15 +11,14 @@ from itertools import islice
 
 import msgspec
 
+from rocm_doctor.commands import changed_variables
 from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates, rank
 from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import TORCH, Machine, remove_packages
-from rocm_doctor.plan.stack_judge import StackJudge, changed_variables, companions, installed_release, stack_judge
+from rocm_doctor.plan.stack_judge import StackJudge, companions, installed_release, stack_judge
 from rocm_doctor.versions import contains, sort_key
 
-READ = ("yes", "deprecated", "old")
-"""`exists` of a variable that something reads."""
 _TRIES = 64
 """Sets of releases that are judged before the search gives up."""
 
@@ -46,13 +45,13 @@ class Stack(msgspec.Struct, frozen=True):
 
 
 class Blocked(msgspec.Struct, frozen=True):
-    """An installed package that rules out every stack. `finding`: what `check` would say of it beside the plan's torch; `goes`: it is
-    removed, as no release of it works."""
+    """An installed package that rules out every stack. `finding`: what `check` would say of it beside the plan's torch; `removed`: no
+    release of it works."""
 
     name: str
     version: str
     finding: Finding
-    goes: bool
+    removed: bool
 
 
 class Resolver:
@@ -99,8 +98,8 @@ class Resolver:
         """The variables that the commands of a finding set, with their values; empty if the catalog knows no reader of one of
         them."""
         readers = self.known.matrix.env
-        found = {name: value for name, value in changed_variables(finding).items() if value is not None}
-        return found if all(name in readers and readers[name].exists in READ for name in found) else {}
+        found = {name: value for name, value in changed_variables(finding.commands).items() if value is not None}
+        return found if all(name in readers and readers[name].is_read for name in found) else {}
 
     def _judge(self, one: Candidate, env: dict[str, str]) -> Stack | Rejected:
         key = (one.build.key, tuple(sorted(env.items())))

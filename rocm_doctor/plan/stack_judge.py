@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rocm_doctor.commands import settings
+from rocm_doctor.commands import changed_variables
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.hip import hip_of_rocm
@@ -59,7 +59,7 @@ class StackJudge(msgspec.Struct, frozen=True):
         """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
         whatever is installed."""
         read = self.machine.base.get
-        return any(isinstance(read(f"env.{name}").value, str) and name not in env for name in changed_variables(finding))
+        return any(isinstance(read(f"env.{name}").value, str) and name not in env for name in changed_variables(finding.commands))
 
     def install(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""
@@ -183,9 +183,3 @@ def package_targets(one: Release, name: str, candidate: Candidate, machine: Mach
     below = [targets for minor, targets in same if minor <= hip]
     nearest = known.packages[name].nearest and not one.exact and same
     return (below[-1] if below else same[0][1]) if nearest else ()
-
-
-def changed_variables(finding: Finding) -> dict[str, str | None]:
-    """The variables that a finding's commands set in the shell, with their values; None for one that they unset."""
-    lines = (c for c in finding.commands if c.shell == "sh" and c.text.startswith(("export ", "unset ")))
-    return {name: value for command in lines for name, value in settings(command).items()}

@@ -52,7 +52,7 @@ def headline(plan: Plan) -> str:
 def blocking_packages(plan: Plan) -> Iterator[str]:
     """A sentence for each installed package that no stack goes with."""
     for one in plan.blocked:
-        instead = "the plan is without it" if one.goes else "the plan replaces it"
+        instead = "the plan is without it" if one.removed else "the plan replaces it"
         yield f"{one.name} {one.version} is in the way: {one.finding.title}; {instead}"
 
 
@@ -67,7 +67,7 @@ def _done(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
     if plan.works:
         yield "  This was read from files. rocm-doctor smoke tests it on the GPU."
-    yield from _elsewhere(plan)
+    yield from _by_hand(plan)
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
@@ -80,11 +80,11 @@ def _is_set(variable: Variable, machine: Machine) -> bool:
     return machine.base.get(f"env.{variable.name}").value == variable.value
 
 
-def _elsewhere(plan: Plan) -> Iterator[str]:
-    if plan.elsewhere:
+def _by_hand(plan: Plan) -> Iterator[str]:
+    if plan.by_hand:
         yield ""
         yield "To do by hand (rocm-doctor check shows why):"
-    for one in {one.title: one for one in plan.elsewhere}.values():
+    for one in {one.title: one for one in plan.by_hand}.values():
         yield from wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
         yield from (f"      {command.text}" for command in one.commands)
 
@@ -116,7 +116,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     if plan.cuda:
         gone = ", ".join(f"{name} {plan.machine.installed_version(name)}" for name in plan.cuda)
         yield from wrap(f"without what is for CUDA: {gone}", "  change  ", "          ")
-    yield from _elsewhere(plan)
+    yield from _by_hand(plan)
     yield ""
     if plan.steps:
         yield from (*step_lines(plan.steps), "")
@@ -183,7 +183,7 @@ def _nothing(plan: Plan) -> Iterator[str]:
 
 def _count_rejected(plan: Plan) -> Iterator[str]:
     yield ""
-    yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
+    yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.known.matrix.version}."
 
 
 def _reasons_against(plan: Plan) -> list[tuple[str, list[Rejected]]]:
