@@ -47,6 +47,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """pytest looks for what the garbage collector cannot end, once at the end: not among all that six thousand tests kept."""
+    gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip where what a mark names is not installed: `torch("peft")` needs both. Nothing is imported before a test asks for it."""
     for mark in (one for name in ("torch", "jax") for one in item.iter_markers(name)):

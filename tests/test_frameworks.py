@@ -23,8 +23,10 @@ WHEELS = pytest.mark.slow
 
 def judged(answer: dict[str, Any], *arguments: str) -> None:
     """`check` with these arguments gives the answer."""
-    report = json.loads(called("check", *arguments, "--format", "json").stdout)
-    page = called("check", *arguments, "-v").stdout
+    report, end = json.JSONDecoder().raw_decode(
+        done := called("check", *arguments, "-v", "--format", "json", "--format", "text").stdout
+    )
+    page = done[end:]
     serious = next((f for f in report["findings"] if f["severity"] != "note"), {"id": "", "row": ""})
     assert report["verdict"] == answer["verdict"], report["summary"]
     assert answer.get("first", "") in (serious["id"], serious["row"]), page

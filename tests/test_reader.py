@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from called import pages
 from click.testing import CliRunner, Result
 from test_way_out import PAYLOADS, harmless
 
@@ -26,7 +27,6 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.reader.server import Reader, Silent, ask
-from rocm_doctor.reports import FORMATS
 
 TEXT = """torch 2.9.1+rocm6.4 on an RX 7900 XTX (gfx1100), Ubuntu 24.04
 RuntimeError: HIP error: invalid device function
@@ -266,13 +266,14 @@ def test_an_instruction_in_the_report_changes_nothing_but_the_opinion(server: Se
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_an_answer_is_as_strange_a_text_as_a_report(server: Server, name: str) -> None:
+def test_an_answer_is_as_strange_a_text_as_a_report(server: Server, tmp_path: Path, name: str) -> None:
     said = f"{PAYLOADS[name]} hf_ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvu of wombexkim@quozzle.example " + "#=" * 40
     server.content = opinion(f"rocminfo {said}", do=said, quote=said, cause=said, diagnosis=said[:60])
-    failure = server.report().opinion.failure  # type: ignore[union-attr]
+    asked = ["check", "-", "--fail-on", "never", "--reader", server.url, "--reader-model", "tiny"]
+    written = pages(tmp_path, *asked, stdin=TEXT)
+    failure = msgspec.json.decode(written["json"], type=Report).opinion.failure  # type: ignore[union-attr]
     assert bool(failure) is (name == "half"), failure
-    for form in FORMATS:
-        page = server.check(TEXT, "--format", form).stdout
+    for form, page in written.items():
         harmless(page, commands=form == "github")
         assert form == "text" or not [secret for secret in ("ZYXWVU", "wombexkim") if secret in page], page
 

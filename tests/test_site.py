@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,7 +25,7 @@ from rocm_doctor.plan.summary import HERE, answers, install_lines, verdict
 ROOT = Path(__file__).resolve().parents[1]
 
 
-FEW = ("gfx900", "gfx906", "gfx1031", "gfx1100", "gfx1151", "gfx1152", "gfx1153", "gfx1250")
+FEW = ("gfx906", "gfx1100", "gfx1152", "gfx1153", "gfx1250")
 """Targets with and without products, and two that share a name."""
 
 
@@ -83,9 +84,10 @@ def test_links_of_reports_and_documents_lead_to_pages_of_the_site(matrix: Matrix
 def test_another_gpu_in_the_matrix_is_another_page(matrix: Matrix) -> None:
     target = msgspec.structs.replace(matrix.gfx["gfx1100"], gfx="gfx1999", names=("Radeon RX 19999 XT",))
     more = of(matrix, (), raw={**matrix.raw, "gfx": msgspec.json.encode([matrix.gfx["gfx906"], target])})
-    found = {page.path: page for page in pages(more)}
-    assert found["gpu/rx-19999-xt"].title.startswith("Radeon RX 19999 XT: gfx1999")
-    assert "gpu/gfx1999" in found
+    wanted = {"gpu/rx-19999-xt", "gpu/gfx1999"}
+    found = dict(islice(((page.path, page.title) for page in pages(more) if page.path in wanted), len(wanted)))
+    assert set(found) == wanted
+    assert found["gpu/rx-19999-xt"].startswith("Radeon RX 19999 XT: gfx1999")
 
 
 def test_every_link_has_words(made: dict[str, Page]) -> None:

@@ -11,7 +11,7 @@ import datetime
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -238,7 +238,9 @@ def decode(data: bytes) -> Matrix:
     return Matrix(head.version, head.rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
 
 
+@cache
 def _load_packaged() -> Matrix:
+    """The matrix of the distribution; the same one for every call in a process: what was decoded of it and made of it is kept."""
     if _SOURCE.is_dir() and _is_stale():
         from rocm_doctor.matrix.source import compile_json
 
@@ -246,13 +248,11 @@ def _load_packaged() -> Matrix:
         _write(data)
         return decode(data)
     at = None if _SOURCE.is_dir() else installed.folder()
-    return _load_compiled(_COMPILED, _COMPILED.stat().st_mtime_ns, at)
+    return _load_compiled(_COMPILED, at)
 
 
-@lru_cache(1)
-def _load_compiled(path: Path, _changed: int, at: Path | None) -> Matrix:
-    """The matrix of the file, or the newer one in the folder of the distribution; the same one for every call in a process: what was
-    decoded of it and made of it is kept."""
+def _load_compiled(path: Path, at: Path | None) -> Matrix:
+    """The matrix of the file, or the newer one in the folder of the distribution."""
     refused = ""
     try:
         data = installed.read_newer(at, installed.read_version(path)) if at else None
