@@ -20,9 +20,9 @@ from rocm_doctor.bench import runner
 from rocm_doctor.cli import cli
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.matrix import load
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child
 
-pytestmark = [pytest.mark.torch, pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")]
+pytestmark = [pytest.mark.torch, pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")]
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "rocm_doctor" / "schemas" / "bench.json").read_text("utf-8"))
 ON_CPU = {
@@ -36,7 +36,7 @@ ALONE = {"OMP_NUM_THREADS": "1"}
 def whole(tmp_path_factory: pytest.TempPathFactory) -> BenchReport:
     """The report of the command on the CPU."""
     path = tmp_path_factory.mktemp("bench") / "bench.json"
-    done = CliRunner().invoke(cli, ["bench", "--quick", "--device", "cpu", "--format", "json", "-o", str(path)], env=ALONE)
+    done = CliRunner().invoke(cli, ["bench", "--device", "cpu", "--format", "json", "-o", str(path)], env=ALONE)
     assert done.exit_code in (0, 1), done.output
     jsonschema.validate(json.loads(path.read_text("utf-8")), SCHEMA)
     return msgspec.json.decode(path.read_bytes(), type=BenchReport)
@@ -46,7 +46,6 @@ def test_everything_that_a_cpu_has_is_measured(whole: BenchReport) -> None:
     assert {f.name for f in whole.figures} == ON_CPU
     assert all(f.value > 0 and len(f.samples) >= 5 for f in whole.figures)
     assert whole.gpus[0].kind == "cpu"
-    assert whole.quick
 
 
 def test_what_a_cpu_has_not_is_listed_with_its_reason(whole: BenchReport) -> None:
@@ -81,6 +80,6 @@ def test_a_busy_gpu_is_refused_by_the_name_of_the_program(tmp_path: Path) -> Non
         "    raise Wrong('busy', 'the GPU is in use by ollama (pid 4711, 12.0 GiB)')\n"
         "stages['idle'] = busy\n"
     )
-    report = runner.run(load(), quick=True, device="cpu", prelude=str(prelude), environment=ALONE)
+    report = runner.run(load(), device="cpu", prelude=str(prelude), environment=ALONE)
     assert report.figures == ()
     assert runner.busy_words(report) == "the GPU is in use by ollama (pid 4711, 12.0 GiB)"

@@ -12,7 +12,6 @@ from rocm_doctor.workers.bench import timing
 class Context:
     """What a figure asks of a context."""
 
-    level = timing.QUICK
     on_gpu = False
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from faketools import MI50, alive, flood, hanging, machine, named, pid_of, run, 
 from rocm_doctor.sources import live
 from rocm_doctor.sources.live import tools as live_tools
 from rocm_doctor.sources.live import was_interrupted
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child
 
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"
 SMI = live_tools.MANAGEMENT[0]
@@ -67,10 +67,10 @@ HIPINFO = "device#                           0\nName:                           
 
 def on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Python has there: no process groups, no SIGKILL, no pipes that do not block (they came to Windows with 3.12)."""
-    monkeypatch.setattr(process, "HAS_GROUPS", False)
+    monkeypatch.setattr(child, "HAS_GROUPS", False)
     for name in ("set_blocking", "killpg", "waitid", "pidfd_open"):
         monkeypatch.delattr(os, name)
-    monkeypatch.setattr(process, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
+    monkeypatch.setattr(child, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
     monkeypatch.setattr(live_tools, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(live, "sys", SimpleNamespace(platform="win32"))
 
@@ -95,16 +95,16 @@ def test_a_hipinfo_that_never_stops_printing_is_bounded(root: Path, bin_: Path, 
     flood(bin_, "hipInfo.exe", 100)
     on_windows(monkeypatch)
     kept: list[int] = []
-    take = process._take
+    take = child.Child._take
 
-    def counted(child: process.Child, buffer: bytearray, chunk: bytes) -> None:
-        take(child, buffer, chunk)
+    def counted(running: child.Child, buffer: bytearray, chunk: bytes) -> None:
+        take(running, buffer, chunk)
         kept.append(len(buffer))
 
-    monkeypatch.setattr(process, "_take", counted)
+    monkeypatch.setattr(child.Child, "_take", counted)
     got = named(run(root, bin_), "cmd/hipInfo")
     assert "first part was used" in got.note
-    assert max(kept) <= live_tools.CAP + process.CHUNK
+    assert max(kept) <= live_tools.CAP + child.CHUNK
 
 
 def test_an_interrupt_loses_nothing_there_either(root: Path, bin_: Path, monkeypatch: pytest.MonkeyPatch) -> None:

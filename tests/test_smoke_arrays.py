@@ -22,10 +22,10 @@ from rocm_doctor.probes.python.smoke import probe
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.smoke.runner import choose_stages, find_frameworks, run_smoke
 from rocm_doctor.smoke.summary import lines
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child
 from rocm_doctor.workers.smoke.table import ARRAYS
 
-pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+pytestmark = pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")
 HERE = Path(__file__)
 ALONE = {"OMP_NUM_THREADS": "1"}
 NOT_ON_CPU = {"attention-flash"}

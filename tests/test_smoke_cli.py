@@ -15,7 +15,7 @@ from rocm_doctor.cli.inputs import interpreter
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import runner
 from rocm_doctor.sources import live
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child, process
 from rocm_doctor.workers.smoke.table import ARRAYS, STAGES
 
 
@@ -73,7 +73,7 @@ def test_interrupted_prints_what_is_known(monkeypatch: pytest.MonkeyPatch) -> No
     assert "interrupted" in done.stderr
 
 
-@pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+@pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")
 def test_as_a_command_with_stand_ins(tmp_path: Path) -> None:
     """A real child, an interpreter without torch: that is the finding, progress stands on stderr, the report on stdout."""
     bare = tmp_path / "python"

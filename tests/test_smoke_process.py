@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child
 from rocm_doctor.workers.process import ChildSpec, run, run_many
 
-pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+pytestmark = pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")
 
 
 def py(code: str) -> list[str]:
@@ -77,13 +77,14 @@ def test_tail_keeps_the_end_of_a_flood() -> None:
 
 
 def test_prints_all_and_never_exits() -> None:
-    done = run(py("import os, time; os.write(1, b'all of it'); time.sleep(60)"), limit=30, idle_after_output=0.3)
+    code = "import os, time; os.write(1, b'all of it'); time.sleep(60)"
+    (done,) = run_many([ChildSpec(py(code), limit=30, idle_after_output=0.3)])
     assert (done.stdout, done.state, done.returncode) == ("all of it", "timeout", None)
     assert done.seconds < 3
 
 
 def test_silent_start_is_not_idleness() -> None:
-    done = run(py("import os, time; time.sleep(0.5); os.write(1, b'late')"), idle_after_output=0.2)
+    (done,) = run_many([ChildSpec(py("import os, time; time.sleep(0.5); os.write(1, b'late')"), idle_after_output=0.2)])
     assert (done.stdout, done.state) == ("late", "finished")
 
 
@@ -143,7 +144,7 @@ def test_interrupt_ends_the_children(tmp_path: Path) -> None:
 
 
 def test_without_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_pidfd", lambda pid: None)
+    monkeypatch.setattr(child, "_open_pidfd", lambda pid: None)
     assert run(py("print(1)")).stdout == "1\n"
     assert run(py("import time; time.sleep(60)"), limit=0.3).state == "timeout"
 
@@ -151,6 +152,6 @@ def test_without_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("code", "state"), [("print(1)", "finished"), ("import time; time.sleep(60)", "timeout")])
 def test_plain_fallback(code: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other systems than Unix get."""
-    monkeypatch.setattr(process, "HAS_GROUPS", False)
+    monkeypatch.setattr(child, "HAS_GROUPS", False)
     assert run(py(code), limit=1.0).state == state
     assert run(["/nonexistent"]).state == "not-found"

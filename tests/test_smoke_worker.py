@@ -15,12 +15,12 @@ import pytest
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke.runner import choose_stages, run_smoke
-from rocm_doctor.workers import START, process
+from rocm_doctor.workers import START, child, process
 from rocm_doctor.workers.smoke.table import STAGES
 
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups"),
+    pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups"),
 ]
 PRELUDE = str(Path(__file__).with_name("smoke_wrong_numbers.py"))
 NO_KERNEL_ON_CPU = {"blaslt", "attention-efficient"}

@@ -25,7 +25,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
 from rocm_doctor.tune.search import Measured, NothingFits, Search
 from rocm_doctor.tune.space import Choice, changes, choice_job, is_predicted_to_fit, job_choice, list_numerics, list_shapes
-from rocm_doctor.workers import process
+from rocm_doctor.workers import child
 from rocm_doctor.workers.tune import main
 
 MATRIX = load()
@@ -154,7 +154,7 @@ def test_the_command_tunes_the_persons_file_and_names_the_lines_to_change(tiny: 
 
 
 @pytest.mark.torch
-@pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+@pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")
 def test_ctrl_c_shows_the_best_so_far(tiny: Path) -> None:
     pytest.importorskip("torch")
     argv = [
@@ -232,7 +232,7 @@ def dying(tmp_path: Path, how: str) -> str:
     return str(fake)
 
 
-@pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+@pytest.mark.skipif(not child.HAS_GROUPS, reason="needs process groups")
 @pytest.mark.parametrize(
     ("how", "words"),
     [

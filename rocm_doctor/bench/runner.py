@@ -17,7 +17,6 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.smoke.runner import run_smoke
 from rocm_doctor.workers.smoke.table import RATES, STAGES, Stage
 
-QUICK, WHOLE = 1, 2
 Record = dict[str, Any]
 
 
@@ -25,7 +24,6 @@ def run(
     matrix: Matrix,
     python: str | None = None,
     *,
-    quick: bool = False,
     device: str = "auto",
     gpu: int | None = None,
     prelude: str | None = None,
@@ -39,7 +37,6 @@ def run(
         artifacts = run_smoke(
             python,
             plan=plan(),
-            level=QUICK if quick else WHOLE,
             device=device if gpu is None and not results else "cuda",
             gpu=gpu if gpu is not None else len(results) if device != "cpu" and results else None if device != "cuda" else 0,
             prelude=prelude,
@@ -48,7 +45,7 @@ def run(
         )
         interrupted = any(one.note == "interrupted" for one in artifacts)
         results.append(list(_records(artifacts)))
-    return report(results, matrix, quick, interrupted)
+    return report(results, matrix, interrupted)
 
 
 def plan() -> list[Stage]:
@@ -77,7 +74,7 @@ def _details(records: list[Record], stage: str) -> Record:
     return details if isinstance(details, dict) else {}
 
 
-def report(results: list[list[Record]], matrix: Matrix, quick: bool, interrupted: bool) -> BenchReport:
+def report(results: list[list[Record]], matrix: Matrix, interrupted: bool) -> BenchReport:
     """The report from the records of each GPU's run."""
     header = next((r for records in results for r in records if r.get("kind") == "header"), {})
     return BenchReport(
@@ -85,7 +82,6 @@ def report(results: list[list[Record]], matrix: Matrix, quick: bool, interrupted
         matrix_version=matrix.version,
         gpus=tuple(_device(n, records, matrix) for n, records in enumerate(results)),
         figures=tuple(figure for records in results for figure in _figures(_index(records), records)),
-        quick=quick,
         torch=str(header.get("torch") or ""),
         not_measured=tuple(one for records in results for one in _not_measured(_index(records), records)),
         interrupted=interrupted,

@@ -13,14 +13,13 @@ from rocm_doctor.figures.types import BenchReport
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor bench --quick;  rocm-doctor bench --format json -o today.json;  "
+    epilog="Examples:  rocm-doctor bench;  rocm-doctor bench --format json -o today.json;  "
     "rocm-doctor diff today.json later.json;  rocm-doctor check today.json"
 )
-@click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 50 s.")
 @device_options
 @python_option
 @answering("text", "json")
-def command(quick: bool, device: str, gpu: int | None, python: str | None) -> Answer:
+def command(device: str, gpu: int | None, python: str | None) -> Answer:
     """Measure matrix products, memory, copies and attention, and judge each figure. `tune` measures a training run.
 
     References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs.
@@ -28,9 +27,7 @@ def command(quick: bool, device: str, gpu: int | None, python: str | None) -> An
     """
     matrix = load_matrix()
     python = interpreter(python)
-    measured = runner.run(
-        matrix, python, quick=quick, device=device, gpu=gpu, on_progress=lambda line: click.echo(line, err=True)
-    )
+    measured = runner.run(matrix, python, device=device, gpu=gpu, on_progress=lambda line: click.echo(line, err=True))
     if words := runner.busy_words(measured):
         raise InputError(f"{words}: end it, or choose another GPU with --gpu-index")
     if not measured.figures:

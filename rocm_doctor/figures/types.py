@@ -129,8 +129,6 @@ class BenchReport(msgspec.Struct, frozen=True):
     figures: tuple[Figure, ...]
     kind: Literal["bench"] = "bench"
     schema_version: Literal[1] = 1
-    quick: bool = False
-    """True for `--quick`: fewer samples."""
     torch: str = ""
     """Version of torch."""
     not_measured: tuple[NotMeasured, ...] = ()

@@ -18,7 +18,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.state import DeviceQueue, Record, Worker, record
 from rocm_doctor.workers import START, process
-from rocm_doctor.workers.smoke.table import Stage, all_needs
+from rocm_doctor.workers.smoke.table import all_needs
 
 TAIL_BYTES = 1 << 16
 START_LIMIT = 60.0
@@ -91,11 +91,10 @@ def _start(queue: DeviceQueue) -> None:
     queue.children += 1
     results = Path(queue.settings.folder) / f"{queue.name}-{queue.children}.jsonl"
     results.touch()
-    ask = _ask(queue, results)
-    queue.worker = Worker(process.start(ask) if process.HAS_GROUPS else _run_whole(ask, queue.pending), results)
+    queue.worker = Worker(process.start(_make_spec(queue, results)), results)
 
 
-def _ask(queue: DeviceQueue, results: Path) -> process.ChildSpec:
+def _make_spec(queue: DeviceQueue, results: Path) -> process.ChildSpec:
     settings = queue.settings
     options = {
         "results": str(results),
@@ -108,15 +107,6 @@ def _ask(queue: DeviceQueue, results: Path) -> process.ChildSpec:
     argv = [settings.python, START, "smoke", *(word for name, value in options.items() for word in (f"--{name}", value))]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **settings.environment, watch.MARK: _mark(queue)}
     return process.ChildSpec(argv, limit=float("inf"), env=environment, cap=TAIL_BYTES, keep="tail")
-
-
-def _run_whole(ask: process.ChildSpec, stages: list[Stage]) -> process.Child:
-    """Without process groups: all stages in one blocking call under one limit."""
-    done = process.run(ask.argv, limit=START_LIMIT + sum(stage.limit for stage in stages), env=ask.env)
-    now = time.monotonic()
-    return process.Child(
-        ask, now - done.seconds, err=bytearray(done.stderr.encode()), ended=now, state=done.state, returncode=done.returncode
-    )
 
 
 def _follow(queue: DeviceQueue, worker: Worker) -> None:
@@ -197,7 +187,7 @@ def time_limit(queue: DeviceQueue, worker: Worker) -> float:
 def _ask_for_stack(worker: Worker) -> None:
     """Make the worker print its Python stack (SIGUSR1), so that the end of its stderr shows where it hangs."""
     assert worker.child.proc is not None
-    if worker.ended or worker.stage:
+    if hasattr(signal, "SIGUSR1") and (worker.ended or worker.stage):
         os.kill(worker.child.proc.pid, signal.SIGUSR1)
         until = time.monotonic() + STACK_TIME
         while worker.child.ended is None and time.monotonic() < until:

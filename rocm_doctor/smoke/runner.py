@@ -134,13 +134,12 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
     return [artifact for queue in done for artifact in _artifacts(queue, seconds, note)]
 
 
-def _tick(some: list[DeviceQueue]) -> bool:
+def _tick(queues: list[DeviceQueue]) -> bool:
     """Advance all queues and wait briefly for their children; True while any is left."""
-    for queue in some:
+    for queue in queues:
         device_queue.advance(queue)
-    if process.HAS_GROUPS:
-        process.pump([queue.worker.child for queue in some if queue.worker], timeout=TICK)
-    return any(queue.busy for queue in some)
+    process.pump([queue.worker.child for queue in queues if queue.worker], timeout=TICK)
+    return any(queue.busy for queue in queues)
 
 
 def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:

@@ -6,13 +6,12 @@ import contextlib
 from functools import partial
 from typing import Any
 
-from ..smoke.on_torch import TorchContext
+from ..smoke.on_torch import TorchContext, only_backend
 from .timing import rate, ratio, try_figure
 
 HEADS, LENGTH, WIDTH = 16, 4096, 64
 CPU_HEADS, CPU_LENGTH = 2, 256
 BATCH = 4
-PATHS = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 CHOICES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}
 """Values of torch.nn.attention.SDPBackend, as `_fused_sdp_choice` returns them."""
 
@@ -50,20 +49,12 @@ def call(context: TorchContext, q: Any, k: Any, v: Any) -> Any:
     return context.torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-def only_path(context: TorchContext, path: str) -> Any:
-    """The context in which torch takes one path; nothing for the usual choice."""
-    if not path:
-        return contextlib.nullcontext()
-    module = context.torch.nn.attention
-    return module.sdpa_kernel(getattr(module.SDPBackend, PATHS[path]))
-
-
 def forward(context: TorchContext, name: str, q: Any, k: Any, v: Any, path: str = "") -> dict[str, Any]:
     """The forward pass by one path, or as torch chooses."""
     torch = context.torch
 
     def action() -> None:
-        with torch.no_grad(), only_path(context, path):
+        with torch.no_grad(), only_backend(torch, path) if path else contextlib.nullcontext():
             call(context, q, k, v)
 
     return rate(context, name, "TFLOP/s", action, work(q.shape), describe(context, q, path))

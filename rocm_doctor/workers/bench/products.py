@@ -9,13 +9,11 @@ from typing import Any
 from ..smoke import hip as smoke_hip
 from ..smoke.on_torch import TorchContext
 from . import hip
-from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, try_figure
+from .timing import BURSTS, burst, rate, ratio, try_figure
 
-SQUARES = {QUICK: (4096, 8192), WHOLE: (2048, 4096, 8192)}
+SQUARES = (2048, 4096, 8192)
 """Sides of the square products on a GPU."""
 CPU_SQUARES = (256, 512)
-TRIALS = {QUICK: 1, WHOLE: 2}
-"""Bursts of each side, of which the best side gets more."""
 TRAINING = (4096, 4096, 14336)
 """Tokens, inputs and outputs of a wide layer of an 8B model at 4096 tokens."""
 CPU_TRAINING = (128, 256, 512)
@@ -46,7 +44,7 @@ def matmul(context: TorchContext) -> dict[str, Any]:
         "speed.shape-gain": ratio(figures, "matmul-bf16", "matmul-bf16-training"),
     }
     facts.update(compare_libraries(context, figures, missing))
-    if context.on_gpu and smoke_hip.is_hip(context.torch) and context.level == WHOLE:
+    if context.on_gpu and smoke_hip.is_hip(context.torch):
         facts.update(tunable_gain(context, missing))
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
 
@@ -67,17 +65,17 @@ def plain_products(context: TorchContext, dtype: Any) -> Make:
 def best_square(context: TorchContext, name: str, make: Make) -> dict[str, Any]:
     """The figure (TFLOP/s) of the fastest square shape. `detail.tried`: the rate by side; it ends before the first side whose
     product takes over LONGEST seconds."""
-    found: list[tuple[float, int]] = []
-    for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
+    tried: list[tuple[float, int]] = []
+    for side in SQUARES if context.on_gpu else CPU_SQUARES:
         action = make(side, side, side)
         action()
-        if found and context.clock(action) > LONGEST:
+        if tried and context.clock(action) > LONGEST:
             break
-        found.append((product(context, f"matmul-{name}", action, (side,) * 3, TRIALS[context.level])["value"], side))
-    side = max(found)[1]
-    chosen = product(context, f"matmul-{name}", make(side, side, side), (side,) * 3, BURSTS[context.level])
-    chosen["detail"]["tried"] = {str(one): value for value, one in found}
-    return chosen
+        tried.append((product(context, f"matmul-{name}", action, (side,) * 3, 1)["value"], side))
+    side = max(tried)[1]
+    best = product(context, f"matmul-{name}", make(side, side, side), (side,) * 3, BURSTS)
+    best["detail"]["tried"] = {str(side): rate for rate, side in tried}
+    return best
 
 
 def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
@@ -90,7 +88,7 @@ def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
 def measure_training_shape(context: TorchContext, name: str) -> dict[str, Any]:
     """The bf16 product of a training step."""
     shape = TRAINING if context.on_gpu else CPU_TRAINING
-    return product(context, name, plain_products(context, context.torch.bfloat16)(*shape), shape, BURSTS[context.level])
+    return product(context, name, plain_products(context, context.torch.bfloat16)(*shape), shape, BURSTS)
 
 
 def product(context: TorchContext, name: str, action: Callable[[], Any], shape: Sequence[int], bursts: int) -> dict[str, Any]:

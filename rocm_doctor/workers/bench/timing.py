@@ -7,29 +7,28 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..smoke.compare import Skip
 from ..smoke.on_torch import TorchContext
 from .sensors import Watch, find_sensors
 
-QUICK, WHOLE = 1, 2
-"""Levels of the worker."""
-SAMPLE_SECONDS = {QUICK: 0.02, WHOLE: 0.05}
+SAMPLE_SECONDS = 0.03
 """Seconds of one sample: long enough for the clock of the host, and for the launches to overlap."""
-BUDGET_SECONDS = {QUICK: 0.25, WHOLE: 0.8}
+BUDGET_SECONDS = 0.5
 """Seconds of all samples of one figure."""
-WARM_SECONDS = {QUICK: 0.4, WHOLE: 2.0}
+WARM_SECONDS = 1.0
 """Seconds after which warm-up ends, stable or not."""
 STABLE = 0.02
 """Warm-up ends when the last three samples differ by no more than this part of their median."""
 LEAST, MOST = 5, 200
 """Samples of one figure."""
-PAUSE = {QUICK: 0.05, WHOLE: 0.15}
+PAUSE = 0.15
 """Seconds of rest before a burst, in which the power that the driver averages falls."""
-BURSTS = {QUICK: 5, WHOLE: 8}
+BURSTS = 6
 BURST_SECONDS = 0.012
 BURST_WARM = 3
 REPEATS = 10_000
-EXPECTED = (RuntimeError, TypeError, AttributeError, NotImplementedError, ValueError, AssertionError)
-"""What torch raises for a type or a path that this chip or this torch does not have."""
+EXPECTED = (RuntimeError, TypeError, AttributeError, NotImplementedError, ValueError, AssertionError, Skip)
+"""What is raised for a type or a path that this chip or this torch does not have."""
 
 
 def rate(
@@ -57,7 +56,7 @@ def burst(
     repeat = max(1, min(REPEATS, round(BURST_SECONDS / max(context.clock(action), 1e-7))))
     watch, seconds = Watch(find_sensors(context)), []
     for _ in range(number):
-        time.sleep(PAUSE[context.level])
+        time.sleep(PAUSE)
         for _ in range(BURST_WARM):
             action()
         seconds.append(context.clock(action, repeat))
@@ -97,13 +96,13 @@ def repeats(context: TorchContext, action: Callable[[], Any]) -> int:
     """Calls of `action` that take about one sample's seconds."""
     action()
     one = max(context.clock(action), 1e-7)
-    return max(1, min(REPEATS, round(SAMPLE_SECONDS[context.level] / one)))
+    return max(1, min(REPEATS, round(SAMPLE_SECONDS / one)))
 
 
 def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> int:
     """Run until three samples in a row agree, or the time for it is over; the number of samples it took."""
     last: list[float] = []
-    until = time.perf_counter() + WARM_SECONDS[context.level]
+    until = time.perf_counter() + WARM_SECONDS
     while time.perf_counter() < until:
         last.append(context.clock(action, repeat))
         three = last[-3:]
@@ -115,7 +114,7 @@ def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> in
 def take_samples(context: TorchContext, action: Callable[[], Any], repeat: int) -> list[float]:
     """Seconds of one call, once for each sample."""
     found: list[float] = []
-    until = time.perf_counter() + BUDGET_SECONDS[context.level]
+    until = time.perf_counter() + BUDGET_SECONDS
     while len(found) < LEAST or (time.perf_counter() < until and len(found) < MOST):
         found.append(context.clock(action, repeat))
     return found

@@ -46,7 +46,7 @@ STAGES = (
 )
 
 
-# What `bench` runs, on one GPU after the other, after the same first two stages. Level 1 is `--quick`, 2 the whole.
+# What `bench` runs, on one GPU after the other, after the same first two stages.
 RATES = (
     Stage("idle", "..bench.idle", "idle", 1, 30, ("device",), "look for other programs on the GPU", once=True),
     Stage("rate-matmul", "..bench.products", "matmul", 1, 180, ("idle",), "matrix products by type", once=True),
