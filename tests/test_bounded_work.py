@@ -139,13 +139,13 @@ _ALL_SHAPES = (
 
 @pytest.mark.parametrize("text", _ALL_SHAPES)
 def test_no_shape_is_passed_over_in_a_short_text(text: str) -> None:
-    _by_rules, *others = find.by_structure(text)
+    _by_rules, *others = find.structure_searches(text)
     assert others
     assert any(list(search) for search in others)
 
 
 def test_a_name_and_version_are_searched_by_the_rules_alone() -> None:
-    assert len(list(find.by_structure("package123 1.123"))) == 1
+    assert len(list(find.structure_searches("package123 1.123"))) == 1
 
 
 def test_a_model_whose_name_is_longer_than_a_file_name_may_be(tmp_path: Path) -> None:

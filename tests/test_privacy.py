@@ -24,11 +24,11 @@ from rocm_doctor.redaction import shared as shared_module
 from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction import vocabulary
 from rocm_doctor.redaction.find import every_rule
-from rocm_doctor.redaction.known import known
+from rocm_doctor.redaction.known import load_known
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.redaction.rules import Rule, RuleSet
-from rocm_doctor.redaction.secrets import rules
-from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_plain, redact_report, redact_snapshot
+from rocm_doctor.redaction.secrets import secret_rules
+from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_plain, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.sources import bundle
 
@@ -40,7 +40,7 @@ ALL = [*plants(FIRST, 20261121), *plants(SECOND, 20261122)]
 def _shared(text: str) -> dict[str, str]:
     """What leaves about one ticket, by format: each line of it is quoted in the report."""
     artifacts = [Artifact("log/ticket.log", "bundle", text)]
-    known_names = having_read(artifacts, Redactor())
+    known_names = learn_artifacts(artifacts, Redactor())
     lines = tuple(Reading("log/ticket.log", f"line {n}", line) for n, line in enumerate(text.splitlines(), 1))
     finding = Finding(
         "access.permission", "title", "error", "high", "cause", subject=lines[0].quote, evidence=lines, advice=lines[-1].quote
@@ -319,7 +319,7 @@ def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Pa
 
 def test_what_follows_more_unknown_words_than_are_replaced_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random words are not searched to their end: each would cost a look at what is around it."""
-    monkeypatch.setattr(redactor_module, "MOST_STRANGE", 200)
+    monkeypatch.setattr(redactor_module, "MOST_UNKNOWN", 200)
     monkeypatch.setattr(unknown_module, "_LONG", 1_000)
     monkeypatch.setattr(vocabulary, "_BLOCK", 1_000)
     letters = "bcdfghjklm"
@@ -332,13 +332,13 @@ def test_what_follows_more_unknown_words_than_are_replaced_is_withheld(monkeypat
 
 def test_a_secret_that_a_quote_cuts_off_is_known_by_its_beginning() -> None:
     whole = "loading with " + "x " * 60 + "HF_TOKEN=hf_abcdEFGH0123456789abcdEFGH0123"
-    redactor = having_read([Artifact("log/x", "paste", whole)], Redactor())
+    redactor = learn_artifacts([Artifact("log/x", "paste", whole)], Redactor())
     assert "hf_abcdEF" not in redactor.replace(whole[:-20])
 
 
 def test_every_shape_of_a_token_has_its_source() -> None:
-    assert list(rules())
-    for shape in known().tokens:
+    assert list(secret_rules())
+    for shape in load_known().tokens:
         assert shape.source.startswith("https://"), shape.service
         assert bool(shape.prefixes) != bool(shape.pattern), shape.service
 

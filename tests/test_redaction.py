@@ -25,16 +25,16 @@ from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction import vocabulary
-from rocm_doctor.redaction.find import by_structure, every_rule
+from rocm_doctor.redaction.find import every_rule, structure_searches
 from rocm_doctor.redaction.hints import Hints
-from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive, registered_domain
 from rocm_doctor.redaction.redactor import Redactor, this_machine
-from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_report, redact_snapshot
+from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.sources.paste import cut
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
-NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: distinctive(n) and not anonymous("user", n))
+NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: is_distinctive(n) and not is_anonymous("user", n))
 HEX = "0123456789abcdef"
 
 
@@ -45,7 +45,7 @@ def _hex(n: int) -> st.SearchStrategy[str]:
 @pytest.fixture
 def rules_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redaction without the search for words that are not known."""
-    monkeypatch.setattr(redactor_module, "searches", lambda text, *_: by_structure(text))
+    monkeypatch.setattr(redactor_module, "searches", lambda text, *_: structure_searches(text))
 
 
 SECRETS = st.fixed_dictionaries(
@@ -334,7 +334,7 @@ def test_facts_in_json_are_redacted_unless_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_the_domain_of_a_host_is_the_one_that_was_registered(host: str, domain: str) -> None:
-    assert domain_of(host) == domain
+    assert registered_domain(host) == domain
 
 
 def test_other_hosts_of_a_domain_are_found_without_a_sign() -> None:
@@ -351,7 +351,7 @@ def test_other_hosts_of_a_domain_are_found_without_a_sign() -> None:
     [("wombex", True), ("ab", False), ("abx", True), ("error", False), ("node7", False), ("rank12", False), ("node71", True)],
 )
 def test_a_name_is_looked_for_elsewhere_where_it_is_one(name: str, found: bool) -> None:
-    assert distinctive(name) is found
+    assert is_distinctive(name) is found
 
 
 def test_a_table_with_its_header_again_and_again() -> None:
@@ -439,7 +439,7 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
     """Small ones are read whole whatever the others hold."""
     monkeypatch.setattr(unknown_module, "_LONG", 5_000)
     monkeypatch.setattr(vocabulary, "_BLOCK", 5_000)
-    monkeypatch.setattr(redactor_module, "MOST_STRANGE", 8_000)
+    monkeypatch.setattr(redactor_module, "MOST_UNKNOWN", 8_000)
     letters = random.Random(3)
 
     def noise() -> str:
@@ -448,7 +448,7 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
     small, *large = [
         Artifact(name, "paste", text) for name, text in (("a", "ssh wombex@eiderbox"), *((str(n), noise()) for n in range(4)))
     ]
-    redactor = having_read([*large, small])
+    redactor = learn_artifacts([*large, small])
     withheld = [redactor.withheld[one.name] for one in large]
     assert withheld == sorted(set(withheld), reverse=True)
     assert redactor.replace(small.text) == "ssh <user-1>@<host-1>"

@@ -12,7 +12,7 @@ from rocm_doctor.cli.inputs import interpreter, load_matrix
 from rocm_doctor.cli.machine import live, read_captures, was_interrupted
 from rocm_doctor.cli.options import OUTPUT, logs_option, no_redact_option, paths_argument, python_option, sysroot_option
 from rocm_doctor.integrations.ticket import pack_ticket
-from rocm_doctor.redaction.redactor import of_this_machine
+from rocm_doctor.redaction.redactor import local_redactor
 from rocm_doctor.redaction.shared import redact_artifacts
 
 
@@ -39,12 +39,14 @@ def command(
     python = interpreter(python) if python or not (paths or sysroot) else None
     matrix = load_matrix()
     artifacts = read_captures(paths, logs) if paths else live(python, sysroot, logs, smoke=smoke)
-    redactor = of_this_machine()
+    redactor = local_redactor()
     shared = artifacts if no_redact else redact_artifacts(artifacts, redactor)
     data, report = pack_ticket(shared, output.name if no_redact else redactor.text(output.name), matrix)
     write_file(output, data)
     if show:
-        secrets = [f"{one.pseudonym:14} {one.shown:40} {one.times:5} times, first in {one.first}" for one in redactor.replaced]
+        secrets = [
+            f"{one.pseudonym:14} {one.display:40} {one.times:5} times, first in {one.first}" for one in redactor.replacements
+        ]
         click.echo("\n".join(secrets) or "nothing was replaced")
     for name, line in redactor.withheld.items():
         why = "more names, addresses and secrets than are replaced"

@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 def ticket(exc: BaseException) -> str:
     """Version, interpreter, command and traceback, redacted: paths outside of the package are cut to their last part."""
-    from rocm_doctor.redaction.redactor import of_this_machine
+    from rocm_doctor.redaction.redactor import local_redactor
 
     frames = [f"  {_short(f.filename)}:{f.lineno} in {f.name}" for f in traceback.extract_tb(exc.__traceback__)]
     lines = [
@@ -22,7 +22,7 @@ def ticket(exc: BaseException) -> str:
         "```",
         f"rocm-doctor {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
         f"command: {' '.join(['rocm-doctor', *(_short(a) for a in sys.argv[1:])])}",
-        f"{type(exc).__name__}: {of_this_machine().replace(str(exc)[:400])}",
+        f"{type(exc).__name__}: {local_redactor().replace(str(exc)[:400])}",
         *frames[-12:],
         "```",
     ]

@@ -194,9 +194,9 @@ def _render(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
 
 def _redact(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The redacted reports, with the same pseudonyms in all of them."""
-    from rocm_doctor.redaction.shared import for_reports, having_read, redact_report
+    from rocm_doctor.redaction.shared import learn_artifacts, redact_report, redactor_for_reports
 
-    redactor = having_read(artifacts, for_reports(reports))
+    redactor = learn_artifacts(artifacts, redactor_for_reports(reports))
     return [redact_report(report, redactor) for report in reports]
 
 

@@ -44,7 +44,7 @@ def command(before: Path, after: Path, no_redact: bool, verbose: bool) -> Answer
 
 def _read(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     """The report in a JSON file, or of a benchmark's report or a bundle; a usage error for anything else."""
-    from rocm_doctor.redaction.shared import having_read, redact_report
+    from rocm_doctor.redaction.shared import learn_artifacts, redact_report
 
     if path.suffix == ".json" and not path.is_dir() and not _is_bench(path):
         return read_report_file(path)
@@ -52,7 +52,7 @@ def _read(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     report = pipeline.judge(artifacts, matrix, source=path.name, kind="capture")
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
         raise InputError(f"{path}: neither a report nor a bundle: it has no facts of a machine; make one with `bundle`")
-    return report if no_redact else redact_report(report, having_read(artifacts))
+    return report if no_redact else redact_report(report, learn_artifacts(artifacts))
 
 
 def _is_bench(path: Path) -> bool:

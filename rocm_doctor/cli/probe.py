@@ -35,9 +35,9 @@ def command(paths: tuple[Path, ...], python: str | None, no_redact: bool, sysroo
     snapshot = clean(pipeline.read_facts(artifacts, matrix))
 
     def values() -> dict[str, Any]:
-        from rocm_doctor.redaction.shared import having_read, redact_snapshot
+        from rocm_doctor.redaction.shared import learn_artifacts, redact_snapshot
 
-        return plain_values(snapshot if no_redact else redact_snapshot(snapshot, having_read(artifacts)))
+        return plain_values(snapshot if no_redact else redact_snapshot(snapshot, learn_artifacts(artifacts)))
 
     code = INTERRUPTED if not paths and was_interrupted(artifacts) else 0
     return text_or_json(lambda _: "\n".join(fact_lines(snapshot)), values, code)._replace(redact=not no_redact)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.redaction.redactor import of_this_machine
+from rocm_doctor.redaction.redactor import local_redactor
 from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
@@ -27,7 +27,7 @@ def crash_ticket(error: BaseException, path: Path) -> Report:
     from rocm_doctor.sources.live import collect
 
     artifacts = [*collect(), traceback_log(error)]
-    redactor = of_this_machine()
+    redactor = local_redactor()
     data, report = pack_ticket(redact_artifacts(artifacts, redactor), redactor.text(path.name), load())
     path.write_bytes(data)
     return report

@@ -48,7 +48,7 @@ def add_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, m
 
 def redact_both(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:
     """The report and the artifacts with the same pseudonyms in both."""
-    from rocm_doctor.redaction.shared import for_reports, having_read, redact_artifacts, redact_report
+    from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_report, redactor_for_reports
 
-    redactor = having_read(artifacts, for_reports([report]))
+    redactor = learn_artifacts(artifacts, redactor_for_reports([report]))
     return redact_report(report, redactor), redact_artifacts(list(artifacts), redactor)

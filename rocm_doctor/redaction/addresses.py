@@ -110,11 +110,11 @@ def _ipv4(text: str) -> Spans:
             if _UPGRADE.search(before) and not login:
                 continue
             named = _VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before) or _BUILD_AFTER.match(text, m.end())
-            if private or login or not (named or _in_a_list(text, start, before)):
+            if private or login or not (named or _is_in_list(text, start, before)):
                 yield start, m.end()
 
 
-def _in_a_list(text: str, start: int, before: str) -> bool:
+def _is_in_list(text: str, start: int, before: str) -> bool:
     """Whether the number is in a row of a list of packages: the row above or below it holds a version."""
     if not _ROW_BEFORE.search(before):
         return False
@@ -158,11 +158,11 @@ def _is_ipv6(value: str, before: str, after: str) -> bool:
         return False
     if value.count(":") < 3 and not re.match(r"[0-9a-fA-F]{4}:", value):
         return False
-    return _parses(value)
+    return _is_address(value)
 
 
 @lru_cache(4096)
-def _parses(value: str) -> bool:
+def _is_address(value: str) -> bool:
     """Whether the words are an IPv6 address, and not this machine's own. Cached: a log repeats its few addresses."""
     try:
         return not ipaddress.IPv6Address(value).is_loopback

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import CONDA_BUILD
-from rocm_doctor.redaction.known import known
-from rocm_doctor.redaction.vocabulary import FIELD, known_to
+from rocm_doctor.redaction.known import load_known
+from rocm_doctor.redaction.vocabulary import FIELD, vocabulary_level
 
 _REACH = 240
 """Characters on both sides of a word that are looked at, up to the ends of its line."""
@@ -94,7 +94,10 @@ def _is_named_by_a_program(here: Context) -> bool:
     if (
         name.isupper()
         and others
-        and (known_to(first) == FIELD or (len(others) > 2 and all(known_to(part) == FIELD for part in others if part)))
+        and (
+            vocabulary_level(first) == FIELD
+            or (len(others) > 2 and all(vocabulary_level(part) == FIELD for part in others if part))
+        )
     ):
         return True
     behind = here.after[_NAME.match(here.after).end() :]  # type: ignore[union-attr]
@@ -116,7 +119,7 @@ def _is_code(here: Context) -> bool:
     if here.after.startswith("::") or _SYMBOL.search(here.chunk) or _FRAME.search(here.before):
         return True
     path = _DOTTED.fullmatch(here.chunk) if "." in here.begin and "_" in here.chunk else None
-    return path is not None and known_to(path[1]) == FIELD
+    return path is not None and vocabulary_level(path[1]) == FIELD
 
 
 _PACKAGE_BEFORE = regex(
@@ -163,7 +166,7 @@ def _is_public_file(here: Context) -> bool:
     if _FILE_AFTER.match(here.after) or _PAGE.search(here.begin) or ("@" not in here.begin and _ROOTS.search(here.begin)):
         return True
     owner = _OWNER.search(f"{here.begin}{here.word}{here.after[:1]}") or _OWNER.search(here.begin)
-    return owner is not None and owner[1].casefold() in known().public_owners
+    return owner is not None and owner[1].casefold() in load_known().public_owners
 
 
 _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{3,6}\]|^.{0,60} kernel:|^<\d>\[|^\w+ +\d{4,9} +-?\d{1,3}(?: [\w,]*)?\s*$")

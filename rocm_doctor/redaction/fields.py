@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
-from rocm_doctor.redaction.known import known
+from rocm_doctor.redaction.known import load_known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, end_of_line
 
 _VALUES = {
@@ -24,9 +24,9 @@ _FULL_NAMES = (
 )  # fmt: skip
 
 
-def rules() -> Iterator[Rule]:
+def field_rules() -> Iterator[Rule]:
     """A rule for each kind of field: shouted names (environment variables) prove themselves, others may hold a common word."""
-    for kind, names in known().fields.items():
+    for kind, names in load_known().fields.items():
         options = tuple(n for n in names if n.startswith("--"))
         plain = tuple(n for n in names if not n.startswith("--"))
         value = _VALUES[kind]
@@ -36,7 +36,7 @@ def rules() -> Iterator[Rule]:
         yield Rule(
             plain,
             Pattern(rf"(?<![A-Za-z0-9])(?i:{spoken})(?P<of_sign>{_ASSIGNED}){value}"),
-            sure=False,
+            certain=False,
             accept=_is_field,
         )
         if options:
@@ -82,7 +82,7 @@ _NO_ROW = regex(r"[\[$#>\u279c\u276f]|\S{1,80}[$#%] ")
 _MOST_ROWS = 5_000
 
 
-def tables(text: str) -> Iterator[Found]:
+def find_columns(text: str) -> Iterator[Found]:
     """Users, hosts and accounts in the columns of ps, top, w, squeue, sinfo, sacct and kubectl."""
     for header in _HEADERS.finditer(text):
         names = header.group().upper().split()
@@ -98,5 +98,5 @@ def tables(text: str) -> Iterator[Found]:
                 break
             for n, kind in kinds.items():
                 if _VALUE.fullmatch(cells[n][0]) and (kind != "serial" or identifies(cells[n][0])):
-                    yield Found(*cells[n].span(), kind, sure=kind != "account")
+                    yield Found(*cells[n].span(), kind, certain=kind != "account")
             end = stop

@@ -10,9 +10,9 @@ from itertools import chain
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, fields, formats, labels, prose, secrets, unknown
-from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive
 from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found, Pattern, Rule, RuleSet
-from rocm_doctor.redaction.vocabulary import RUN, places_of
+from rocm_doctor.redaction.vocabulary import RUN, find_runs
 
 _SYSLOG = regex(r":(?<=[^\W\d_]{3} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
 _ISO_LOG = regex(
@@ -29,7 +29,7 @@ _SERIAL = Pattern(
 def every_rule() -> list[Rule]:
     """The rules of all modules: where two find the same place, either may name it."""
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    return [*formats.PROMPTS, *formats.FORMATS, *prose.PROSE, *fields.rules(), *secrets.rules(), serial]
+    return [*formats.PROMPTS, *formats.FORMATS, *prose.PROSE, *fields.field_rules(), *secrets.secret_rules(), serial]
 
 
 @cache
@@ -38,7 +38,7 @@ def _rules() -> RuleSet:
 
 
 @cache
-def _own_rules() -> RuleSet:
+def _host_rules() -> RuleSet:
     return RuleSet([*formats.PROMPTS, *formats.ITSELF])
 
 
@@ -46,8 +46,8 @@ _SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Z
 _LOGS = (_SYSLOG, _ISO_LOG, _SPACED_LOG)
 
 
-def _logged(pattern: re.Pattern[str], text: str) -> Iterator[Found]:
-    return (Found(*m.span(1), "host", sure=pattern is _SYSLOG) for m in pattern.finditer(text))
+def _find_logged_hosts(pattern: re.Pattern[str], text: str) -> Iterator[Found]:
+    return (Found(*m.span(1), "host", certain=pattern is _SYSLOG) for m in pattern.finditer(text))
 
 
 _SHAPES = (
@@ -72,8 +72,10 @@ def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterato
     `found` is what the caller took from the searches so far: the last one leaves those places alone.
     """
     public = public_names(text)
-    for search in chain(by_structure(text), [_trimmed_all(unknown.unknown(text, found, words), text)]):
-        yield (one for one in search if one.kind not in NAMES or not public or _joined(text, one).casefold() not in public)
+    for search in chain(structure_searches(text), [_trim_all(unknown.find_unknown(text, found, words), text)]):
+        yield (
+            one for one in search if one.kind not in NAMES or not public or _join_neighbours(text, one).casefold() not in public
+        )
 
 
 _PUBLIC = regex(
@@ -100,7 +102,7 @@ def public_names(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _joined(text: str, found: Found) -> str:
+def _join_neighbours(text: str, found: Found) -> str:
     """A place with all that dots, hyphens and underscores join to it."""
     start, end = found.start, found.end
     while start and (text[start - 1].isalnum() or text[start - 1] in "._-") and found.start - start < _LONGEST_NAME:
@@ -110,34 +112,34 @@ def _joined(text: str, found: Found) -> str:
     return text[start:end].strip(".")
 
 
-def by_structure(text: str) -> Iterator[Iterator[Found]]:
+def structure_searches(text: str) -> Iterator[Iterator[Found]]:
     """The searches that know where names are, or what they look like."""
     low = lower(text)
-    yield _trimmed_all(_rules().find(text, low), text)
+    yield _trim_all(_rules().find(text, low), text)
     if not _MARKED.search(text):  # a report with 50,000 packages is made of such texts
         return
-    yield _trimmed_all(fields.tables(text), text)
-    yield _trimmed_all(secrets.private_keys(text), text)
-    yield _trimmed_all(labels.labelled(text, low), text)
+    yield _trim_all(fields.find_columns(text), text)
+    yield _trim_all(secrets.private_keys(text), text)
+    yield _trim_all(labels.find_labelled(text, low), text)
     for pattern in _LOGS:
-        yield _trimmed_all(_logged(pattern, text), text)
+        yield _trim_all(_find_logged_hosts(pattern, text), text)
     for kind, spans in _SHAPES:
-        yield (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
+        yield (Found(start, end, kind, remember=kind == "uuid") for start, end in spans(text))
 
 
-def _trimmed_all(places: Iterable[Found], text: str) -> Iterator[Found]:
-    return (trimmed for one in places if (trimmed := _trimmed(one, text)))
+def _trim_all(places: Iterable[Found], text: str) -> Iterator[Found]:
+    return (trimmed for one in places if (trimmed := _trim(one, text)))
 
 
-def hosts(text: str) -> Iterator[str]:
+def find_hosts(text: str) -> Iterator[str]:
     """The hosts whose output `text` is: in prompts, journals, NCCL lines, `uname -a` and answers to `hostname`."""
-    logged = (one for pattern in _LOGS for one in _logged(pattern, text))
-    for found in _trimmed_all(chain(_own_rules().find(text, lower(text)), logged), text):
+    logged = (one for pattern in _LOGS for one in _find_logged_hosts(pattern, text))
+    for found in _trim_all(chain(_host_rules().find(text, lower(text)), logged), text):
         if found.kind == "host":
             yield text[found.start : found.end]
 
 
-def _trimmed(found: Found, text: str) -> Found | None:
+def _trim(found: Found, text: str) -> Found | None:
     """The place without the punctuation behind a name; None where what is there identifies no one."""
     value = text[found.start : found.end]
     if "<" in value and PSEUDONYM.search(value):
@@ -145,7 +147,7 @@ def _trimmed(found: Found, text: str) -> Found | None:
     if found.kind not in NAMES:
         return found
     bare = value.strip().rstrip(".-,:;+")
-    if len(bare) < 1 or anonymous(found.kind, bare) or (not found.sure and not distinctive(bare)):
+    if len(bare) < 1 or is_anonymous(found.kind, bare) or (not found.certain and not is_distinctive(bare)):
         return None
     start = found.start + len(value) - len(value.lstrip())
     return found._replace(start=start, end=start + len(bare))
@@ -164,11 +166,11 @@ class Search:
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
         """The places of each name up to `limit`: a short one is not a part of `my_name`, a long one is."""
         low = lower(text)
-        for at, run in places_of(self._by_run, low, limit):
+        for at, run in find_runs(self._by_run, low, limit):
             for (before, length), names in self._by_run[run].items():
                 start, end = at - before, at - before + length
                 name = low[max(0, start) : end]
-                apart = name in names and not any(_goes_on(c, name) for c in (low[start - 1 : start], low[end : end + 1]))
+                apart = name in names and not any(_continues_name(c, name) for c in (low[start - 1 : start], low[end : end + 1]))
                 if apart and not _KEY.match(text, end):
                     yield start, end, name
 
@@ -176,5 +178,5 @@ class Search:
 _KEY = regex(r'"\s{0,20}:')
 
 
-def _goes_on(neighbour: str, name: str) -> bool:
+def _continues_name(neighbour: str, name: str) -> bool:
     return neighbour.isalnum() or (neighbour == "_" and len(name) < 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.redaction.known import is_public, known
+from rocm_doctor.redaction.known import is_public, load_known
 from rocm_doctor.redaction.rules import Pattern, Rule
 from rocm_doctor.redaction.vocabulary import field_words, wordset
 
@@ -29,7 +29,7 @@ def _is_login(match: re.Match[str]) -> bool:
 
 
 def _is_private(match: re.Match[str]) -> bool:
-    return match["account"].casefold() not in known().public_owners
+    return match["account"].casefold() not in load_known().public_owners
 
 
 def _scheme(match: re.Match[str]) -> str:
@@ -37,7 +37,7 @@ def _scheme(match: re.Match[str]) -> str:
     return found[0].casefold() if found else ""
 
 
-def _in_url(match: re.Match[str]) -> bool:
+def _is_private_host(match: re.Match[str]) -> bool:
     """Whether the host of a URL is that of someone's network: no dot, a port, a login, or another scheme than the web's."""
     scheme, host = _scheme(match), match["host"].casefold()
     if not scheme or scheme in _BUCKETS | _LOCAL_SCHEMES or is_public(host) or "_" in host or host.split(".")[0] == "www":
@@ -77,42 +77,42 @@ ITSELF = (
     Rule(("linux version",), Pattern(rf"Linux version \S+ \((?P<user>{NAME})@(?P<host>{HOST})\)")),
     Rule(("hostname", "uname -n", "echo $host", "echo %computername%"), Pattern(rf"(?:hostname(?: -[fsA])?|uname -n|echo \S+)[ \t]*\r?\n(?P<host>{HOST})[ \t]*\r?(?:\n|$)", re.I)),
     Rule(("hostname set to <", "hostname to <"), Pattern(rf"hostname (?:set )?to <(?P<host>{HOST})>", re.I)),
-    Rule(("hostname", "computername", "host name", "machine name"), Pattern(rf"(?i:hostname|computername|(?:host|machine) name)[\"']?[ \t]{{0,24}}[:=][ \t]{{0,24}}[\"']?(?P<host>{HOST})"), sure=False),
+    Rule(("hostname", "computername", "host name", "machine name"), Pattern(rf"(?i:hostname|computername|(?:host|machine) name)[\"']?[ \t]{{0,24}}[:=][ \t]{{0,24}}[\"']?(?P<host>{HOST})"), certain=False),
 )  # fmt: skip
 """Where a tool prints the machine that it runs on."""
 
 FORMATS = (
     *ITSELF,
-    Rule(("svc_", "usr_", "acct_", "project_", "proj_", "prj_", "grp_", "team_", "tenant_"), Pattern(r"(?<![\w.-])(?P<account>(?:svc_\w+|(?:usr|acct|project|proj|prj|grp|team|tenant)_[A-Za-z0-9]*\d{2}\w*))(?![\w(])"), learn=False),
+    Rule(("svc_", "usr_", "acct_", "project_", "proj_", "prj_", "grp_", "team_", "tenant_"), Pattern(r"(?<![\w.-])(?P<account>(?:svc_\w+|(?:usr|acct|project|proj|prj|grp|team|tenant)_[A-Za-z0-9]*\d{2}\w*))(?![\w(])"), remember=False),
     Rule(("ssh ", "scp ", "rsync ", "sftp ", "mosh ", "ssh-copy-id ", "sshfs ", "ssh://"), Pattern(rf"(?:\w+|ssh-copy-id)(?: |://)(?:[^\n|;&@]{{0,200}}?[\s/'\"])??(?P<user>{NAME})@(?P<host>{HOST})")),
     Rule(("whoami", "logname", "id -un", "echo $user", "echo ${user}", "echo %username%"), Pattern(rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)", re.I)),
     Rule(("uid=", "gid="), Pattern(r"(?:uid=\d+\((?P<user>[^)\n<]{1,64})\))?\s?(?:gid=\d+\((?P<group>[^)\n<]{1,64})\))?(?:\s?groups=(?P<groups>\d+\([^)\n<]{1,60}\)(?:,\d+\([^)\n<]{1,60}\)){0,100}))?")),
-    Rule(("groups", "joined: "), Pattern(r"(?:(?<![^\n])(?:groups|joined): |groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?)(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){0,60})[ \t]*\r?(?:\n|$)"), sure=False, accept=lambda m: not known().groups.isdisjoint(m["groups"].split())),
+    Rule(("groups", "joined: "), Pattern(r"(?:(?<![^\n])(?:groups|joined): |groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?)(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){0,60})[ \t]*\r?(?:\n|$)"), certain=False, accept=lambda m: not load_known().groups.isdisjoint(m["groups"].split())),
     Rule((":x:",), Pattern(r"^(?P<group>[\w-]{1,40}):x:\d+:(?P<users>[\w,.-]{1,400})$"), "line"),
     Rule(("rw-", "rwx", "r-x", "r--", "--x", "---"), Pattern(r"(?<!\S)[dlcbsp-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s+(?P<user>[^\s<>]{1,64})\s+(?P<group>[^\s<>]{1,64})\s"), "line"),
-    Rule(("accepted ", "session", "user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), sure=False),
+    Rule(("accepted ", "session", "user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), certain=False),
     Rule(("connection '", "network '", "network \"", "ssid '", 'ssid "'), Pattern(r"(?:connection|network|ssid)(?: name)? ?['\"](?P<network>[^'\"\n]{3,32})['\"](?=[^\n]{0,80}(?:security|secrets|wi-?fi|wireless))", re.I)),
     Rule(("\\\\",), Pattern(r"(?<![^\s\"'`(=,])\\{2,4}(?!wsl)(?P<host>[A-Za-z][\w.-]{1,60})\\{1,2}(?P<bucket>[A-Za-z][\w.$-]{1,60})")),
     Rule(("for user '", 'for user "'), Pattern(r"for user ['\"](?P<user>[^'\"\s@]{2,60})['\"](?:@['\"](?P<host>[A-Za-z][\w.-]*))?")),
     Rule(("userid=",), Pattern(r"UserId=[^\s()=]{1,64}\((?P<serial>\d{4,})\)")),
     Rule((" : tty=", " : pwd="), Pattern(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
-    Rule(("password for ", "sudoers"), Pattern(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"), "line", sure=False),
+    Rule(("password for ", "sudoers"), Pattern(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"), "line", certain=False),
     Rule((" member of ",), Pattern(rf"^\s*(?P<user>{NAME}) is (?:not )?(?:a )?member of"), "line"),
-    Rule(("logged in ", "authenticated as", "login as", "signed in as", "hi "), Pattern(rf"(?:logged in (?:to \S{{1,60}} )?(?:as|account):?|authenticated as|log(?:ged)? ?in as:?|signed in as:?|to \S+ account) [\"']?(?P<user>{NAME})(?:@[\w.-]+)?[\"']?" rf"(?: \((?P<account>[\w.-]{{1,60}})\))?|hi (?P<user2>[\w-]{{2,40}})! you", re.I), sure=False),
+    Rule(("logged in ", "authenticated as", "login as", "signed in as", "hi "), Pattern(rf"(?:logged in (?:to \S{{1,60}} )?(?:as|account):?|authenticated as|log(?:ged)? ?in as:?|signed in as:?|to \S+ account) [\"']?(?P<user>{NAME})(?:@[\w.-]+)?[\"']?" rf"(?: \((?P<account>[\w.-]{{1,60}})\))?|hi (?P<user2>[\w-]{{2,40}})! you", re.I), certain=False),
     Rule(("user ", "user\t"), Pattern(r"^[ \t]*User[ \t]+(?P<user>[A-Za-z][\w.@+-]{1,60})[ \t]*$"), "line"),
     Rule(("pscredential", "-username ", "-credential ", "/user:", "cmdkey ", "/ru ", "get-credential "), Pattern(r"(?:PSCredential[^\n'\"]{0,20}['\"]|(?:-(?:UserName|Credential)|Get-Credential(?: -\w+)?|/RU)[ :=]{1,2}['\"]?|/user:['\"]?)" r"(?:(?P<host>[A-Za-z][\w.-]{1,40})\\)?(?P<user>[A-Za-z_][\w.@+-]{1,60})(?![\w(\\])", re.I), accept=lambda m: m["user"].casefold() not in ("new-object", "get-credential")),
     Rule(("git@",), Pattern(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"), accept=_is_private),
     Rule(("(fetch)", "(push)"), Pattern(r"[/:](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?:\.git)?\s\((?:fetch|push)\)"), "line", accept=_is_private),
     Rule(("@github.com/", "@gitlab.com/", "@bitbucket.org/", "repository: "), Pattern(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|[\s\"'/#)]|$)"), accept=_is_private),
     Rule(("s-1-5-21-",), Pattern(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
-    Rule(("://",), Pattern(_URL.replace("KIND", "host")), accept=_in_url),
+    Rule(("://",), Pattern(_URL.replace("KIND", "host")), accept=_is_private_host),
     Rule(("://",), Pattern(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
     Rule(("host: ",), Pattern(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
     Rule(("[0", "[1", "[2"), Pattern(r"(?<![\w.-])(?P<hosts>[a-z][\w-]{1,40}\[\d{2,}(?:[,-]\d{2,}){1,40}\])(?!\w)"), "line"),
     Rule((", system id: ",), Pattern(r"^\s+on (?P<host>\S{2,80}) (?P<token>[\w-]{8,40}), system ID: (?P<serial>[rs]_\w{12})"), "line"),
     Rule(("fatal: [", "ok: [", "changed: [", "failed: [", "skipping: [", "unreachable: ["), Pattern(r"\w+: \[(?P<host>[A-Za-z][\w.-]{1,250})\](?=:|$|\s)")),
-    Rule((": task", ": tasks"), Pattern(rf"(?P<host>{HOST}): tasks? \d"), "line", sure=False),
-    Rule(("connect to ", "connecting to ", "connected to ", "connection to ", "connect back to ", "reach ", "resolve ", "listening on ", "bind to ", "endpoint ", "address ", "lookup ", "peer ", "server at ", "head at ", "getaddrinfo", "host ", "hosts ", "ping ", "added '", "mount ", "store on "), Pattern(r"(?:(?:connect(?:ed|ing|ion)?(?: back)? to|reach|resolve|listening on|bind to|endpoint|address|lookup|peer|server at|head at|store on) (?:host(?:name)? )?['\"`(\[]?(?P<host>[A-Za-z][\w.-]{1,250})['\"`\])]?(?::\d{2,5}|, (?:port )?\d{2,5}| port \d{2,5})" r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})" r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z](?=[A-Za-z_]{0,99}[\d-])[\w.-]{1,250})" r"|added '\[?(?P<host6>[A-Za-z][\w.-]*)|connection to (?P<host7>[A-Za-z][\w.-]*) (?:closed|refused|timed|lost|reset|port))", re.I), sure=False, accept=_is_hostlike),
+    Rule((": task", ": tasks"), Pattern(rf"(?P<host>{HOST}): tasks? \d"), "line", certain=False),
+    Rule(("connect to ", "connecting to ", "connected to ", "connection to ", "connect back to ", "reach ", "resolve ", "listening on ", "bind to ", "endpoint ", "address ", "lookup ", "peer ", "server at ", "head at ", "getaddrinfo", "host ", "hosts ", "ping ", "added '", "mount ", "store on "), Pattern(r"(?:(?:connect(?:ed|ing|ion)?(?: back)? to|reach|resolve|listening on|bind to|endpoint|address|lookup|peer|server at|head at|store on) (?:host(?:name)? )?['\"`(\[]?(?P<host>[A-Za-z][\w.-]{1,250})['\"`\])]?(?::\d{2,5}|, (?:port )?\d{2,5}| port \d{2,5})" r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})" r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z](?=[A-Za-z_]{0,99}[\d-])[\w.-]{1,250})" r"|added '\[?(?P<host6>[A-Za-z][\w.-]*)|connection to (?P<host7>[A-Za-z][\w.-]*) (?:closed|refused|timed|lost|reset|port))", re.I), certain=False, accept=_is_hostlike),
     Rule((" slots=",), Pattern(rf"^(?P<host>{HOST}) slots="), "line"),
     Rule(("serial", "serienn", "serienum", "serienr", "srie", "s\u00e9rie", "de serie", "di serie", "seryjn", "\u0441\u0435\u0440\u0438\u0439\u043d", "sarjanum", "s\u00e9riov", "v\u00fdrobn", "sorozatsz", "seri no", "nomor seri", "s\u1ed1 seri", "\u03c3\u03b5\u03b9\u03c1\u03b9\u03b1\u03ba", "\u30b7\u30ea\u30a2\u30eb", "\u5e8f\u5217\u53f7", "\u5e8f\u865f", "\uc77c\ub828\ubc88\ud638", "\u0627\u0644\u062a\u0633\u0644\u0633\u0644\u064a", "\u05e1\u05d9\u05d3\u05d5\u05e8\u05d9", "\u0938\u0940\u0930\u093f\u092f\u0932"), Pattern(r"(?!(?i:serial(?: ?(?:number|no))?)[\"']?\s*[:=])[^\W\d_ ]{3,14}(?: no| seri| serie)?[^\n\d]{0,40}?[^\w.](?P<serial>(?=[A-Z_-]{0,8}\d)[A-Z0-9][A-Z0-9_-]{6,24})(?![\w.:]|-[a-z])"), accept=lambda m: sum(map(str.isdigit, m["serial"])) > 4),
     Rule(("guid",), Pattern(r"guid[\"']?[ \t:=]{1,24}[\"']?(?P<serial>(?:0x)?(?:[0-9a-f]{4}[: ]?){3}[0-9a-f]{4})(?![\w:-])", re.I)),

@@ -30,7 +30,7 @@ class Hints:
             else:
                 self._by_letters.setdefault(letters[:_KEY], []).append((letters, hint))
 
-    def _of_word(self, word: str) -> Iterator[str]:
+    def _hints_of_word(self, word: str) -> Iterator[str]:
         """The hints whose letters are in a word."""
         for at in range(len(word) - _KEY + 1):
             for letters, hint in self._by_letters.get(word[at : at + _KEY], ()):
@@ -45,7 +45,7 @@ class Hints:
         """
         for begin, end in blocks(low, len(low)):
             words = set(_LETTERS.findall(low, begin, end + _MARGIN))
-            hints = {hint for word in words for hint in self._of_word(word)} | self._others
+            hints = {hint for word in words for hint in self._hints_of_word(word)} | self._others
             there = (hint for hint in hints if low.find(hint, begin, end + _MARGIN) >= 0)
             found = {at: hint for hint in sorted(there, key=len) for at in _each(hint, low, begin, end)}
             yield from sorted(found.items())

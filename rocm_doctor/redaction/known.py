@@ -37,7 +37,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def known() -> Known:
+def load_known() -> Known:
     """The tables of known.json."""
     return msgspec.json.decode(Path(__file__).with_name("known.json").read_bytes(), type=Known)
 
@@ -63,14 +63,14 @@ _COUNTRY = regex(r"[a-z][\w-]*(?:\.[\w-]+)+\.(?:cc|md|py|sh|so)", re.I)
 
 
 @lru_cache(4096)
-def anonymous(kind: str, name: str) -> bool:
+def is_anonymous(kind: str, name: str) -> bool:
     """Whether a name of this kind identifies no one: an account of the system, a public host, hardware, a number, a file."""
     low = name.casefold()
     if kind == "account" and name.isdigit():
         return len(name) < 9
     if (
-        low in known().accounts
-        or (kind == "group" and low in known().groups)
+        low in load_known().accounts
+        or (kind == "group" and low in load_known().groups)
         or (_NO_NAME.fullmatch(name) and not (kind == "host" and _COUNTRY.fullmatch(name)))
         or _HARDWARE.fullmatch(name)
     ):
@@ -81,11 +81,11 @@ def anonymous(kind: str, name: str) -> bool:
 def is_public(host: str) -> bool:
     """Whether the host, or the domain that it is in, is one that everyone uses."""
     labels = host.split(".")
-    return any(".".join(labels[n:]) in known().public_hosts for n in range(len(labels)))
+    return any(".".join(labels[n:]) in load_known().public_hosts for n in range(len(labels)))
 
 
 @lru_cache(4096)
-def distinctive(name: str) -> bool:
+def is_distinctive(name: str) -> bool:
     """Whether a name is looked for outside of the place that gives it away: it has three letters and is not a word of the language."""
     return len(name) >= 3 and name.casefold() not in field_words() and not _NUMBERED.fullmatch(name)
 
@@ -93,14 +93,14 @@ def distinctive(name: str) -> bool:
 _SECOND_LEVEL = frozenset(["ac", "co", "com", "edu", "gov", "gob", "go", "ne", "net", "or", "org"])
 
 
-def domain_of(host: str) -> str:
+def registered_domain(host: str) -> str:
     """The domain that somebody registered and other hosts of theirs are in: `kestrel.example` of `gpu1.hpc.kestrel.example`; empty where
     there is none, or everybody uses it."""
     labels = host.casefold().rstrip(".").split(".")
     size = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
     domain = ".".join(labels[-size:])
     named = len(labels) >= size and labels[-1].isalpha() and not _LOCAL.fullmatch(labels[-1])
-    return domain if named and not is_public(domain) and domain not in known().mail_providers else ""
+    return domain if named and not is_public(domain) and domain not in load_known().mail_providers else ""
 
 
 _LOCAL = regex("local|lan|internal|corp|cluster|localdomain|intranet|home|arpa|private|box|test|mgmt|infra|svc|example|[a-z]")

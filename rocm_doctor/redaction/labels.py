@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.vocabulary import RUN, places_of
+from rocm_doctor.redaction.vocabulary import RUN, find_runs
 
 _STOP = '\n<>",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013'
 _VALUES = {
@@ -43,25 +43,25 @@ class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _known() -> Labels:
+def _load_labels() -> Labels:
     return msgspec.json.decode(Path(__file__).with_name("labels.json").read_bytes(), type=Labels)
 
 
 @cache
-def _by_last_run() -> dict[str, list[tuple[str, int, str]]]:
+def _labels_by_last_run() -> dict[str, list[tuple[str, int, str]]]:
     """(label, place of its last run of letters, what it announces) by that run."""
     found: dict[str, list[tuple[str, int, str]]] = {}
-    for kind, labels in _known().labels.items():
+    for kind, labels in _load_labels().labels.items():
         for label in map(str.lower, labels):
             *_, last = RUN.finditer(label)
             found.setdefault(last[0], []).append((label, last.start(), kind))
     return found
 
 
-def _announced(low: str) -> Iterator[tuple[int, str]]:
+def _find_labels(low: str) -> Iterator[tuple[int, str]]:
     """Where each label of a text ends, and the kind that it announces; `low` is the text in lower case."""
-    for at, run in places_of(_by_last_run(), low, len(low)):
-        for label, offset, kind in _by_last_run()[run]:
+    for at, run in find_runs(_labels_by_last_run(), low, len(low)):
+        for label, offset, kind in _labels_by_last_run()[run]:
             begin = at - offset
             if low.startswith(label, begin) and not (begin and low[begin - 1].isalnum()):
                 yield begin + len(label), kind
@@ -86,17 +86,17 @@ def _is_value(kind: str, value: str) -> bool:
     return len(words) <= 6 and all(w[0] != w[0].lower() or not w[0].isascii() for w in words)
 
 
-def labelled(text: str, low: str) -> Iterator[Found]:
+def find_labelled(text: str, low: str) -> Iterator[Found]:
     """What labels announce: values behind a colon, and numbers behind their word with a colon or without."""
-    for end, kind in _announced(low):
+    for end, kind in _find_labels(low):
         if kind in _VALUES:
             if (sign := _SIGN.match(text, end)) and (match := _VALUES[kind].match(text, sign.end())):
-                yield from _value(kind, match[0], sign.end())
+                yield from _check_value(kind, match[0], sign.end())
         elif (match := _NUMBER.match(text, end)) and (value := match["phone"] or (kind == "serial" and match["serial"])):
-            yield from _value(kind, value, match.end() - len(value))
+            yield from _check_value(kind, value, match.end() - len(value))
     if not text.isascii():
         for kind, pattern in _beside():
-            yield from (Found(*m.span("value"), kind, learn=kind == "user") for m in pattern.finditer(text))
+            yield from (Found(*m.span("value"), kind, remember=kind == "user") for m in pattern.finditer(text))
 
 
 _MARKED = "\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff\u200c\u200d"
@@ -108,7 +108,7 @@ _LATIN_NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]{1,30}(?: [A-Z\u00c0-\u00de][\w'\u
 
 @cache
 def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    known, edge, end = _known(), rf"(?<![\w{_MARKED}])", rf"(?![\w{_MARKED}])"
+    known, edge, end = _load_labels(), rf"(?<![\w{_MARKED}])", rf"(?![\w{_MARKED}])"
     names = rf"{_OTHER_WORD}(?: {_OTHER_WORD}){{0,3}}"
     return (
         ("user", regex(rf"{edge}(?:{_any(known.titles)}) ?(?P<value>(?<=[ .\u0e00-\u0e7f]){_OTHER_WORD}(?: {_OTHER_WORD})?)")),
@@ -126,7 +126,7 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-def _value(kind: str, value: str, start: int) -> Iterator[Found]:
+def _check_value(kind: str, value: str, start: int) -> Iterator[Found]:
     value = value.rstrip(" \t\r.,;('\u060c")
     if _is_value(kind, value):
-        yield Found(start, start + len(value), kind, learn=kind in ("user", "account"))
+        yield Found(start, start + len(value), kind, remember=kind in ("user", "account"))

@@ -17,7 +17,7 @@ class Pseudonyms:
         self._given: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
 
-    def of(self, kind: str, secret: str) -> str:
+    def get(self, kind: str, secret: str) -> str:
         """The pseudonym of this secret."""
         key = (_family(kind), _canonical(kind, secret))
         if key not in self._given:

@@ -18,10 +18,10 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import Search, searches
-from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive, registered_domain
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found
-from rocm_doctor.redaction.unknown import MOST_STRANGE, readable
+from rocm_doctor.redaction.unknown import MOST_UNKNOWN, weigh_words
 from rocm_doctor.redaction.vocabulary import is_known
 
 PLACES = 160_000
@@ -52,7 +52,7 @@ _QUOTE = 80
 _TAILS = (regex(r"[^\s\"'=:,(&?@/]{8,}$"), regex(r"[^\s\"',(&?]{8,}$"), regex(r"(?<==)\S{8,}$"))
 
 
-class Replaced(NamedTuple):
+class Replacement(NamedTuple):
     """One secret that was replaced: `<user-1>` for `jroe`, how often, and where first (artifact and line)."""
 
     pseudonym: str
@@ -61,7 +61,7 @@ class Replaced(NamedTuple):
     first: str
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The secret as a person may see it: of a token its beginning, and nothing that a terminal would act on."""
         text = "".join(letter if letter.isprintable() else "\ufffd" for letter in self.secret)
         return f"{text[:4]}... ({len(text)} characters)" if self.pseudonym.startswith("<token") else text
@@ -96,31 +96,31 @@ class Redactor:
         self._tokens: set[str] = set()
         self._sorted: list[str] = []
         self._learn("user", user)
-        self._home(home)
+        self._learn_home(home)
         for name in sorted({host, host.split(".")[0]}, key=len, reverse=True):
             self._learn("host", name)
 
     @property
-    def replaced(self) -> list[Replaced]:
+    def replacements(self) -> list[Replacement]:
         """What has been replaced so far, in the order of the pseudonyms' kinds and numbers."""
-        made = (Replaced(name, secret, self._times[name], first) for name, (secret, first) in self._first.items())
+        made = (Replacement(name, secret, self._times[name], first) for name, (secret, first) in self._first.items())
         return sorted(made, key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym))))
 
     def learn(self, text: str) -> None:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
-        for found in self._in(text).found:
+        for found in self._search_text(text).found:
             secret = text[found.start : found.end]
-            met = (found.kind, secret, found.learn)
+            met = (found.kind, secret, found.remember)
             if met in self._met:
                 continue
             self._met.add(met)
             if found.kind == "token":
                 for line in secret.split("\n"):
                     self._learn("token", line.strip())
-            elif found.learn:
+            elif found.remember:
                 for name in (secret, *(_NAME.findall(secret) if found.kind == "user" and " " in secret else ())):
                     self._learn(found.kind, name)
-            if found.kind in ("host", "email") and (domain := domain_of(secret.rpartition("@")[2])):
+            if found.kind in ("host", "email") and (domain := registered_domain(secret.rpartition("@")[2])):
                 self._learn("host", domain)
                 for part in domain.split(".")[0].split("-"):  # `kestrel` of kestrel-labs.example, in the names of its packages
                     if len(part) > _SYLLABLE and not is_known(part):
@@ -130,9 +130,9 @@ class Redactor:
             if len(secret) > _CUT:
                 self._tokens.add(secret)
 
-    def withheld_from(self, text: str) -> int:
+    def first_withheld_line(self, text: str) -> int:
         """The line of `text` from which it is withheld, from 1; 0 where nothing is."""
-        end = self._in(text).end
+        end = self._search_text(text).end
         return 0 if end == len(text) else text.count("\n", 0, end) + 1
 
     def text(self, text: str) -> str:
@@ -142,14 +142,14 @@ class Redactor:
 
     def replace(self, text: str, place: str = "") -> str:
         """`text` with every secret replaced, after all that belongs with it was learnt. `place`: the artifact that it is of."""
-        found, end = self._in(text)
-        known = [span for span in self._known_in(text, end) if span[0] < end]
+        found, end = self._search_text(text)
+        known = [span for span in self._find_learnt(text, end) if span[0] < end]
         lines = _Lines(text)
         pieces, done = [], 0
-        for start, stop, kind in _apart([*((f.start, f.end, f.kind) for f in found), *known]):
+        for start, stop, kind in _split_overlaps([*((f.start, f.end, f.kind) for f in found), *known]):
             secret = text[start:stop]
             # The line breaks of a private key stay: what is below it is quoted by its line.
-            pieces += [text[done:start], self._as(kind, secret, place, lines, start), "\n" * secret.count("\n")]
+            pieces += [text[done:start], self._replace_secret(kind, secret, place, lines, start), "\n" * secret.count("\n")]
             done = stop
         if end < len(text):
             return "".join([*pieces, text[done:end], WITHHELD])
@@ -158,20 +158,20 @@ class Redactor:
     def refill(self) -> None:
         """Allow as many places again, for another piece of work."""
         self._left = PLACES
-        self._strange: float = MOST_STRANGE
+        self._unknown_weight: float = MOST_UNKNOWN
 
-    def _in(self, text: str) -> _Searched:
+    def _search_text(self, text: str) -> _Searched:
         """What the structure of `text` gives away, without what identifies no one. Texts are learnt from and changed: kept."""
         if text not in self._searched:
-            self._searched[text] = self._look(text)
+            self._searched[text] = self._search_anew(text)
         return self._searched[text]
 
-    def _look(self, text: str) -> _Searched:
+    def _search_anew(self, text: str) -> _Searched:
         """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find.
         Of the unknown words that are allowed, a text may use half of what others left."""
         found: list[Found] = []
-        words = readable(text, self._strange / 2)
-        self._strange -= words.strange
+        words = weigh_words(text, self._unknown_weight / 2)
+        self._unknown_weight -= words.unknown_weight
         end = words.end
         text = text[:end]
         for search in searches(text, found, words):
@@ -191,10 +191,10 @@ class Redactor:
                     found = [f for f in found if f.start < end]
         return _Searched(tuple(f._replace(end=min(f.end, end)) for f in found if f.start < end), end)
 
-    def _known_in(self, text: str, end: int) -> Iterator[tuple[int, int, str]]:
+    def _find_learnt(self, text: str, end: int) -> Iterator[tuple[int, int, str]]:
         """The learnt names in `text` up to `end`, and at its end the beginning of a secret whose rest was cut off."""
         if len(text) >= _QUOTE:
-            yield from self._cut_off(text)
+            yield from self._find_cut_secret(text)
         if not self._learnt:
             return
         if self._search is None:
@@ -204,7 +204,7 @@ class Redactor:
             domain = _DOMAIN.match(text, stop) if kind == "host" else None
             yield start, domain.end() if domain else stop, kind
 
-    def _cut_off(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def _find_cut_secret(self, text: str) -> Iterator[tuple[int, int, str]]:
         if len(self._sorted) != len(self._tokens):
             self._sorted = sorted(self._tokens)
         for pattern in _TAILS:
@@ -219,33 +219,35 @@ class Redactor:
             name = name.removeprefix("GPU-")
             known = addresses.identifies(name)
         elif kind == "token":
-            known = _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
+            known = (
+                _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and is_distinctive(name)
+            )
         elif kind == "container":
             known = len(name) >= _ID and all(c in "0123456789abcdef" for c in name)
         else:
-            known = kind in NAMES and distinctive(name) and not anonymous(kind, name)
+            known = kind in NAMES and is_distinctive(name) and not is_anonymous(kind, name)
         low = lower(name)
         better = low not in self._learnt or (self._learnt[low][0] == "name" != kind)
         if known and better and not PSEUDONYM.search(name):
             if kind not in ("token", "name"):  # a name may still turn out to be a user's or a host's
-                self._pseudonyms.of(kind, name)
+                self._pseudonyms.get(kind, name)
             self._learnt[low] = (kind, name)
             self._search = None
 
-    def _home(self, home: str) -> None:
+    def _learn_home(self, home: str) -> None:
         bare = home.rstrip("\\/")
         name = re.split(r"[\\/]", bare)[-1]
-        if not name or anonymous("user", name) or home in ("/", "\\"):
+        if not name or is_anonymous("user", name) or home in ("/", "\\"):
             return
         self._learn("user", name)
         root = "C:\\Users\\" if "\\" in home else "/home/"
-        if bare != root + name and distinctive(name):
+        if bare != root + name and is_distinctive(name):
             self._learnt[lower(bare)] = ("home", bare)
-            self._pseudonyms.fix("home", bare, root + self._pseudonyms.of("user", name))
+            self._pseudonyms.fix("home", bare, root + self._pseudonyms.get("user", name))
 
-    def _as(self, kind: str, secret: str, place: str = "", lines: _Lines | None = None, at: int = 0) -> str:
+    def _replace_secret(self, kind: str, secret: str, place: str = "", lines: _Lines | None = None, at: int = 0) -> str:
         """The pseudonym, noted as used in `place` at `at`."""
-        pseudonym = self._pseudonyms.of(kind, secret)
+        pseudonym = self._pseudonyms.get(kind, secret)
         times = self._times.get(pseudonym, 0)
         if not times:
             self._first[pseudonym] = (secret, f"{place} line {lines.at(at)}" if place and lines else place)
@@ -254,19 +256,19 @@ class Redactor:
 
     def secret(self, value: str) -> str:
         """The pseudonym of a value that its name makes a secret, whatever it looks like."""
-        return value if not value or PSEUDONYM.search(value) else self._as("token", value)
+        return value if not value or PSEUDONYM.search(value) else self._replace_secret("token", value)
 
-    def whole(self, kind: str, value: str) -> str:
+    def redact_value(self, kind: str, value: str) -> str:
         """The pseudonym of a value that is a secret as a whole, remembered wherever else it is."""
         secret = value.strip().removeprefix("GPU-")
-        named = kind == "host" and secret and not anonymous("host", secret)
+        named = kind == "host" and secret and not is_anonymous("host", secret)
         if PSEUDONYM.search(secret) or not (named or addresses.identifies(secret)):
             return value
         self._learn(kind, secret)
-        return value.replace(secret, self._as(kind, secret))
+        return value.replace(secret, self._replace_secret(kind, secret))
 
 
-def of_this_machine(only: frozenset[str] = frozenset()) -> Redactor:
+def local_redactor(only: frozenset[str] = frozenset()) -> Redactor:
     """A redactor that knows this machine's host, user and home, whatever the texts give away. `only`: the kinds that it looks for in them."""
     return Redactor(*this_machine(), only)
 
@@ -305,7 +307,7 @@ class _Lines:
         return self._line
 
 
-def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _split_overlaps(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """The spans in order; of two that overlap the later keeps what the earlier leaves."""
     done = 0
     for start, end, kind in sorted(spans, key=lambda s: (s[0], -s[1])):

@@ -25,13 +25,13 @@ _LINE = 400
 
 
 class Found(NamedTuple):
-    """A place to redact. `sure`: the structure alone says that this is a name. `learn`: the name may stand elsewhere too."""
+    """A place to redact. `certain`: the structure alone says that this is a name. `remember`: the name may stand elsewhere too."""
 
     start: int
     end: int
     kind: str
-    sure: bool = True
-    learn: bool = True
+    certain: bool = True
+    remember: bool = True
 
 
 class Pattern(NamedTuple):
@@ -50,8 +50,8 @@ class Rule(NamedTuple):
     hints: tuple[str, ...]
     pattern: Pattern
     at: str = "hint"
-    sure: bool = True
-    learn: bool = True
+    certain: bool = True
+    remember: bool = True
     accept: Callable[[re.Match[str]], bool] | None = None
     whole: bool = False
     """What `accept` refuses holds nothing else that the rule looks for."""
@@ -81,7 +81,7 @@ class RuleSet:
         self._numbers: dict[str, tuple[int, ...]] = {}
         self._hints = Hints(places)
 
-    def _tried_at(self, hint: str) -> tuple[int, ...]:
+    def _rule_numbers(self, hint: str) -> tuple[int, ...]:
         """The rules to try where this is the longest hint: those of the hints that it begins with, too."""
         if hint not in self._numbers:
             starts = (hint[:size] for size in range(1, len(hint) + 1))
@@ -95,7 +95,7 @@ class RuleSet:
         for at, hint in self._hints.places(low):
             if at < token:  # inside of a token nothing else is looked for
                 continue
-            for number in self._tried_at(hint):
+            for number in self._rule_numbers(hint):
                 if number in done and at < done[number]:
                     continue
                 rule = self._rules[number]
@@ -104,13 +104,13 @@ class RuleSet:
                     if match is None:
                         continue
                 else:
-                    match, beyond = TRIED[rule.at](self._patterns[number], text, at)
+                    match, beyond = SEARCHES[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
                 while match:
                     accepted = rule.accept is None or rule.accept(match)
                     if accepted or rule.whole:
                         done[number] = max(done[number], match.end())
-                    for found in _groups(rule, match) if accepted else ():
+                    for found in _find_groups(rule, match) if accepted else ():
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
@@ -118,7 +118,7 @@ class RuleSet:
                     match = self._patterns[number].search(text, behind, beyond) if rule.at == "line" and behind < beyond else None
 
 
-def _in_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+def _search_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
     begin = text.rfind("\n", max(0, at - _LINE), at) + 1
     if begin == 0 and at > _LINE:
         return None, end_of_line(text, at)
@@ -128,7 +128,7 @@ def _in_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str
     return pattern.search(text, begin, end), end
 
 
-def _around(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+def _match_word(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
     begin = at
     while begin > max(0, at - 200) and (text[begin - 1].isalnum() or text[begin - 1] in "._-"):
         begin -= 1
@@ -143,10 +143,10 @@ def end_of_line(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-TRIED = {"line": _in_line, "word": _around}
+SEARCHES = {"line": _search_line, "word": _match_word}
 
 
-def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
+def _find_groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
     for name, value in match.groupdict().items():
         if value and not name.startswith("of_"):
             kind, start = name.rstrip("0123456789"), match.start(name)
@@ -155,11 +155,11 @@ def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
                 end = match.end(name)
                 if kind == "token" and end - start >= _LONG and _UNBROKEN.match(match.string, start, end).end() == end:  # type: ignore[union-attr]
                     end = _UNBROKEN.match(match.string, end).end()  # type: ignore[union-attr]
-                yield Found(start, end, kind, rule.sure, rule.learn)
+                yield Found(start, end, kind, rule.certain, rule.remember)
                 continue
             pattern = _BRACKETS if single == "host" else _ITEM
             for item in pattern.finditer(value):
-                yield Found(start + item.start(), start + item.end(), single, rule.sure, rule.learn)
+                yield Found(start + item.start(), start + item.end(), single, rule.certain, rule.remember)
 
 
 def disjoint(spans: Iterable[tuple[int, int]]) -> Spans:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import Shape, known
+from rocm_doctor.redaction.known import Shape, load_known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 from rocm_doctor.redaction.vocabulary import field_words
@@ -45,7 +45,7 @@ _HARMLESS = regex(
 )
 
 
-def random(value: str) -> bool:
+def is_random(value: str) -> bool:
     """Whether a value looks drawn at random: long, of mixed letters and digits, not made of words, numbers or a path."""
     if len(value) < 16 or value.startswith(("0x", "/", "./", "~")) or re.search(r"\.{2}|://", value):
         return False
@@ -88,8 +88,8 @@ def _is_secret(match: re.Match[str]) -> bool:
         if "passw" in bare.casefold() and between.rstrip(" ")[-1:] in ("'", '"') and not value.isalpha():
             return True
         drawn = len(value) >= 8 and not value.islower() and not value.isupper()
-        return mixed and (said or len(value) >= 20 or random(value) or ("passw" in bare.casefold() and drawn))
-    return (assigned or said or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and random(value)
+        return mixed and (said or len(value) >= 20 or is_random(value) or ("passw" in bare.casefold() and drawn))
+    return (assigned or said or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and is_random(value)
 
 
 _KEY_LIKE = regex(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
@@ -155,9 +155,9 @@ _RULES = (
 )  # fmt: skip
 
 
-def rules() -> Iterator[Rule]:
+def secret_rules() -> Iterator[Rule]:
     """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
-    yield from map(_shape, known().tokens)
+    yield from map(_shape, load_known().tokens)
     yield from _RULES
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Finding, Reading, Report, Snapshot
-from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, WITHHELD, Redactor, of_this_machine
+from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, WITHHELD, Redactor, local_redactor
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 from rocm_doctor.redaction.vocabulary import wordset
 
@@ -29,69 +29,69 @@ _LARGE = 1 << 16
 _LINE = regex(r"line (\d{1,9})$")
 
 
-def having_read(artifacts: Iterable[Artifact], redactor: Redactor | None = None) -> Redactor:
+def learn_artifacts(artifacts: Iterable[Artifact], redactor: Redactor | None = None) -> Redactor:
     """A redactor that knows this machine and all the names that the artifacts give away."""
-    redactor = redactor or of_this_machine()
+    redactor = redactor or local_redactor()
     for item in sorted(artifacts, key=lambda a: len(a.text) > _LARGE):
-        _whole(item, redactor)
+        _redact_whole_file(item, redactor)
         for text in (item.name, item.text, item.note):
             redactor.learn(text)
-        if line := redactor.withheld_from(item.text):
+        if line := redactor.first_withheld_line(item.text):
             redactor.withheld[item.name] = line
     return redactor
 
 
 def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
     """The artifacts with text, note and name redacted: names are learnt from all of them before any is changed."""
-    redactor = having_read(artifacts, redactor)
+    redactor = learn_artifacts(artifacts, redactor)
     return [
         msgspec.structs.replace(
             a,
             name=redactor.replace(a.name, "names"),
-            text=redactor.replace(_whole(a, redactor), a.name),
+            text=redactor.replace(_redact_whole_file(a, redactor), a.name),
             note=redactor.replace(a.note, a.name),
         )
         for a in artifacts
     ]
 
 
-def _whole(artifact: Artifact, redactor: Redactor) -> str:
+def _redact_whole_file(artifact: Artifact, redactor: Redactor) -> str:
     """The text of an artifact; of a file that holds nothing but an id or the host's name, its pseudonym."""
     name = _WHOLE_FILE.search(artifact.name)
-    return redactor.whole("host" if name[1] == "hostname" else "serial", artifact.text) if name else artifact.text
+    return redactor.redact_value("host" if name[1] == "hostname" else "serial", artifact.text) if name else artifact.text
 
 
-def for_reports(reports: Iterable[Report]) -> Redactor:
+def redactor_for_reports(reports: Iterable[Report]) -> Redactor:
     """A redactor that knows this machine; of repositories it replaces nothing else but secrets and mail addresses."""
-    return of_this_machine(OF_A_REPOSITORY if all(one.kind == "repository" for one in reports) else frozenset())
+    return local_redactor(OF_A_REPOSITORY if all(one.kind == "repository" for one in reports) else frozenset())
 
 
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
-    redactor = redactor or for_reports([report])
+    redactor = redactor or redactor_for_reports([report])
     # What is at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
 
-    made = cast("Report", _redacted(report, redactor, keep))
+    made = cast("Report", _redact(report, redactor, keep))
     number = report.snapshot.get("host.id").value
     host = f"host-{number}" if isinstance(number, str) and report.host else made.host
-    return msgspec.structs.replace(made, host=host, snapshot=_saying_what_is_withheld(made.snapshot, redactor))
+    return msgspec.structs.replace(made, host=host, snapshot=_note_withheld(made.snapshot, redactor))
 
 
 def redact_finding(finding: Finding) -> Finding:
     """A finding by itself, redacted as in its report; names that only the rest of the report gives away are not known here."""
-    return cast("Finding", _redacted(finding, of_this_machine(), _KEEP_FIELDS))
+    return cast("Finding", _redact(finding, local_redactor(), _KEEP_FIELDS))
 
 
 def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Snapshot:
     """The facts and readings redacted as they would be in a report; fact names stay."""
-    redactor = redactor or of_this_machine()
+    redactor = redactor or local_redactor()
 
-    return _saying_what_is_withheld(cast("Snapshot", _redacted(snapshot, redactor, _KEEP_FIELDS)), redactor)
+    return _note_withheld(cast("Snapshot", _redact(snapshot, redactor, _KEEP_FIELDS)), redactor)
 
 
-def _saying_what_is_withheld(snapshot: Snapshot, redactor: Redactor) -> Snapshot:
+def _note_withheld(snapshot: Snapshot, redactor: Redactor) -> Snapshot:
     said = (
         Reading(redactor.replace(name), f"line {line}", WITHHELD.strip("[]"), "probe") for name, line in redactor.withheld.items()
     )
@@ -100,7 +100,7 @@ def _saying_what_is_withheld(snapshot: Snapshot, redactor: Redactor) -> Snapshot
 
 def redact_plain(value: Any, redactor: Redactor | None = None) -> Any:
     """The same lists and tables with every string redacted, keys too (`audit` has paths for keys)."""
-    redactor = redactor or of_this_machine()
+    redactor = redactor or local_redactor()
 
     def changed(value: Any, change: Callable[[str], str]) -> Any:
         if isinstance(value, str):
@@ -113,7 +113,7 @@ def redact_plain(value: Any, redactor: Redactor | None = None) -> Any:
     return changed(value, redactor.replace)
 
 
-def _redacted(value: object, redactor: Redactor, keep: frozenset[str]) -> object:
+def _redact(value: object, redactor: Redactor, keep: frozenset[str]) -> object:
     """Names are learnt from all of it before any of it is changed."""
     redactor.refill()
 
@@ -129,9 +129,9 @@ def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep:
     """`value` with `change` run over every string in it. `key` is the fact's name: a fact called uuid is a secret as a whole."""
     if isinstance(value, str):
         if key.startswith("env."):
-            return _assigned(key.removeprefix("env."), value, change, redactor)
+            return _redact_variable(key.removeprefix("env."), value, change, redactor)
         kind = _SECRET_FACTS.get(key)
-        return change(redactor.whole(kind, value) if kind else value)
+        return change(redactor.redact_value(kind, value) if kind else value)
     if isinstance(value, tuple):
         return tuple(_walk(item, change, redactor, keep, key) for item in value)
     if isinstance(value, dict):
@@ -160,7 +160,7 @@ def _key(name: str) -> str:
     return name if name.startswith("env.") else name.rsplit(".", 1)[-1]
 
 
-def _assigned(name: str, value: str, change: Callable[[str], str], redactor: Redactor) -> str:
+def _redact_variable(name: str, value: str, change: Callable[[str], str], redactor: Redactor) -> str:
     """The value of a variable, changed as it would be behind its name: that alone may tell that it is a secret."""
     if SECRET_NAME.search(name):
         return redactor.secret(value)

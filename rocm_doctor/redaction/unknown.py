@@ -15,9 +15,20 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
-from rocm_doctor.redaction.known import anonymous, distinctive, is_public, known
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive, is_public, load_known
 from rocm_doctor.redaction.rules import PSEUDONYM, Found
-from rocm_doctor.redaction.vocabulary import FIELD, LONGEST, MOST, SPOKEN, blocks, is_sentence, known_to, places_of, runs, wordset
+from rocm_doctor.redaction.vocabulary import (
+    FIELD,
+    LONGEST,
+    MOST,
+    SPOKEN,
+    blocks,
+    find_runs,
+    is_sentence,
+    runs,
+    vocabulary_level,
+    wordset,
+)
 
 Place = tuple[int, int, str]
 _JOINTS = "-_./\\@:="
@@ -27,12 +38,14 @@ _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 """What is one behind a label may stand in a serial number, too."""
 
 
-def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
+def find_unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
     """The words of `text` that are not known, without those of the places that were found already."""
     taken = bytearray(len(text))
     for one in found:
         taken[one.start : one.end] = b"\1" * (one.end - one.start)
-    for start, end, kind in chain(_words(text, words), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
+    for start, end, kind in chain(
+        _unknown_words(text, words), _hosts(text), _compounds(text), _names_in_sentences(text), _folders(text)
+    ):
         pseudonym = (text.startswith("<", end) and PSEUDONYM.match(text, end)) or (
             text.startswith("<", start - 1) and PSEUDONYM.match(text, start - 1)
         )
@@ -40,13 +53,13 @@ def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
             continue
         if kind == "host" or end - start > LONGEST or not is_software(text, start, end):
             whole = _whole_host(text, start, end) if kind == "word" else (start, end)
-            learn = not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end))
-            yield Found(*whole, kind if kind == "host" else "name", learn=learn)
+            remember = not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end))
+            yield Found(*whole, kind if kind == "host" else "name", remember=remember)
 
 
-MOST_STRANGE = 80_000
+MOST_UNKNOWN = 80_000
 """Distinct words that no list knows, in the long texts of one report. Replacing an eighth as many is all that one may cost."""
-_STRANGE = {True: 1.0, False: 0.4}
+_UNKNOWN_WEIGHT = {True: 1.0, False: 0.4}
 """What an unknown word counts by whether it is all letters: a long log numbers its requests."""
 
 
@@ -60,29 +73,29 @@ class Words(NamedTuple):
     held: dict[str, int]
     end: int
     """Where the text ends that is worth a search: what follows tens of thousands of unknown words is not."""
-    strange: float
+    unknown_weight: float
     """What the unknown ones count, in a long text."""
 
 
-def readable(text: str, most: float) -> Words:
+def weigh_words(text: str, most: float) -> Words:
     """The words of a text, up to where the unknown ones of a long text count more than `most`."""
     found: set[str] = set()
     held: dict[str, int] = {}
-    strange = 0.0
+    unknown_weight = 0.0
     for begin, end in blocks(text, len(text)):
         new = runs(text, begin, end) - found
         found |= new
-        less = {run: known for run in new if (known := known_to(run)) < FIELD}
+        less = {run: known for run in new if (known := vocabulary_level(run)) < FIELD}
         held |= less
         if len(text) > _LONG:
-            strange += sum(_STRANGE[run.isalpha()] for run, known in less.items() if not known)
-        if strange > most:
-            return Words(held, text.rfind("\n", 0, end) + 1, strange)
-    return Words(held, len(text), strange)
+            unknown_weight += sum(_UNKNOWN_WEIGHT[run.isalpha()] for run, known in less.items() if not known)
+        if unknown_weight > most:
+            return Words(held, text.rfind("\n", 0, end) + 1, unknown_weight)
+    return Words(held, len(text), unknown_weight)
 
 
-def _words(text: str, words: Words) -> Iterator[Place]:
-    for start, run in places_of(words.held, text, len(text)):
+def _unknown_words(text: str, words: Words) -> Iterator[Place]:
+    for start, run in find_runs(words.held, text, len(text)):
         end = start + len(run)
         if _is_after_escape(text, start, run):
             continue
@@ -112,7 +125,7 @@ def _is_joined(text: str, start: int, end: int) -> bool:
 
 def _is_after_escape(text: str, start: int, run: str) -> bool:
     """Whether the first letter of a run is the end of a line, as JSON writes it: `\\nhipblaslt error`."""
-    return text[start - 1 : start] == "\\" and run[0] in "nrt" and known_to(run[1:]) == FIELD
+    return text[start - 1 : start] == "\\" and run[0] in "nrt" and vocabulary_level(run[1:]) == FIELD
 
 
 _HYPHENED = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}(?:-[A-Za-z0-9]{1,60})+(?![\w-])")
@@ -156,15 +169,15 @@ _WHERE = regex(
 )
 
 
-def _in_sentences(text: str) -> Iterator[Place]:
+def _names_in_sentences(text: str) -> Iterator[Place]:
     """Lower-case words for a machine or a login, where a sentence names one: `it crashed on eagle, and is fine`."""
     return ((*m.span(2), "host") for m in _WHERE.finditer(text) if _may_name(m[2], m[1]))
 
 
 def _may_name(name: str, preposition: str) -> bool:
-    if name.endswith(("ing", "ed")) or not distinctive(name) or anonymous("host", name):
+    if name.endswith(("ing", "ed")) or not is_distinctive(name) or is_anonymous("host", name):
         return False
-    return known_to(name) < (SPOKEN if preposition in ("as", "at", "by", "from", "is", "via") else FIELD)
+    return vocabulary_level(name) < (SPOKEN if preposition in ("as", "at", "by", "from", "is", "via") else FIELD)
 
 
 _FOLDER = regex(r"(?:[/\\]|(?<!>)_)((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])\w{2,60})(?=[/\\.]|\s|[\"'`:;,)]|$)", re.M)
@@ -188,7 +201,7 @@ def _is_public(host: str) -> bool:
     """True if the host of an address is one that everybody uses, or no name."""
     low = host.casefold()
     if "." not in low:
-        return known_to(low) == FIELD or low in known().accounts
+        return vocabulary_level(low) == FIELD or low in load_known().accounts
     return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
 
 

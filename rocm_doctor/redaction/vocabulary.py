@@ -81,10 +81,10 @@ def blocks(text: str, limit: int) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def places_of(wanted: Container[str], text: str, limit: int) -> Iterator[tuple[int, str]]:
+def find_runs(wanted: Container[str], text: str, limit: int) -> Iterator[tuple[int, str]]:
     """Each of the `wanted` runs in `text` up to `limit`, with the place where it begins, in order.
 
-    >>> list(places_of({"b2"}, "a b2_b b22", 10))
+    >>> list(find_runs({"b2"}, "a b2_b b22", 10))
     [(2, 'b2')]
     """
     for begin, end in blocks(text, limit):
@@ -99,17 +99,17 @@ def pieces(run: str) -> list[str]:
 
 def is_known(run: str, joined: bool = False) -> bool:
     """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
-    return known_to(run) >= (FIELD if joined else SPOKEN)
+    return vocabulary_level(run) >= (FIELD if joined else SPOKEN)
 
 
 @lru_cache(MOST)
-def known_to(run: str) -> int:
+def vocabulary_level(run: str) -> int:
     """Who knows all words of a run: the field, languages alone, or no one (0)."""
     if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
         return FIELD
     if len(run) > LONGEST:
         return 0
-    whole = _word_of(run.casefold())
+    whole = _word_level(run.casefold())
     if whole == FIELD or _SHAPE.fullmatch(run):
         return FIELD
     parts = pieces(run)
@@ -120,7 +120,7 @@ def known_to(run: str) -> int:
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
         return whole
-    return FIELD if all(p.isdigit() or len(p) == 1 or _word_of(p.casefold()) == FIELD for p in parts) else whole
+    return FIELD if all(p.isdigit() or len(p) == 1 or _word_level(p.casefold()) == FIELD for p in parts) else whole
 
 
 def _is_identifier(parts: Sequence[str]) -> bool:
@@ -128,11 +128,11 @@ def _is_identifier(parts: Sequence[str]) -> bool:
     named = [p for p in parts if len(p) > 2 and p.isalpha()]
     if len(named) < 3 or not all(p[0].isupper() for p in named[1:]):
         return False
-    strange = sum(_word_of(p.casefold()) < FIELD for p in named)
-    return 4 * strange <= len(named) and _word_of(named[0].casefold()) == FIELD
+    strange = sum(_word_level(p.casefold()) < FIELD for p in named)
+    return 4 * strange <= len(named) and _word_level(named[0].casefold()) == FIELD
 
 
-def _word_of(word: str) -> int:
+def _word_level(word: str) -> int:
     """Who knows this word, or its stem."""
     forms = [word, *(word[: -len(end)] for end in INFLECTIONS if word.endswith(end))]
     if len(word) == 2 or not field_words().isdisjoint(forms):

@@ -19,7 +19,7 @@ from rocm_doctor.integrations.triage.labels import choose_labels
 from rocm_doctor.integrations.triage.subject import concerns_amd
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.redaction.shared import having_read, redact_report
+from rocm_doctor.redaction.shared import learn_artifacts, redact_report
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.reports.neutral import clean, defuse
 from rocm_doctor.sources.paste import cut
@@ -56,7 +56,7 @@ def triage(
     except Silence as silence:
         return Triage(str(silence))
     report = second(report, artifacts)
-    words = write_comment(clean(redact_report(report, having_read(artifacts))), matrix, said.address, first=said.ours is None)
+    words = write_comment(clean(redact_report(report, learn_artifacts(artifacts))), matrix, said.address, first=said.ours is None)
     text = defuse(words.text if words.text else take_back(said.ours))
     labels = choose_labels(words.lead, bool(words.asked), mapping)
     if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():

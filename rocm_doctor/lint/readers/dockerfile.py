@@ -46,7 +46,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
     if not stages:
-        return _read_without_from(tree, path, text)
+        return _read_without_stages(tree, path, text)
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
@@ -55,7 +55,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     ]
 
 
-def _read_without_from(tree: Tree, path: str, text: str) -> list[Environment]:
+def _read_without_stages(tree: Tree, path: str, text: str) -> list[Environment]:
     """The environment of a text from which no image is built, with what its instructions say; none for one without any."""
     first = next(_instructions(text), None)
     if first is None:

@@ -29,10 +29,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         if key in known and "<" not in known[key].value:  # <host-1> in a redacted bundle
             result.record(fact, known[key].value, known[key].reading)
     for artifact in artifacts.like("paste/text*", "log/*"):
-        from rocm_doctor.redaction.find import hosts  # hundreds of patterns, which a machine without a text does not need
+        from rocm_doctor.redaction.find import find_hosts  # hundreds of patterns, which a machine without a text does not need
 
         text = _BUILDER.sub("", artifact.text[:_READ])
-        found = {name.casefold(): name for name in hosts(text)}
+        found = {name.casefold(): name for name in find_hosts(text)}
         if len(found) == 1:
             name = next(iter(found.values()))
             at = artifact.text.count("\n", 0, artifact.text.find(name)) + 1
