@@ -27,7 +27,7 @@ from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction import vocabulary
 from rocm_doctor.redaction.find import every_rule, structure_searches
 from rocm_doctor.redaction.hints import Hints
-from rocm_doctor.redaction.known import is_anonymous, is_distinctive, registered_domain
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive
 from rocm_doctor.redaction.redactor import Redactor, this_machine
 from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
@@ -315,28 +315,6 @@ def test_facts_in_json_are_redacted_unless_asked_for(tmp_path: Path) -> None:
         assert ("jroe" in called("probe", str(tmp_path), "--format", "json", *asked).stdout) is there
 
 
-@pytest.mark.parametrize(
-    ("host", "domain"),
-    [
-        ("gpu1.hpc.kestrel.dev", "kestrel.dev"),
-        ("kestrel.dev", "kestrel.dev"),
-        ("KESTREL.DEV.", "kestrel.dev"),
-        ("login.cs.kestrel.ac.uk", "kestrel.ac.uk"),
-        ("gpu.kestrel.co.jp", "kestrel.co.jp"),
-        ("ac.kestrel.dev", "kestrel.dev"),
-        ("ftp.kestrel.com", "kestrel.com"),
-        ("gmail.com", ""),
-        ("objects.githubusercontent.com", ""),
-        ("gpu1.local", ""),
-        ("gpu1.cluster", ""),
-        ("gpu1", ""),
-        ("10.0.0.1", ""),
-    ],
-)
-def test_the_domain_of_a_host_is_the_one_that_was_registered(host: str, domain: str) -> None:
-    assert registered_domain(host) == domain
-
-
 def test_other_hosts_of_a_domain_are_found_without_a_sign() -> None:
     out = Redactor().text(
         "ssh ada@gpu1.kestrel.dev\nthen wiki.kestrel.dev and mail to x@kestrel.dev, not kestrel.devel or huggingface.co\n"
@@ -457,13 +435,6 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("git clone https://github.com/wombexkim/quozzlebox\nQuozzlebox fails", "Quozzlebox fails"),
-        ("docker run ghcr.io/x/Quozzleman:latest\nQuozzleman crashes", "Quozzleman crashes"),
-        ("FROM x/quozzle-nix-wombex:rocm6\nQuozzle-Nix-Wombex starts", "Quozzle-Nix-Wombex starts"),
-        (
-            "-m Quozzle3.6-35B-UD-Q5_K_XL.gguf\nit loads Quozzle3.6-35B-UD-Q5_K_XL from UD-Q5_K_XL",
-            "Quozzle3.6-35B-UD-Q5_K_XL from UD-Q5_K_XL",
-        ),
         (
             "conda list\nquozzle-cublas     13.1.1.3     pypi_0    pypi\nwombex    0.6.2    pypi_0\n",
             "-cublas     13.1.1.3",
@@ -471,7 +442,7 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
         ("the subnet is fine, on subnet, too", "on subnet, too"),
     ],
 )
-def test_what_a_repository_an_image_a_model_or_a_list_of_packages_names_is_no_person(text: str, kept: str) -> None:
+def test_what_a_list_of_packages_names_is_no_person(text: str, kept: str) -> None:
     assert kept in Redactor().text(text)
 
 

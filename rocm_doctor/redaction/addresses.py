@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.rules import Spans, disjoint, end_of_line
+from rocm_doctor.redaction.rules import Spans, disjoint
 
 _HEX = "0123456789abcdefABCDEF"
 
@@ -74,9 +74,6 @@ _PACKAGE_BEFORE = regex(
     r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s{0,30}[:=]?\s{0,30}\"?$"
 )
 """A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
-_ROW_BEFORE = regex(r"^[\s|#(]*[A-Za-z][\w.-]*[ \t|]+$")
-_ROW = regex(r"[\s|#(]*[A-Za-z][\w.-]*[ \t|]+v?\d+(?:\.\d+){1,2}(?![\w.]*\.\d)")
-"""A row of a list of packages: a name, and a version of two or three numbers."""
 CONDA_BUILD = r"(?:(?:[a-z0-9]{1,12}_){0,4}(?:h?[0-9a-f]{7}|pyh\w{5,9}|py[23][\w.]{0,40}|pypi)_\d{1,3}|\d{1,2}_[a-z][a-z0-9]{2,12}(?:_mkl)?)(?!\w|\.\d)"
 """A build of conda's, behind a version: `h5eee18b_0`, `rocm62_py312h3c4b7d3_305`."""
 _BUILD_AFTER = regex(rf"[ \t=-]{{1,30}}{CONDA_BUILD}")
@@ -110,17 +107,8 @@ def _ipv4(text: str) -> Spans:
             if _UPGRADE.search(before) and not login:
                 continue
             named = _VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before) or _BUILD_AFTER.match(text, m.end())
-            if private or login or not (named or _is_in_list(text, start, before)):
+            if private or login or not named:
                 yield start, m.end()
-
-
-def _is_in_list(text: str, start: int, before: str) -> bool:
-    """Whether the number is in a row of a list of packages: the row above or below it holds a version."""
-    if not _ROW_BEFORE.search(before):
-        return False
-    end, begin = end_of_line(text, start), text.rfind("\n", max(0, start - 80), start)
-    above = text.rfind("\n", max(0, begin - 200), max(0, begin)) + 1
-    return any(_ROW.match(text, *line) for line in ((above, max(0, begin)), (end + 1, end_of_line(text, end + 1))))
 
 
 def _is_ipv4(value: str) -> bool:

@@ -42,8 +42,7 @@ def _host_rules() -> RuleSet:
     return RuleSet([*formats.PROMPTS, *formats.ITSELF])
 
 
-_SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):?")
-_LOGS = (_SYSLOG, _ISO_LOG, _SPACED_LOG)
+_LOGS = (_SYSLOG, _ISO_LOG)
 
 
 def _find_logged_hosts(pattern: re.Pattern[str], text: str) -> Iterator[Found]:
@@ -71,45 +70,8 @@ def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterato
 
     `found` is what the caller took from the searches so far: the last one leaves those places alone.
     """
-    public = public_names(text)
-    for search in chain(structure_searches(text), [_trim_all(unknown.find_unknown(text, found, words), text)]):
-        yield (
-            one for one in search if one.kind not in NAMES or not public or _join_neighbours(text, one).casefold() not in public
-        )
-
-
-_PUBLIC = regex(
-    r"/(?:(?<=https:.)/(?:github|gitlab|codeberg|huggingface|hf|modelscope)\.(?:com|org|co|cn)/(?:datasets/|spaces/|models/)?[\w.<>-]{1,60}/(?P<repository>[\w.-]{2,100})"
-    r"|(?<=[\w.>]/)(?P<image>[\w.-]{2,100}):(?:latest|main|nightly|stable|v\d[\w.-]*|\d+\.\d[\w.-]*|rocm[\w.-]*)(?![\w/]))"
-)
-_MODEL = regex(r"\.(?:gguf|safetensors|onnx|ckpt|pth?)(?!\w)")
-_MODEL_NAME = regex(r"[\w.+-]{2,150}\Z")
-_PART = regex(r"[-_.]")
-_LONGEST_NAME = 150
-
-
-def public_names(text: str) -> frozenset[str]:
-    """What the repositories, images and model files that a text names are called, in lower case: whole, and beginnings and ends of two words
-    and more. They are what a helper looks for, and no persons; who owns a repository may be one."""
-    found: set[str] = set()
-    names = [(match["repository"] or match["image"]).removesuffix(".git").rstrip(".") for match in _PUBLIC.finditer(text)]
-    for end in _MODEL.finditer(text):
-        if model := _MODEL_NAME.search(text[max(0, end.start() - 150) : end.start()]):
-            names += [model[0], model[0] + end[0]]
-    for name in map(str.casefold, names):
-        joints = [joint.start() for joint in _PART.finditer(name)][:40]
-        found |= {name, *(name[:at] for at in joints[1:]), *(name[at + 1 :] for at in joints[:-1])}
-    return frozenset(found)
-
-
-def _join_neighbours(text: str, found: Found) -> str:
-    """A place with all that dots, hyphens and underscores join to it."""
-    start, end = found.start, found.end
-    while start and (text[start - 1].isalnum() or text[start - 1] in "._-") and found.start - start < _LONGEST_NAME:
-        start -= 1
-    while end < len(text) and (text[end].isalnum() or text[end] in "._-") and end - found.end < _LONGEST_NAME:
-        end += 1
-    return text[start:end].strip(".")
+    yield from structure_searches(text)
+    yield _trim_all(unknown.find_unknown(text, found, words), text)
 
 
 def structure_searches(text: str) -> Iterator[Iterator[Found]]:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.redaction.known import is_public, load_known
+from rocm_doctor.redaction.known import load_known
 from rocm_doctor.redaction.rules import Pattern, Rule
-from rocm_doctor.redaction.vocabulary import field_words, wordset
+from rocm_doctor.redaction.vocabulary import field_words
 
 NAME = r"[A-Za-z_][\w.+-]{0,63}"
 HOST = r"[A-Za-z0-9][\w.-]{0,250}"
 _LIST = r"[\w.-]+(?:\[[\d,-]+\])?(?:,[\w.-]+(?:\[[\d,-]+\])?){0,200}"
 _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
 """Folders of initials between: /home/j/jr/jroe."""
-_BUCKETS = wordset("abfs abfss adl az b2 cos gcs gs minio obs oss r2 s3 s3a s3n swift wasb wasbs")
-_LOCAL_SCHEMES = wordset(
-    "about app blob chrome container data docker docker-archive file hf jar oci ollama package vscode-remote"
-)
-_SERVICES = wordset(
-    "airflow argocd artifactory auth bastion build cache ci clearml confluence db devpi files git gitea gitlab grafana harbor hub internal intranet jenkins jira jump jupyter kibana ldap"
-    " login mail metrics minio mirror mlflow monitoring nas nexus portal prometheus proxy pypi redis registry repo smtp sonar sql sso staging vault vpn wiki"
-)
 
 
 def _is_login(match: re.Match[str]) -> bool:
@@ -32,22 +24,6 @@ def _is_private(match: re.Match[str]) -> bool:
     return match["account"].casefold() not in load_known().public_owners
 
 
-def _scheme(match: re.Match[str]) -> str:
-    found = re.search(r"[A-Za-z][\w+-]*$", match.string[max(0, match.start() - 16) : match.start()])
-    return found[0].casefold() if found else ""
-
-
-def _is_private_host(match: re.Match[str]) -> bool:
-    """Whether the host of a URL is that of someone's network: no dot, a port, a login, or another scheme than the web's."""
-    scheme, host = _scheme(match), match["host"].casefold()
-    if not scheme or scheme in _BUCKETS | _LOCAL_SCHEMES or is_public(host) or "_" in host or host.split(".")[0] == "www":
-        return False
-    if host in field_words():
-        return bool(match["of_login"])
-    web = scheme in ("http", "https", "git+https", "git+http") and "." in host
-    return not web or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-2]))
-
-
 def _is_hostlike(match: re.Match[str]) -> bool:
     name = next(v for v in match.groupdict().values() if v)
     return any(c.isdigit() or c in ".-" for c in name) or name.casefold() not in field_words()
@@ -56,8 +32,6 @@ def _is_hostlike(match: re.Match[str]) -> bool:
 def _has_digit(match: re.Match[str]) -> bool:
     return any(map(str.isdigit, match["serial"]))
 
-
-_URL = r"://(?:(?P<of_login>[^\s/@<>\"']{1,300})@)?(?P<KIND>[A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?P<of_port>:\d{2,5})?"
 
 PROMPTS = (
     Rule(("@",), Pattern(rf"\[(?P<user>{NAME})@(?P<host>{HOST})(?:[ :][^\]\n]{{0,200}})?\] ?[$#%>]"), "line", accept=_is_login),
@@ -105,8 +79,6 @@ FORMATS = (
     Rule(("(fetch)", "(push)"), Pattern(r"[/:](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?:\.git)?\s\((?:fetch|push)\)"), "line", accept=_is_private),
     Rule(("@github.com/", "@gitlab.com/", "@bitbucket.org/", "repository: "), Pattern(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|[\s\"'/#)]|$)"), accept=_is_private),
     Rule(("s-1-5-21-",), Pattern(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
-    Rule(("://",), Pattern(_URL.replace("KIND", "host")), accept=_is_private_host),
-    Rule(("://",), Pattern(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
     Rule(("host: ",), Pattern(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
     Rule(("[0", "[1", "[2"), Pattern(r"(?<![\w.-])(?P<hosts>[a-z][\w-]{1,40}\[\d{2,}(?:[,-]\d{2,}){1,40}\])(?!\w)"), "line"),
     Rule((", system id: ",), Pattern(r"^\s+on (?P<host>\S{2,80}) (?P<token>[\w-]{8,40}), system ID: (?P<serial>[rs]_\w{12})"), "line"),

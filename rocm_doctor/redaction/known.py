@@ -32,7 +32,6 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accounts: frozenset[str]
     groups: frozenset[str]
     public_hosts: frozenset[str]
-    mail_providers: frozenset[str]
     public_owners: frozenset[str]
 
 
@@ -88,19 +87,3 @@ def is_public(host: str) -> bool:
 def is_distinctive(name: str) -> bool:
     """Whether a name is looked for outside of the place that gives it away: it has three letters and is not a word of the language."""
     return len(name) >= 3 and name.casefold() not in field_words() and not _NUMBERED.fullmatch(name)
-
-
-_SECOND_LEVEL = frozenset(["ac", "co", "com", "edu", "gov", "gob", "go", "ne", "net", "or", "org"])
-
-
-def registered_domain(host: str) -> str:
-    """The domain that somebody registered and other hosts of theirs are in: `kestrel.example` of `gpu1.hpc.kestrel.example`; empty where
-    there is none, or everybody uses it."""
-    labels = host.casefold().rstrip(".").split(".")
-    size = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
-    domain = ".".join(labels[-size:])
-    named = len(labels) >= size and labels[-1].isalpha() and not _LOCAL.fullmatch(labels[-1])
-    return domain if named and not is_public(domain) and domain not in load_known().mail_providers else ""
-
-
-_LOCAL = regex("local|lan|internal|corp|cluster|localdomain|intranet|home|arpa|private|box|test|mgmt|infra|svc|example|[a-z]")

@@ -1,10 +1,8 @@
-"""Values behind a label, in any language: a person, a company, an address, a telephone, a number of a register; and names beside a title,
-a word for a company or below a closing, in scripts without capitals. labels.json has the labels and these words."""
+"""Values behind a label, in any language: a person, a company, an address, a telephone, a number of a register. labels.json has the labels."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,15 +29,10 @@ _GROUPED = regex(r"\d[ ()./\u00a0\u202f-]{1,3}\d|[+0]\d{7}")
 
 
 class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of labels.json: labels by what they announce, and words before and behind a name."""
+    """The content of labels.json: labels by what they announce."""
 
     sources: tuple[str, ...]
     labels: dict[str, tuple[str, ...]]
-    titles: tuple[str, ...]
-    companies_before: tuple[str, ...]
-    companies_behind: tuple[str, ...]
-    titles_behind: tuple[str, ...]
-    closings: tuple[str, ...]
 
 
 @cache
@@ -94,36 +87,6 @@ def find_labelled(text: str, low: str) -> Iterator[Found]:
                 yield from _check_value(kind, match[0], sign.end())
         elif (match := _NUMBER.match(text, end)) and (value := match["phone"] or (kind == "serial" and match["serial"])):
             yield from _check_value(kind, value, match.end() - len(value))
-    if not text.isascii():
-        for kind, pattern in _beside():
-            yield from (Found(*m.span("value"), kind, remember=kind == "user") for m in pattern.finditer(text))
-
-
-_MARKED = "\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff\u200c\u200d"
-"""Scripts without capitals whose vowels are marks, which are not letters to a regular expression."""
-_OTHER_WORD = rf"[{_MARKED}\uac00-\ud7a3]['\"\u05f3\u05f4{_MARKED}\uac00-\ud7a3-]{{0,40}}"
-_HAN = r"[\u3400-\u9fff]{1,4}[ \u3000]?[\u3040-\u30ff\u3400-\u9fff]{1,4}"
-_LATIN_NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]{1,30}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{1,30}){1,3}"
-
-
-@cache
-def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    known, edge, end = _load_labels(), rf"(?<![\w{_MARKED}])", rf"(?![\w{_MARKED}])"
-    names = rf"{_OTHER_WORD}(?: {_OTHER_WORD}){{0,3}}"
-    return (
-        ("user", regex(rf"{edge}(?:{_any(known.titles)}) ?(?P<value>(?<=[ .\u0e00-\u0e7f]){_OTHER_WORD}(?: {_OTHER_WORD})?)")),
-        ("user", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,4}}) (?:(?:{_any(known.titles_behind)})\ub2d8?|\ub4dc\ub9bc|\uc62c\ub9bc)")),
-        ("user", regex(r"(?P<value>[\u30a0-\u30ff\u3400-\u9fff]{2,4})(?=\u3055[\u3093\u307e]|\u304f\u3093|\u5148\u8f29)")),
-        ("user", regex(r"@(?P<value>[\u3400-\u9fff]{2,4})(?!\w)")),
-        ("account", regex(rf"{edge}(?P<value>(?:{_any(known.companies_before)}) ?{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}})")),
-        ("account", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}}? ?(?:{_any(known.companies_behind)})){end}")),
-        ("user", regex(rf"^[ \t>]*(?:{_any(known.closings)})[^\n]{{0,40}}\n{{1,3}}[ \t>]*(?P<value>{names}|{_HAN})[ \t]*(?=$|[/|,(\u00b7])", re.M | re.I)),
-        ("user", regex(rf"{_LATIN_NAME} ?[(/\uff08] ?(?P<value>{names}|{_HAN})(?=[ )\uff09,\n]|$)", re.M)),
-    )  # fmt: skip
-
-
-def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
 def _check_value(kind: str, value: str, start: int) -> Iterator[Found]:

@@ -39,36 +39,8 @@ _NUMBERED = (
     "insurance", "policy", "student", "matrikelnr", "matriculation", "personnel", "staff", "badge", "asset", "invoice", "kundennummer", "personalnummer", "cost center", "cost centre",
     "\u5b66\u751f\u756a\u53f7", "\u5b66\u7c4d\u756a\u53f7", "\u793e\u54e1\u756a\u53f7", "\u4f1a\u54e1\u756a\u53f7", "\u5b66\u53f7", "\u5de5\u53f7", "\u8eab\u4efd\u8bc1", "\ud559\ubc88", "\uc0ac\ubc88", "matricola", "matr\u00edcula", "legajo", "n\u00b0 \u00e9tudiant",
 )  # fmt: skip
-_PASSWORD = (
-    r"passwords?|pass(?:code|phrase|wort|word)?|passwd|pwd?|kennwort|mot de passe|mdp|contrase\u00f1a|clave|senha|wachtwoord|l\u00f6senord|adgangskode|passord|salasana|heslo"
-    r"|jelsz\u00f3|parola|\u015fifre|has\u0142o|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638"
-)
-_PASSWORDS = (
-    "pass", "pw", "kennwort", "mdp", "contrase\u00f1a", "clave", "senha", "wachtwoord", "l\u00f6senord", "adgangskode", "salasana", "heslo", "jelsz\u00f3", "parola", "\u015fifre",
-    "has\u0142o", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638",
-)  # fmt: skip
-_IS = r"(?:[ \t]+(?:is|was|are|will be|ist|war|lautet|est|\u00e9|\u00e8|es|jest|\u00e4r|er|je)(?!\w):?|[ \t]*(?::|=|\uff1a|\u2014|\u2192|->)|[ \t]*(?:\u662f|\u4e3a|\u306f|\ub294|\uc740))"
-_VALUE = r"(?:[\"'`\u201c\u00ab\u300c](?P<token>[^\"'`\u201d\u00bb\u300d\n<>]{3,60})(?=[\"'`\u201d\u00bb\u300d])|(?P<token2>[^\s\"'`<>(),;&\u3000-\u30ff]{3,60}(?<![.!?])))"
 _SIGN = r"(?:(?:exclamation|question) (?:mark|point)|dash|hyphen|underscore|dot|dollar(?: sign)?|at sign|hash(?:tag)?|star|asterisk|slash|ampersand|percent|plus sign|all (?:lower|upper) ?case|capital)"
 _SPELLED = rf"(?:[a-z0-9]+,? ){{1,6}}?{_SIGN}(?!\w)(?:,? (?!and I|all |it |with )[a-z0-9]+){{0,4}}"
-_ACCOUNT = regex(
-    r"\b(?:port|server|ssh|user|login|account|auth|admin|root|guest|ipmi|bmc|pw|sudo|wifi|vpn|the|my|our|is)\b[^\n]{0,20}\Z", re.I
-)
-_VERB = regex(r"pass(?![^\W_])", re.I)
-_SETTING = regex(r"\w+=|\d{1,3}(?:\.\d+)*[a-z%]{0,3}$")
-_NO_SECRET = frozenset((
-    "a", "also", "always", "an", "asked", "auth", "authentication", "based", "blank", "case", "changed", "correct", "default", "disabled", "empty", "enabled", "entry", "expired", "fail",
-    "failed", "fails", "fine", "for", "from", "good", "hashed", "here", "hidden", "ignored", "in", "incorrect", "insecure", "invalid", "it", "less", "login", "missing", "needed", "never", "no", "none",
-    "not", "now", "null", "of", "ok", "old", "on", "only", "optional", "or", "our", "prompt", "protected", "rejected", "removed", "required", "reset", "right", "same", "saved", "secret",
-    "secure", "set", "shared", "still", "stored", "that", "the", "there", "this", "through", "to", "too", "true", "unchanged", "unknown", "unset", "valid", "via", "visible", "weak", "with",
-    "without", "wrong", "yes", "your",
-))  # fmt: skip
-_CODES = (
-    "postal code", "postalcode", "postal_code", "postcode", "post code", "zip code", "zipcode", "zip", "plz", "code postal", "c\u00f3digo postal", "codigo postal", "cep", "kod pocztowy",
-    "ps\u010d", "postnummer", "postnr", "postinumero", "ir\u00e1ny\u00edt\u00f3sz\u00e1m", "posta kodu", "kode pos", "m\u00e3 b\u01b0u ch\u00ednh", "\u03c4.\u03ba.", "\u0438\u043d\u0434\u0435\u043a\u0441", "\uc6b0\ud3b8\ubc88\ud638", "\u90f5\u4fbf\u756a\u53f7", "\u90ae\u7f16", "\u0e23\u0e2b\u0e31\u0e2a\u0e44\u0e1b\u0e23\u0e29\u0e13\u0e35\u0e22\u0e4c",
-    "\u0627\u0644\u0631\u0645\u0632 \u0627\u0644\u0628\u0631\u064a\u062f\u064a", "\u05de\u05d9\u05e7\u05d5\u05d3", "\u092a\u093f\u0928 \u0915\u094b\u0921", "pincode", "pin code", "\u043f\u043e\u0449\u0435\u043d\u0441\u043a\u0438 \u043a\u043e\u0434",
-)  # fmt: skip
-_UNLOCKS = regex(r"\b(?:door|access|pairing|pass|security|entry|2fa|verification|auth|unlock|alarm|gate|my|the login)\W*$", re.I)
 
 
 def _names(match: re.Match[str], *kinds: str) -> list[str]:
@@ -97,45 +69,13 @@ def _has_name(match: re.Match[str]) -> bool:
     return len(match["account"]) > 4 or not _LEAD.match(match["account"])
 
 
-def _is_told(match: re.Match[str]) -> bool:
-    """Whether what a password is said to be is one: drawn, quoted, or a word that says nothing about a password."""
-    quoted = match["token"] is not None
-    if _VERB.match(match.group()) and not _ACCOUNT.search(match.string, max(0, match.start() - 40), match.start()):
-        return False  # the verb
-    value = (match["token"] or match["token2"]).strip(".,;:!?")
-    if (
-        value.casefold() in _NO_SECRET
-        or _SETTING.match(value)
-        or value.startswith(("<", "$", "{", "%", "*", "http", "/", "--"))
-        or len(value) < 3
-    ):
-        return False
-    ends = match.string[match.end() : match.end() + 1]
-    return (
-        quoted
-        or not value.isalpha()
-        or (value.casefold() not in field_words() and (not ends.strip() or ends in ".,;!)") and ends != " ")
-    )
-
-
 def _is_login(match: re.Match[str]) -> bool:
     """Whether a name and what is behind it are a login: no numbers of a version, no address of memory."""
     value, user = match["token"] or match["token2"], match["user"] or match["user2"]
-    return not value.replace(".", "").isdigit() and user.casefold() not in _NO_SECRET and not value.startswith(("0x", "$"))
-
-
-def _is_code(match: re.Match[str]) -> bool:
-    """True if a code has digits and is neither a size nor an error's."""
-    value, word = match["token"], match.group().split()[0]
-    if word == "code" and not _UNLOCKS.search(match.string, max(0, match.start() - 20), match.start() + 1):
-        return False
-    return sum(map(str.isdigit, value)) > 3 or (any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and len(value) > 5)
+    return not value.replace(".", "").isdigit() and user.casefold() not in field_words() and not value.startswith(("0x", "$"))
 
 
 PROSE = (
-    Rule(("passphrase:", "passphrase is", "passwort:", "password:"), Pattern(r"pass(?:phrase|wor[dt])(?::| is) (?P<token>[a-z]{3,12}(?:[ -][a-z]{3,12}){1,6})[ \t]*(?=\r?\n|\Z)"), accept=lambda m: _NO_SECRET.isdisjoint(m["token"].split())),
-    Rule((" key ", " code ", " pin ", " otp ", " 2fa ", "pin:", "otp:", "code:", "token "), Pattern(r" ?(?<![\w-])(?:key|code|pin|otp|2fa|token)(?: (?:to|for|of|on)[^\n.;:]{1,30}?)? (?:is|was|=|:) ?[\"'`]?(?P<token>[\w-]{4,40})(?![\w(.])", re.I), accept=_is_code),
-    Rule(("token ", "secret ", "api key "), Pattern(r"(?<![\w-])(?:token|secret|api key) [\"'`]?(?P<token>(?=[\w-]*\d)(?=[\w-]*[a-z])[A-Za-z][A-Za-z0-9]*[_-][\w-]{4,60})(?![\w(])", re.I), accept=_is_code),
     Rule(("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter", "van:", "von:", "an:", "aan:", "de:"), Pattern(rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter|v[ao]n|aa?n|de):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)", re.I), certain=False),
     Rule(_CLOSINGS, Pattern(rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )" rf"(?P<user>{_FULL})[ \t]*(?:[,(|/][^\n]{{0,60}})?\r?(?:\n|$)"), certain=False, accept=_is_named),
     Rule(("department", "abteilung", "institute:", "faculty:", "service :"), Pattern(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I), certain=False),
@@ -146,18 +86,14 @@ PROSE = (
     Rule((":0", ":1", ":2", ":3", ":4", ":5"), Pattern(r"^(?P<user>[^\W\d][^\s:]{1,30}(?: [^\W\d][^\s:]{1,30})?)(?: {1,3}\d{4}[/.-]\d\d?[/.-]\d\d?)? {1,3}\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\s*$"), "line", certain=False),
     Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_has_name),
     Rule(_NUMBERED, Pattern(rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#\uff1a]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])")),
-    Rule(("my account", "my user", "my login", "mi usuario", "mein benutzer", "mon compte"), Pattern(r"(?:my|mi|mein|mon) [a-z]{4,12}(?: ?name)?(?: (?:there|here|on \w+))? (?:is|es|ist|est):? [\"'`]?(?P<user>[A-Za-z_][\w.-]{2,40})", re.I), certain=False),
-    Rule((" dot ", "(at)", "[at]", " at)"), Pattern(r"(?<![\w.])(?P<email>[A-Za-z][\w.+-]{1,60} ?(?:at|[(\[] ?at ?[)\]]) ?[\w-]{2,60}(?: ?(?:\.| dot |[(\[] ?dot ?[)\]]) ?[A-Za-z][\w-]{1,30}){1,4})", re.I), "line"),
     Rule(("pin", "passcode", "meeting id", "meeting-id", "conference id", "konferenz", "access code", "zugangscode", "code d'acc", "codice", "kod "), Pattern(r"(?<![\w-])(?:(?:conference |meeting |host |moderator )?pin(?:-?code)?|passcode|(?:meeting|conference|konferenz)[ -]id|access code|zugangscode|code d'acc\u00e8s|codice(?: di accesso)?)" r"[ \t]{0,3}[:#=]?[ \t]{1,3}#?(?P<token>\d{2,4}(?:[ -]?\d{2,4}){1,3}\d?)#?(?![\w.:-])", re.I)),
     Rule(("#",), Pattern(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
-    Rule(("] ", "]<"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] ?<?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", certain=False),
     Rule((" wrote:", "-by: "), Pattern(r", (?P<user>[A-Za-z][\w.-]{2,30}(?: [A-Za-z][\w.-]{1,30}){0,2}) wrote:|[A-Z][a-z-]+-by: (?P<user2>[A-Za-z][\w.-]{2,30})\s*$"), "line"),
     Rule(("acct=", "ip=:", " process "), Pattern(r"acct=[\"']?(?P<user>[\w.@-]{2,60})|ip=[\w.]*:[\w.]*:[\w.]*:[\w.]*:(?P<host>[A-Za-z][\w.-]{1,60})|(?<=Process information: process )(?P<account>[\w.+-]{3,16}) pid", re.I), "line", accept=_is_own),
     Rule(("floor", "flat ", "apartment ", "apt ", "suite ", "plot ", "tower "), Pattern(r"(?<![\w-])(?P<place>\d{1,2}(?:st|nd|rd|th) floor(?:, [A-Z][\w .'-]{1,40}){0,3}|(?:flat|apartment|apt\.?|suite|plot|tower) (?:no\.? ?)?\d{1,4}[a-z]?,?(?: [a-z]{3,15}){1,2}?(?= (?:wharf|quay|street|road|close|court|house|lane|row|mews|yard|gardens|drive|place|avenue|way)) \w+)", re.I), "line"),
     Rule(("password ", "passphrase ", "passcode ", "pw "), Pattern(r"(?<!\w)(?:password|passphrase|passcode|pw) (?:is|was) [^\n\"]{0,60}\"(?P<token>[^\"\n<>]{4,60})\"", re.I)),
     Rule(("password", "passphrase", "passcode", "called ", "named ", "log in as ", "login is "), Pattern(rf"(?:(?:password|passphrase|passcode) (?:is|was|:) (?P<token>{_SPELLED})|(?:called|named|log in as|login is) (?P<host>{_SPELLED}))", re.I)),
     Rule(("\u3067\u3059", "\u3068\u7533", "\u3068\u8a00", "\u3068\u3044"), Pattern(r"(?P<user>[\u3400-\u9fff]{1,4}[ \u3000][\u3040-\u30ff\u3400-\u9fff]{1,4}?) ?(?=\u3067\u3059|\u3067\u3054|\u3068(?:\u7533|\u8a00|\u3044\u3044))"), "line"),
-    Rule(_PASSWORDS, Pattern(rf"(?<![^\W_])(?i:{_PASSWORD})(?![A-Za-z0-9_-])(?:[^\S\n](?!a |the |with|in |all|basic)[^\n.;:=<>|()]{{0,50}}?)?[\"'`)\]]{{0,2}}{_IS}[ \t\u3000]{{0,3}}{_VALUE}"), accept=_is_told),
     Rule(("login", "log in ", "logon", "auth is ", "credential", "creds", "sign in ", "user ", "user:", "username ", "username:", "account "), Pattern(r"(?<![^\W_])(?:(?:log ?-?ins?|logon|auth|credentials?|creds|sign in)(?: (?:for|to|on|of)[^\n.:]{1,40}?)?(?: is| are| as| with|:|=)? ?[\"'`]?(?P<user>[A-Za-z][\w.@-]{1,40})[\"'`]? ?(?:/|\||:) ?[\"'`]?(?P<token>(?=[^\s/]*[\d!@#$%^&*?+])[^\s\"'`<>,;()/]{4,60}(?<![.!?]))|(?:user(?:name)?|account|login)(?: is|:)? [\"'`(]?(?P<user2>[A-Za-z][\w.@-]{1,40})[\"'`]?(?:,? (?:and |with )?(?:password|pass|pw|pwd|passwort|kennwort)(?: is)?:?|(?= /)) ?(?:/ )?[\"'`]?(?P<token2>(?=[^\s/]*[\d!@#$%^&*?+])[^\s\"'`<>,;()/]{4,60}(?<![.!?])))", re.I), accept=_is_login),
     Rule(("ext.", "extension", "\u5185\u7dda", "\u5206\u673a", "\ub0b4\uc120", "durchwahl", "tst.", "wew.", "klapka", "toestel", "anknytning", "mell\u00e9k", "interne ", "lokaltelefon"), Pattern(r"(?<!\w)(?:ext\.?|extension|\u5185\u7dda|\u5206\u673a|\ub0b4\uc120|durchwahl|tst\.|wew\.|klapka|toestel|anknytning|mell\u00e9k|interne|lokaltelefon)[^\n\d]{0,16}(?P<phone>(?:(?:tst|ext|nr|no)\. ?)?\d{2,4}-?\d{2,5})(?![\w.])", re.I)),
     Rule(("call ", "phone", "reach ", "my number", "text me", "mobile", "cell", "ring ", "dial ", "tlf", "sms ", "anrufen", "appelez"), Pattern(r"(?<![^\W_])(?:call|(?:tele)?phone|reach|my number|text me|mobile|cell|ring|dial|tlf|sms|anrufen|appelez)[^\n\d+]{0,24}(?P<phone>\+?\d{3}[ .-]\d{4}|\+?\d[\d .-]{6,16}\d)(?![\w.:-])", re.I), accept=lambda m: 7 <= sum(map(str.isdigit, m["phone"])) <= 13 and "." not in m["phone"]),
@@ -167,7 +103,5 @@ PROSE = (
     Rule(("qq", "\u5fae\u4fe1", "wechat", "weixin", "wx:", "line id", "kakao", "icq", "telegram id"), Pattern(r"(?<![^\W_])(?:qq(?:\u7fa4|\u53f7)?|\u5fae\u4fe1\u53f7?|wechat|weixin|wx|line id|kakao(?:talk)?(?: id)?|icq|telegram id)[:\uff1a# ]{1,3}(?:(?P<phone>\d{5,12})(?!\w)|(?P<user>[A-Za-z0-9][\w-]{4,30}))", re.I)),
     Rule(("chat-id", "chat_id", "chatid", "chat=", "chat:", "chat "), Pattern(r"chat(?:[-_]?id)?[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})(?!\w)", re.I)),
     Rule(("anydesk", "teamviewer", "rustdesk", "meeting id", "meeting-id", "webex", "zoom id", "zoom:"), Pattern(r"(?:anydesk|teamviewer|rustdesk|meeting.id|webex|zoom(?: id)?)\W{0,3}(?:id|adresse|address)?\W{0,4}(?P<phone>\d[\d ]{7,14}\d)(?:[^\n]{0,12}?(?:passcode|password|pw|pass|code)\W{1,4}(?P<token>\w{4,20}))?", re.I)),
-    Rule(_CODES, Pattern(rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, sorted(_CODES, key=len, reverse=True)))})[\"']?[ \t]?[:=\uff1a#>]?[ \t]?[\"']?(?P<place>(?=[A-Z -]{{0,4}}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){{2,9}})(?![\w.])"), remember=False, accept=_has_digits("place", 2)),
     Rule((":: ",), Pattern(r"^[A-Za-z][\w;.-]{0,60}:: (?P<token>[A-Za-z0-9+/]{4,}={0,2})(?=\s|$)", re.M), "line"),
-    Rule(("\u3012",), Pattern(r"\u3012 ?(?P<place>\d{3}-?\d{4})"), remember=False),
 )  # fmt: skip

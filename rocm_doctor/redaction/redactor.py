@@ -18,11 +18,10 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import Search, searches
-from rocm_doctor.redaction.known import is_anonymous, is_distinctive, registered_domain
+from rocm_doctor.redaction.known import is_anonymous, is_distinctive
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found
 from rocm_doctor.redaction.unknown import MOST_UNKNOWN, weigh_words
-from rocm_doctor.redaction.vocabulary import is_known
 
 PLACES = 160_000
 """Places that one bundle or report may have to redact: 3 s. The log of a job on 16 nodes names a host in each of 110,000 lines."""
@@ -35,8 +34,6 @@ _DISORDER = 1_000
 """Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
-_SYLLABLE = 4
-"""Letters of a part of a domain that is looked for elsewhere, at least."""
 _ID = 12
 """Digits of the short form of a container's id."""
 _LONGEST = 500
@@ -120,11 +117,6 @@ class Redactor:
             elif found.remember:
                 for name in (secret, *(_NAME.findall(secret) if found.kind == "user" and " " in secret else ())):
                     self._learn(found.kind, name)
-            if found.kind in ("host", "email") and (domain := registered_domain(secret.rpartition("@")[2])):
-                self._learn("host", domain)
-                for part in domain.split(".")[0].split("-"):  # `kestrel` of kestrel-labs.example, in the names of its packages
-                    if len(part) > _SYLLABLE and not is_known(part):
-                        self._learn("name", part)
             if found.kind == "email" and (person := _PERSON.match(secret)):
                 self._learn("user", f"{person[1]} {person[2]}")
             if len(secret) > _CUT:

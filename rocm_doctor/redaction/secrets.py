@@ -84,6 +84,8 @@ def _is_secret(match: re.Match[str]) -> bool:
             return True
         if assigned or option:
             return any(not c.isalpha() for c in value) or len(value) >= 12
+        if said and "passw" in bare.casefold():
+            return True
         mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
         if "passw" in bare.casefold() and between.rstrip(" ")[-1:] in ("'", '"') and not value.isalpha():
             return True

@@ -52,9 +52,8 @@ def find_unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Fo
         if pseudonym or 1 in taken[start:end]:  # `enx<mac-1>`, `<host-10>`
             continue
         if kind == "host" or end - start > LONGEST or not is_software(text, start, end):
-            whole = _whole_host(text, start, end) if kind == "word" else (start, end)
             remember = not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end))
-            yield Found(*whole, kind if kind == "host" else "name", remember=remember)
+            yield Found(start, end, kind if kind == "host" else "name", remember=remember)
 
 
 MOST_UNKNOWN = 80_000
@@ -201,25 +200,5 @@ def _is_public(host: str) -> bool:
     """True if the host of an address is one that everybody uses, or no name."""
     low = host.casefold()
     if "." not in low:
-        return vocabulary_level(low) == FIELD or low in load_known().accounts
+        return (low.isalpha() and vocabulary_level(low) == FIELD) or low in load_known().accounts
     return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
-
-
-_DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
-_FILES = wordset("py sh md so rs js ts cc hh pl db pt gz xz ps ko id in is it at me to my no co")
-_RIGHT = regex(r"(?:[\w.-]*\w)?")
-
-
-def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole name of the host that a word is part of: what is left of one would be taken for another."""
-    first = start
-    while first > max(0, start - 200) and (text[first - 1].isalnum() or text[first - 1] in "_.-"):
-        first -= 1
-    while text[first] in "._-":
-        first += 1
-    name = text[first:start] + _RIGHT.match(text, start, end + 200)[0]  # type: ignore[index]
-    labels = name.rstrip(".-").split(".")
-    is_file = len(labels) == 2 and labels[-1] in _FILES
-    if len(labels) > 1 and all(labels) and _DOMAIN.fullmatch(labels[-1]) and not is_file and "_" not in labels[0][:1]:
-        return first, first + len(".".join(labels))
-    return start, end
