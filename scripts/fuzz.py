@@ -290,7 +290,7 @@ def redacted(text: str) -> str:
 
 
 def inspected(data: bytes) -> str:
-    inspect(View(io.BytesIO(data), 0, len(data)), "x", "x")
+    inspect(View(io.BytesIO(data), len(data)), "x", "x")
     return ""
 
 

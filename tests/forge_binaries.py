@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import sys
-import zlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -42,15 +41,13 @@ def gpu_bundle(*targets: str, size: int = 64) -> bytes:
     return plain(entry_ids(targets), size)
 
 
-def ccob(version: int, method: str, inner: bytes, total: int | None = None, plain_size: int | None = None) -> bytes:
+def ccob(version: int, inner: bytes, total: int | None = None, plain_size: int | None = None) -> bytes:
     """A compressed bundle. `total` and `plain_size` overstate or understate what the header says."""
-    payload = zlib.compress(inner) if method == "zlib" else zstd.compress(inner)
-    layout = {1: "<IQ", 2: "<IIQ", 3: "<QQQ"}[version]
-    header = 8 + struct.calcsize(layout)
+    payload = zstd.compress(inner)
+    layout = {2: "<IIQ", 3: "<QQQ"}[version]
+    whole = 8 + struct.calcsize(layout) + len(payload) if total is None else total
     size = len(inner) if plain_size is None else plain_size
-    whole = header + len(payload) if total is None else total
-    fields = (size, 0x1122334455667788) if version == 1 else (whole, size, 0x1122334455667788)
-    return b"CCOB" + struct.pack("<HH", version, {"zlib": 0, "zstd": 1}[method]) + struct.pack(layout, *fields) + payload
+    return b"CCOB" + struct.pack("<HH", version, 1) + struct.pack(layout, whole, size, 0x1122334455667788) + payload
 
 
 def padded(*bundles: bytes) -> bytes:

@@ -50,7 +50,7 @@ def torch_env(root: Path, hip: str = HIP_63) -> Path:
         {
             "torch/version.py": hip,
             "torch-2.9.1+rocm6.3.dist-info/METADATA": "Name: torch",
-            "torch/lib/libtorch_hip.so": library(gpu_bundle("gfx906", "gfx1100"), ccob(3, "zstd", gpu_bundle("gfx1100"))),
+            "torch/lib/libtorch_hip.so": library(gpu_bundle("gfx906", "gfx1100"), ccob(3, gpu_bundle("gfx1100"))),
             "torch/lib/libtorch_cpu.so": elf({".text": b"host"}),
             "torch/lib/librocblas.so": library(gpu_bundle("gfx906", "gfx1100")),
             "torch/lib/rocblas/library/TensileLibrary_lazy_gfx1100.dat": "",

@@ -27,7 +27,7 @@ from rocm_doctor.binaries.view import READ_LIMIT, View
 
 
 def view_of(data: bytes) -> View:
-    return View(io.BytesIO(data), 0, len(data))
+    return View(io.BytesIO(data), len(data))
 
 
 def held(data: bytes) -> Holding | None:
@@ -43,7 +43,7 @@ def sure(data: bytes) -> Holding:
 
 def test_elf_library() -> None:
     needed = ("libhipblas.so.3", "libc.so.6", "libamdhip64.so.7", "libstdc++.so.6", "libMIOpen.so.1")
-    holding = sure(library(gpu_bundle("gfx1100", "gfx906"), ccob(3, "zstd", gpu_bundle("gfx906")), needed=needed))
+    holding = sure(library(gpu_bundle("gfx1100", "gfx906"), ccob(3, gpu_bundle("gfx906")), needed=needed))
     assert (holding.kind, holding.targets, holding.partial) == ("fatbin", ("gfx906", "gfx1100"), ("gfx1100",))
     assert (holding.bundles, holding.encodings, holding.problem) == (2, ("ccob3-zstd", "plain"), "")
     assert holding.needed == ("libhipblas.so.3", "libamdhip64.so.7", "libMIOpen.so.1")
@@ -72,7 +72,7 @@ def test_pe_library_with_truncated_names_and_section_relative_bundles() -> None:
     assert held(pe({".text": b"host"})) is None
 
 
-@pytest.mark.parametrize("pack", [gpu_bundle("gfx1200"), ccob(2, "zlib", gpu_bundle("gfx1200"))])
+@pytest.mark.parametrize("pack", [gpu_bundle("gfx1200"), ccob(2, gpu_bundle("gfx1200"))])
 def test_a_bundle_on_its_own(pack: bytes) -> None:
     assert sure(pack).targets == ("gfx1200",)
 
@@ -150,20 +150,15 @@ ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 def test_without_the_extra_it_is_unknown_and_the_remedy_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, ZSTD, None)
-    holding = sure(library(ccob(3, "zstd", gpu_bundle("gfx906"))))
+    holding = sure(library(ccob(3, gpu_bundle("gfx906"))))
     assert holding.why == "no-tool"
     assert "pip install backports.zstd" in holding.problem
     assert holding.targets == ()
 
 
-def test_zlib_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, ZSTD, None)
-    assert sure(library(ccob(2, "zlib", gpu_bundle("gfx906")))).targets == ("gfx906",)
-
-
 SAMPLES = [
     SOUND,
-    library(ccob(3, "zstd", gpu_bundle("gfx906")), ccob(2, "zlib", gpu_bundle("gfx1100"))),
+    library(ccob(3, gpu_bundle("gfx906")), ccob(2, gpu_bundle("gfx1100"))),
     elf({".hip_fatbin": 4096, ".rocm_kpack_ref": kpack_reference("lib/a.so")}),
     pe({".text": b"x", ".hip_fat": gpu_bundle("gfx906"), ".hipFatB": bytes(24)}),
     kpack({"lib/a.so": {"gfx1100": {"ordinal": 1}}}),

@@ -24,7 +24,7 @@ def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, in
     """The file's GPU code (None: it has none) and the number of bytes read. `shown` is the path to report."""
     try:
         with open_file(path) as handle:
-            view = View(handle, 0, path.stat().st_size)
+            view = View(handle, path.stat().st_size)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:
         return (unreadable_holding(library, shown, f"{error.strerror or error}", "denied"), None), 0

@@ -12,11 +12,11 @@ class Overread(Exception):
 
 
 class View:
-    """`size` bytes of an open file from `start` on: a whole file, or a member of a zip."""
+    """The `size` bytes of an open file."""
 
-    def __init__(self, handle: IO[bytes], start: int, size: int, limit: int = READ_LIMIT) -> None:
+    def __init__(self, handle: IO[bytes], size: int, limit: int = READ_LIMIT) -> None:
         self.size, self.bytes_read = size, 0
-        self._handle, self._start, self._limit = handle, start, limit
+        self._handle, self._limit = handle, limit
 
     def at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`: fewer at the end, none past it. Raises Overread above the limit of all reads together."""
@@ -25,7 +25,7 @@ class View:
             return b""
         if self.bytes_read + size > self._limit:
             raise Overread(f"more than {self._limit >> 20} MiB requested")
-        self._handle.seek(self._start + offset)
+        self._handle.seek(offset)
         data = self._handle.read(size)
         self.bytes_read += len(data)
         return data

@@ -99,15 +99,10 @@ def zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[b
     """A member, open for reading. Raises Unreadable, also while it is read, for damage and for what cannot be inflated in
     steps."""
     with damage():
-        yield open_member(archive, info)
-
-
-def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """A member, open for reading; the caller closes it and reads it within `damage`. Raises Unreadable for a compression that
-    cannot be inflated in steps."""
-    if info.compress_type not in (0, 8):
-        raise Unreadable(f"{printable(info.filename)}: compressed by method {info.compress_type}; only deflate is read")
-    return archive.open(info)
+        if info.compress_type not in (0, 8):
+            raise Unreadable(f"{printable(info.filename)}: compressed by method {info.compress_type}; only deflate is read")
+        with archive.open(info) as member:
+            yield member
 
 
 def tar_members(file: IO[bytes], *, packed: bool) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
