@@ -98,6 +98,25 @@ def test_statements(text: str, fact: str, value: object) -> None:
     assert facts(versions, f"{text}\n").get(fact) == value
 
 
+@pytest.mark.parametrize("form", versions.FORMS, ids=lambda form: form.example)
+def test_each_form_reads_its_example(form: versions.Form) -> None:
+    assert form.fact in facts(versions, f"{form.example}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[drm] Initialized amdgpu 3.57.0 20150101 for 0000:03:00.0 on minor 0",  # the version of DRM's interface
+        "Driver version: 550.54.15",  # NVIDIA's
+        "ROCm model tensor mappings: 58.56 GiB",
+        "ROCm on Ubuntu 18.04",
+        "installed ROCm for Python 3.13",
+    ],
+)
+def test_numbers_of_other_things_are_not_versions(text: str) -> None:
+    assert not {"driver.version", "rocm.version"} & facts(versions, f"{text}\n").keys()
+
+
 def test_captures_state_their_torch() -> None:
     for path in captures("collect_env"):
         assert {"torch.version", "torch.hip"} & facts(versions, path.read_text(errors="replace")).keys(), path.name

@@ -31,7 +31,7 @@ from rocm_doctor.model import Fact, Reading, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.sentences import Sentence, sentences
 from rocm_doctor.probes.text.gpu_names import GpuNames
-from rocm_doctor.probes.text.versions import Subject, find_versions, record_written
+from rocm_doctor.probes.text.versions import name_before, record_written
 
 _NVIDIA = regex(
     r"\b((?:RTX|GTX)\s?(?:PRO\s)?A?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
@@ -54,7 +54,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 class Program(NamedTuple):
-    """The program that a text is about, the first sentence that names it, and the pattern of its versions (group 1)."""
+    """The program that a text is about, the first sentence that names it, and the pattern of its versions (group 2)."""
 
     known: Application
     sentence: Sentence
@@ -82,12 +82,9 @@ class Programs:
         if not named:
             return None
         best = max(named, key=lambda one: seen[one.key] / (3 if one.engine else 1))
-        builds = "".join(f"|{best.versions}" if best.versions else "")
-        version = re.compile(
-            rf"(?<![\w.])(?:{_alternatives(best.names)})(?:[\s\"'(\[:@=/_-]|\b(?:version|release|is|v)\b){{0,6}}"
-            rf"v?(\d+\.\d+(?:\.\d+){{0,2}}(?:[-.]?(?:rc|beta|alpha|a|b)\.?\d{{1,3}})?{builds})(?![\w])",
-            re.I,
-        )
+        builds = f"|{best.versions}" if best.versions else ""
+        release = r"\d+\.\d+(?:\.\d+){0,2}(?:[-.]?(?:rc|beta|alpha|post|a|b)\.?\d{1,3})?" + builds
+        version = name_before(release, _alternatives(best.names))
         return Program(best, first[best.key], version)
 
 
@@ -95,13 +92,12 @@ def record_program(result: ProbeResult, text: Sequence[Sentence], programs: Prog
     """said.program and, where the text names it, said.release."""
     if program := programs.find_program(text) if programs else None:
         result.record("said.program", program.known.key, program.sentence.reading)
-        release = Subject("said.release", ("",), program.version)
         stated: dict[str, Sentence] = {}
         for sentence in text:
-            for fact, version in find_versions(sentence, [release]):
-                if fact == "said.release":
-                    stated.setdefault(version, sentence)
-        record_written(result, {"said.release": stated} if stated else {})
+            for found in program.version.finditer(sentence.text):
+                stated.setdefault(found[2].rstrip(".-"), sentence)
+        if stated:
+            record_written(result, "said.release", stated)
 
 
 def _alternatives(names: Iterable[str]) -> str:

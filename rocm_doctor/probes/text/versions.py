@@ -27,7 +27,7 @@ torch.family = bundled
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -37,78 +37,90 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical, stated_value, texts
 from rocm_doctor.probes.read.sentences import Sentence, sentences
 
-
-class Subject(NamedTuple):
-    """A fact, and how a text states it: words of which one is in every such line, and a pattern with the value as its group."""
-
-    fact: str
-    words: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-def _subject(fact: str, words: str, pattern: str) -> Subject:
-    return Subject(fact, tuple(words.split("|")), regex(pattern, re.I))
-
-
-_V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?|N/A\b|None\b)"
-PRINTED = (
-    _subject("torch.version", "torch", r"(?<![\w./+-])(?<!build )(?:Py)?Torch(?:[ _]version)?(?:\s*\([\w ]{2,14}\?\))?['\"]?\s{0,20}:\s{0,20}['\"]?" + _V),
-    _subject("torch.version", "torch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d"),
-    _subject("torch.hip", "rocm used", r"ROCM used to build PyTorch\s*:\s*" + _V),
-    _subject("torch.hip", "hip", r"(?:ROCM? HIP version|ROCm Toolkit|torch\.version\.hip['\"]?|torch_hip['\"]|(?:^|[\s(])HIP)\s*(?::|=|->|,)\s*['\"]?" + _V),
-    _subject("torch.cuda", "cuda", r"(?:CUDA used to build PyTorch|torch\.version\.cuda['\"]?)\s*(?::|=|->)\s*['\"]?" + _V),
-    _subject("hip.version", "hip|rocm version", r"(?:HIP runtime version|(?<!ROCM )(?<!ROC )HIP[ _]version['\"]?|ROCM Version(?=: \d+\.\d+\.\d{3}))\s*:\s*['\"]?(\d+\.\d+\.\d+[\w-]*)"),
-    _subject("torch.available", "available|gpu?", r"(?:Is CUDA available|cuda\.is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available"
-        r"|pytorch version \(GPU\?\):[^\n(]{0,60})\W{0,8}(True|False)\b"),
-    _subject("rocm.version", "rocm", r"(?:^|[-*|\s\"])ROCm(?:[ _]version)?\"?:\s*[\"(]?(\d+(?:\.|, )\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})"),
-    _subject("rocm.version", "rocm-", r"(?:^|\s|/)rocm-(?:core|hip-(?:runtime|libraries|sdk))(?:/\S+|\d[\d.]*)?[\s-]{1,40}(\d+\.\d+\.\d+)[.-]\w"),
-    _subject("rocm.version", "/opt/rocm-", r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)"),
-    _subject("driver.version", "driver version|amdgpu version", r"(?:ROCM|amdgpu|AMD GPU|^)\s*(?:driver|amdgpu) version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])"),
-    _subject("driver.version", "amdgpu", r"(?:(?:^|\s)amdgpu(?:/|, )|\[drm\] amdgpu version: )(\d+\.\d+\.\d+)(?![^,]*, [^,]*, \w+: (?:added|built))"),
-    _subject("driver.version", "amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[\s-]+(?:\d:)?(\d+\.\d+\.\d+)[.-]\d"),
-    _subject("driver.windows", "adrenalin", r"Adrenalin(?: Edition| Software| driver)?(?: version)?\s*:\s*(\d+\.[\d.]+)"),
-    _subject("firmware.mes", "mes", r"\bMES feature version: \d+, firmware version: (0x[0-9a-f]+)"),
-    _subject("kernel", "linux", r"(?:Linux version |^Linux \S+ |(?:Python p|\bP)latform:\s*Linux-)(\d+\.\d+\.\d[\w.+~-]*?)(?=-x86_64|-aarch64|\s|$)"),
-    _subject("os", "os:", r"(?:^|\s)OS: ([A-Z][^\n\"]*?)\s{0,40}\((?:x86_64|aarch64|amd64|10\.[^)]*)\)"),
-    _subject("os", "pretty_name", r"^PRETTY_NAME=\"?([^\"\n]+)"),
-    _subject("glibc", "glibc", r"(?:Libc version|libc|Platform):\s*\S*?glibc-?(\d+\.\d+)"),
-    _subject("cpu", "model name|name:", r"(?:^|\s)(?:Model n|CPU:?\s+N|N)ame:\s+((?:AMD|Intel)[^\n]*?\S)(?<!\.\.\.)(?=\s{2}|$)"),
-    _subject("python.version", "python", r"(?:^|[-*|\s\"])Python(?:[ _]version)?\"?\s{0,20}:\s{0,20}\"?v?(\d+\.\d+(?:\.\d+)?)"),
-    _subject("python.version", "python3", r"(?:/python|\\Python(?=3\d))(3\.?\d{1,2})(?:/(?:site|dist)-packages|\\)"),
-    _subject("pkg.vllm", "vllm|llm engine", r"(?:vLLM (?:API server )?version:?|LLM engine \()\s*v?(\d+\.\d+[\w.+-]*)"),
-    _subject("pkg.unsloth", "unsloth 20", r"Unsloth (20\d\d\.\d+\.\d+)"),
-)  # fmt: skip
-"""Statements of programs and package managers."""
-
-_V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
-_KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
-_WINDOWS_DRIVER = r"((?:20)?2\d\.(?:1[0-2]|0?[1-9])(?:\.\d{1,2})?)(?![\w.]\d)"
-"""A version of Windows' display driver, which is its year and month."""
-WRITTEN = (
-    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\.__version__)?(?:\s+(?:version|nightly|build))?(?:\s*(?:==|=)\s*"
-        r"|[\s-]+(?:is\s+|was\s+)?v?)([0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"),
-    _subject("rocm.version", "rocm|rock|hip sdk", r"(?:(?<=torch/)|(?<![\w/.+-]))(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+\w+){0,4}?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
-    _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
-    _subject("python.version", "py", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:version\s?)?=?\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
-    _subject("kernel", "kernel|linux", r"(?<![\w/.-])(?:kernels?(?:\s+version|\s+now)?|(?<!rocky )linux(?:-[a-z]+){0,3})(?:\s*[:=]\s*|[\s-]+(?:is\s+|linux\s+|release\s+)?)v?"
-        + _KERNEL),
-    _subject("kernel", "-", r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64|microsoft-standard[\w-]*|arch\d[\w-]*"
-        r"|zen\d[\w-]*|cachyos[\w-]*|x86_64|azure|aws|default|manjaro|xanmod\d))(?![\w])"),
-    _subject("driver.version", "amdgpu", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver| module)?)\s+(?:version\s+)?v?"
-        r"([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
-    _subject("driver.windows", "adrenalin|driver", r"\b(?:adrenalin|drivers?\b)(?:\s+(?:edition|software|driver|version|pro|is|amd|adrenalin)){0,6}[\s:=-]+v?" + _WINDOWS_DRIVER),
-    _subject("driver.windows", "driver", r"(?<![\w.])" + _WINDOWS_DRIVER + r"(?=\s+(?:(?:amd|gpu|adrenalin|radeon|whql)\s+)*drivers?\b)"),
-    _subject("firmware.mes", "mes", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
-)  # fmt: skip
-"""Statements of people."""
-
-_PACKAGE = regex(
-    r"(?<![\w./-])(transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm|pytorch-triton-rocm"
-    r"|flash[-_]attn|flash[-_]attention|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray"
-    r"|tokenizers|safetensors|huggingface[-_]hub|onnxruntime|axolotl|llama-factory|comfyui)(?:\.__version__)?(?:\s+version)?\s{0,20}(?:==|:|=|\s|\bv)\s{0,20}['\"]?v?"
-    r"(\d+\.\d+(?:\.\d+)*(?:[-.+]?(?:a|b|rc|dev|post|git|rocm|cu)\w*(?:[.+]\w+)*)?)",
+_VERSION = r"\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?"
+NAMES = {
+    "torch.version": "(?<!build )(?:py)?torch(?:[ _]version)?(?: \\([\\w ]{2,14}\\?\\))?",
+    "torch.hip": "rocm used to build pytorch|rocm? hip version|rocm toolkit|torch[._]version[._]hip|torch[._]hip|hip",
+    "torch.cuda": "cuda used to build pytorch|torch\\.version\\.cuda",
+    "hip.version": "hip runtime version|hip[ _]version",
+    "rocm.version": "rocm(?:[ _]version)?",
+    "driver.version": "(?:rocm |amdgpu |amd gpu )?driver version|amdgpu version",
+    "driver.windows": "adrenalin(?: edition| software| driver)?(?: version)?",
+    "python.version": "python(?:[ _]version)?",
+}
+"""How programs name what they print the version of: `PyTorch version: 2.9.1`, `"torch_version": "2.9.1"`, `torch.version.hip -> None`."""
+_PRINTED = regex(
+    rf"(?<![\w./+-])({'|'.join(NAMES.values())})['\"]?\s{{0,20}}(?::|=|->|→)\s{{0,20}}['\"]?v?({_VERSION}|\(\d+, \d+|N/A\b|None\b)",
     re.I,
 )
+
+
+class Form(NamedTuple):
+    """A fact with the pattern of its value, as group 1, in lines of one form; a word of each such line, and a line of that form."""
+
+    fact: str
+    word: str
+    pattern: re.Pattern[str]
+    example: str
+
+
+FORMS = tuple(Form(fact, word, regex(pattern, re.I), example) for fact, word, pattern, example in (
+    ("torch.version", "pytorch", r"(?:^|\s|/)python-pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "python-pytorch-opt-rocm 2.7.0-3"),
+    ("torch.available", "gpu?", r"pytorch version \(GPU\?\):[^\n(]{0,60}\((True|False)\)", "PyTorch version (GPU?): 2.5.1+rocm6.2 (True)"),
+    ("torch.available", "available", r"(?:is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available)\W{0,8}(True|False)\b", "Is CUDA available: False"),
+    ("rocm.version", "rocm-", r"(?:^|\s|/)rocm-(?:core|hip-(?:runtime|libraries|sdk))(?:/\S+|\d[\d.]*)?[\s-]{1,40}(\d+\.\d+\.\d+)[.-]\w", "rocm-core 5.0.1-1"),
+    ("rocm.version", "/opt/rocm-", r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)", "cannot open /opt/rocm-6.0.2/lib/librocblas.so"),
+    ("driver.version", "amdgpu", r"(?:(?:^|\s)amdgpu(?:/|, )|\[drm\] amdgpu version: )(\d+\.\d+\.\d+)(?![^,]*, [^,]*, \w+: (?:added|built))",
+        "amdgpu/6.14.14-2204008.24.04, 6.14.0-29-generic, x86_64: installed"),
+    ("driver.version", "amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[\s-]+(?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "amdgpu-dkms-6.16.6-2255209.el9"),
+    ("firmware.mes", "mes", r"\bMES feature version: \d+, firmware version: (0x[0-9a-f]+)", "MES feature version: 1, firmware version: 0x00000083"),
+    ("kernel", "linux", r"(?:Linux version |^Linux \S+ |(?:Python p|\bP)latform:\s*Linux-)(\d+\.\d+\.\d[\w.+~-]*?)(?=-x86_64|-aarch64|\s|$)",
+        "Platform: Linux-6.14.0-27-generic-x86_64-with-glibc2.39"),
+    ("glibc", "glibc", r"(?:Libc version|libc|Platform):\s*\S*?glibc-?(\d+\.\d+)", "Libc version: glibc-2.39"),
+    ("os", "os:", r"(?:^|\s)OS: ([A-Z][^\n\"]*?)\s{0,40}\((?:x86_64|aarch64|amd64|10\.[^)]*)\)", "OS: Ubuntu 24.04.1 LTS (x86_64)"),
+    ("os", "pretty_name", r"^PRETTY_NAME=\"?([^\"\n]+)", 'PRETTY_NAME="Ubuntu 24.04.3 LTS"'),
+    ("cpu", "name:", r"(?:^|\s)(?:Model n|CPU:?\s+N|N)ame:\s+((?:AMD|Intel)[^\n]*?\S)(?<!\.\.\.)(?=\s{2}|$)", "Model name:      AMD EPYC 7351P 16-Core Processor"),
+    ("python.version", "python3", r"(?:/python|\\Python(?=3\d))(3\.?\d{1,2})(?:/(?:site|dist)-packages|\\)", "/opt/venv/lib/python3.12/site-packages/apex"),
+    ("pkg.vllm", "llm", r"(?:vLLM (?:API server )?version:?|LLM engine \()\s*v?(\d+\.\d+[\w.+-]*)", "vLLM API server version 0.7.2"),
+))  # fmt: skip
+"""Lines of programs and package managers that are not a name, a colon and a version."""
+
+WRITTEN = {
+    "torch.version": (
+        "(?:py)?torch(?:\\.__version__)?",
+        r"[0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?",
+    ),
+    "rocm.version": ("the\\s?rock|hip sdk|rocm(?:-(?!smi)[a-z]+){0,3}", r"\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?"),
+    "python.version": ("py(?:thon)?", r"3\.\d{1,2}(?:\.\d{1,2})?"),
+    "kernel": ("kernels?|linux(?:-[a-z]+){0,3}(?=[\\s:=-])", r"[2-7]\.\d{1,2}(?:\.\d+){0,2}(?:-[\w.+~-]+)?"),
+    "driver.version": ("amdgpu(?:-dkms)?(?!/)", r"[4-6]\.\d{1,2}\.\d{1,2}"),
+    "driver.windows": ("adrenalin|drivers?", r"(?:20)?2\d\.(?:1[0-2]|0?[1-9])(?:\.\d{1,2})?"),
+    "firmware.mes": ("mes", r"0x[0-9a-f]{2,8}"),
+}
+"""How people name what they write the version of, and the form of the version; a Windows driver's is its year and month."""
+_PACKAGES = (
+    r"transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm|pytorch-triton-rocm"
+    r"|flash[-_]attn|flash[-_]attention|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray"
+    r"|tokenizers|safetensors|huggingface[-_]hub|onnxruntime|axolotl|llama-factory|comfyui"
+)
+
+
+def name_before(version: str, names: str) -> re.Pattern[str]:
+    """The pattern of a name (group 1) and, behind blanks, signs and words such as `version` or `is`, a version (group 2)."""
+    between = r"(?:\s{1,30}(?!\s)|[:=\"'`(\[@/_-]|\.__version__|\b(?:version|release|nightly|build|is|was|now|edition|software|driver|module|kernel|linux|amd|pro|firmware|fw|v)\b)"
+    return regex(rf"(?<![\w.])({names}){between}{{0,12}}v?({version})(?![\w]|\.\d)", re.I)
+
+
+_WRITTEN = {fact: name_before(version, f"(?<![/+-])(?:{names})") for fact, (names, version) in WRITTEN.items()}
+_PACKAGE = name_before(
+    r"\d+\.\d+(?:\.\d+)*(?:[-.+]?(?:a|b|rc|dev|post|git|rocm|cu)\w*(?:[.+]\w+)*)?", f"(?<![/-])(?:{_PACKAGES})"
+)
+_KERNEL = regex(
+    r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64|microsoft-standard[\w-]*|arch\d[\w-]*"
+    r"|zen\d[\w-]*|cachyos[\w-]*|x86_64|azure|aws|default|manjaro|xanmod\d))(?![\w])",
+    re.I,
+)
+"""A kernel's release without its name: `on 6.11.0-19-generic`."""
 _LISTED = regex(r"\[(?:pip3?|conda)\] ([A-Za-z][\w.-]*)(?:==| \(|[ \t]+)(\d[\w.+!-]*)")
 _OF_PIP = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
 _OF_WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
@@ -124,25 +136,40 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         for sentence in sentences(document):
             _read_printed(result, sentence)
             record_index(result, sentence)
-            for fact, version in find_versions(sentence, WRITTEN):
+            for fact, version in _find_written(sentence):
                 written.setdefault(fact, {}).setdefault(version, sentence)
-    record_written(result, {fact: versions for fact, versions in written.items() if fact not in result.facts})
+    for fact, versions in written.items():
+        if fact not in result.facts:
+            record_written(result, fact, versions)
     _record_builds(result)
     return result
 
 
 def _read_printed(result: ProbeResult, sentence: Sentence) -> None:
-    low = sentence.text.lower()
-    for subject in PRINTED:
-        found = subject.pattern.search(sentence.text) if any(word in low for word in subject.words) else None
-        if found:
-            result.record(subject.fact, _value(subject.fact, found[1]), sentence.reading)
-            if subject.fact == "kernel":
-                result.record("wsl", "microsoft" in found[1].lower(), sentence.reading)
-    for found in _LISTED.finditer(sentence.text) if "[" in low else ():
-        result.record(f"pkg.{canonical(found[1])}", found[2], sentence.reading)
-    if "amdgpu" in low and _LOADED.match(sentence.text):
+    text, low = sentence.text, sentence.text.lower()
+    stated = [(_printed_fact(found[1]), found[2]) for found in _PRINTED.finditer(text)]
+    stated += [(form.fact, found[1]) for form in FORMS if form.word in low and (found := form.pattern.search(text))]
+    stated += [(f"pkg.{canonical(found[1])}", found[2]) for found in _LISTED.finditer(text)] if "[" in low else []
+    for fact, words in stated:
+        if fact == "rocm.version" and re.match(r"\d+\.\d+\.\d{3}", words):
+            fact = "hip.version"
+        if shaped := re.match(_SHAPES.get(fact, ".*"), words):
+            result.record(fact, _value(fact, shaped[0]), sentence.reading)
+            if fact == "kernel":
+                result.record("wsl", "microsoft" in words.lower(), sentence.reading)
+    if "amdgpu" in low and _LOADED.match(text):
         result.record("driver.loaded", True, sentence.reading)
+
+
+def _printed_fact(name: str) -> str:
+    return next(fact for fact, names in NAMES.items() if re.fullmatch(names, name, re.I))
+
+
+_SHAPES = {
+    "torch.version": r"\d.*|N/A|None", "torch.hip": r"\d.*|N/A|None", "torch.cuda": r"\d.*|N/A|None", "driver.version": r"\d{1,2}\.\d+\.\d+(?![\w-])",
+    "rocm.version": r"\d{1,2}(?:\.\d{1,2}){1,2}(?!\d)|\(\d+, \d+", "python.version": r"\d+\.\d+(?:\.\d+)?|3\d+$", "hip.version": r"\d.*",
+}  # fmt: skip
+"""The part of a printed value that is the fact's; none means another thing: `Driver version: 550.54.15` is NVIDIA's."""
 
 
 def _value(fact: str, text: str) -> Value:
@@ -153,31 +180,27 @@ def _value(fact: str, text: str) -> Value:
         return f"3.{text[1:].lstrip('.')}"
     if fact in ("torch.hip", "torch.cuda") and stated_value(text) is None:
         return None
-    return text.replace(", ", ".").rstrip(".,;:-+").removeprefix("20" if fact == "driver.windows" else "")
+    return text.strip("(").replace(", ", ".").rstrip(".,;:-+").removeprefix("20" if fact == "driver.windows" else "")
 
 
-def find_versions(sentence: Sentence, subjects: Iterable[Subject]) -> Iterator[tuple[str, str]]:
-    """(fact, version) of each version next to its name; the first match of a span keeps it."""
-    text, low = sentence.text, sentence.text.lower()
+def _find_written(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """(fact, version) of each version next to its name."""
+    text = sentence.text
     if not any(c.isdigit() for c in text) or _OF_PIP.match(text):
         return
-    taken: list[tuple[int, int]] = []
-    for subject in subjects:
-        for found in subject.pattern.finditer(text) if any(word in low for word in subject.words) else ():
-            if not any(found.start(1) < end and start < found.end(1) for start, end in taken):
-                taken.append(found.span(1))
-                tag = subject.fact == "rocm.version" and re.match(r"rocm\d", found[0]) and _OF_WHEEL.search(text)
-                yield "torch.rocm" if tag else subject.fact, found[1].rstrip(".-")
-    for found in _PACKAGE.finditer(text):
-        yield f"pkg.{canonical(found[1])}", found[2]
+    for fact, pattern in _WRITTEN.items():
+        for found in pattern.finditer(text):
+            tag = fact == "rocm.version" and re.match(r"rocm\d", found[0]) and _OF_WHEEL.search(text)
+            yield "torch.rocm" if tag else fact, found[2].rstrip(".-")
+    yield from (("kernel", found[1]) for found in _KERNEL.finditer(text))
+    yield from ((f"pkg.{canonical(found[1])}", found[2]) for found in _PACKAGE.finditer(text))
 
 
-def record_written(result: ProbeResult, written: dict[str, dict[str, Sentence]]) -> None:
-    """The version of each fact. Of several versions one is in use: ambiguous."""
-    for fact, versions in written.items():
-        whole = [v for v in versions if not any(re.match(re.escape(v) + r"[.+-]", other) for other in versions)]
-        several = Unknown("ambiguous", "state which version is in use", tuple(whole))
-        result.record(fact, _value(fact, whole[0]) if len(whole) == 1 else several, versions[whole[0]].reading)
+def record_written(result: ProbeResult, fact: str, versions: dict[str, Sentence]) -> None:
+    """The version of a fact, with the sentence of each. Of several versions one is in use: ambiguous."""
+    whole = [v for v in versions if not any(re.match(re.escape(v) + r"[.+-]", other) for other in versions)]
+    several = Unknown("ambiguous", "state which version is in use", tuple(whole))
+    result.record(fact, _value(fact, whole[0]) if len(whole) == 1 else several, versions[whole[0]].reading)
 
 
 _INDEX = regex(r"(?:whl/(?:nightly/|test/)?|rocm-rel-)((?:rocm)?\d+\.\d+(?:\.\d+)?|rocm\d+\.\d+(?:\.\d+)?|cu\d+|cpu|xpu)\b")
