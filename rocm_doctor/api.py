@@ -60,10 +60,23 @@ def check(
 
     Raises BundleError for a path that cannot be read, ValueError for an invalid argument.
     """
-    data = _matrix(ignore)
+    from rocm_doctor import pipeline
+
+    matrix = _matrix(ignore)
+    given = [("text", text is not None), ("paths", bool(paths)), ("python", python is not None), ("gpu", gpu is not None)]
+    names = [name for name, is_given in given if is_given]
+    if names[:1] in (["text"], ["paths"]) and len(names) > 1:
+        raise ValueError(f"{', '.join(names[1:])}: cannot be combined with {names[0]}")
     if text is not None:
-        return _check_text(text, {"paths": paths, "python": python, "gpu": gpu}, ignore, data)
-    return _check(paths, python, ignore, data) if gpu is None else _gate(gpu, paths, python, ignore, data)
+        from rocm_doctor.sources.paste import cut
+
+        return pipeline.judge(cut(text, "the text"), matrix, source="the text", kind="capture", ignore=tuple(ignore))
+    if paths:
+        source = ", ".join(map(str, paths))
+        return pipeline.judge(
+            pipeline.read_paths([Path(path) for path in paths]), matrix, source=source, kind="capture", ignore=tuple(ignore)
+        )
+    return _check_installed(gpu, python, matrix, tuple(ignore))
 
 
 def require(
@@ -89,14 +102,14 @@ def require(
 
     Raises ValueError for an invalid argument, BundleError for a path that cannot be read.
     """
-    data = _matrix(ignore)
+    matrix = _matrix(ignore)
     if fail_on not in _SEVERITIES:
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
-    target = None if target is None else resolve_target("target", target, data)
-    bound, wanted = _memory_bound(min_vram), [_requirement(one) for one in _all(packages, "packages")]
-    report = _check(paths, python, ignore, data)
+    target = None if target is None else resolve_target("target", target, matrix)
+    bound, wanted = _memory_bound(min_vram), [_requirement(package) for package in _all(packages, "packages")]
+    report = check(*paths, python=python, ignore=ignore)
     if _lacks_amd_gpu(report):
         raise NoAmdGpu(report, "rocm-doctor: no AMD GPU in this machine")
     reasons = [*_hardware(report, target, gpus, bound), *_missing(report, wanted)]
@@ -116,47 +129,21 @@ def read_report(path: str | Path) -> Report:
     return read(Path(path).read_bytes())
 
 
-def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
+def _check_installed(gpu: str | None, python: str | None, matrix: Matrix, ignore: tuple[str, ...]) -> Report:
+    """The report on this machine, or on the installed environment for a GPU that need not be here."""
     from rocm_doctor import pipeline
-
-    ignored = tuple(ignore)
-    if paths and python is not None:
-        raise ValueError("python= examines this machine: it cannot be combined with paths")
-    if paths:
-        artifacts = pipeline.read_paths([Path(p) for p in paths])
-        return pipeline.judge(artifacts, matrix, source=", ".join(map(str, paths)), kind="capture", ignore=ignored)
+    from rocm_doctor.sources.declared import Target, collect_environment
     from rocm_doctor.sources.live import collect
     from rocm_doctor.sources.live.python import locate
 
-    if python is not None and isinstance(problem := locate(python, Path("/"), os.environ), str):
-        raise ValueError(f"python={problem}")
-    return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
-
-
-def _check_text(text: str, others: dict[str, object], ignore: Collection[str], matrix: Matrix) -> Report:
-    """The report on a text in memory."""
-    from rocm_doctor import pipeline
-    from rocm_doctor.sources.paste import cut
-
-    if not isinstance(text, str) or (given := [name for name, value in others.items() if value]):
-        why = "expected a str" if not isinstance(text, str) else f"cannot be combined with {', '.join(given)}"
-        raise ValueError(f"text={text!r:.60}: {why}")
-    return pipeline.judge(cut(text, "the text"), matrix, source="the text", kind="capture", ignore=tuple(ignore))
-
-
-def _gate(gpu: str, paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
-    """The report on the installed environment for a GPU that need not be here."""
-    from rocm_doctor import pipeline
-    from rocm_doctor.sources.declared import Target, collect_environment
-    from rocm_doctor.sources.live.python import locate
-
-    target, examined = resolve_target("gpu", gpu, matrix), locate(python, Path("/"), os.environ)
-    if paths:
-        raise ValueError(f"gpu={gpu!r}: cannot be combined with paths")
+    examined = locate(python, Path("/"), os.environ)
     if isinstance(examined, str):
         raise ValueError(f"python={examined}")
-    read = collect_environment(examined, Path("/"), os.environ)
-    return pipeline.judge_environment(read, Target(target), matrix, source=examined.prefix, ignore=tuple(ignore))
+    if gpu is None:
+        return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignore)
+    artifacts = collect_environment(examined, Path("/"), os.environ)
+    target = Target(resolve_target("gpu", gpu, matrix))
+    return pipeline.judge_environment(artifacts, target, matrix, source=examined.prefix, ignore=ignore)
 
 
 def resolve_target(name: str, gpu: str, matrix: Matrix) -> str:

@@ -172,7 +172,7 @@ def test_a_folder_of_that_name_where_the_user_stands_is_no_matrix(tool: Path, la
 
 
 @pytest.mark.slow
-def test_the_update_is_one_command_that_the_tool_can_run(tool: Path, later: Path, tmp_path: Path) -> None:
+def test_the_update_is_one_command(tool: Path, later: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env/bin/python"
     packages = next((tmp_path / "env/lib").glob("python*/site-packages"))
@@ -186,8 +186,6 @@ def test_the_update_is_one_command_that_the_tool_can_run(tool: Path, later: Path
         )
 
     run("-m", "pip", "install", "--no-deps", str(tool))
-    printed = run("-m", "rocm_doctor", "matrix", "update").stdout
-    assert printed == f"{python} -m pip install --upgrade rocm-doctor-matrix\n"
-    assert not (packages / "rocm_doctor_matrix").exists()
-    assert f"matrix {NEW}" in run("-m", "rocm_doctor", "matrix", "update", "--apply").stderr
+    assert f"matrix {NEW}" not in run("-m", "rocm_doctor", "--version").stdout
+    run("-m", "pip", "install", "--upgrade", "rocm-doctor-matrix")
     assert f"matrix {NEW}" in run("-m", "rocm_doctor", "--version").stdout

@@ -400,21 +400,6 @@ def test_a_tool_of_an_agent_asks_no_reader(server: Server, tmp_path: Path, monke
     assert server.seen == []
 
 
-def test_triage_says_whom_it_asked_and_shows_what_was_checked_alone(server: Server) -> None:
-    event = Path(__file__).parent / "triage" / "real-ao-1066.json"
-    body = json.loads(event.read_bytes())["issue"]["body"]
-    quote = max(body.splitlines(), key=len).strip()[:60]
-    commands = ("sudo apt install rocm-nonsense", "rocminfo | grep gfx")
-    server.content = opinion(*commands, quote=quote, cause="Ask @everyone at https://evil.example/x.")
-    asked = ["triage", str(event), "--reader", server.url, "--reader-model", "tiny"]
-    comment = CliRunner().invoke(cli, asked).stdout
-    told = comment.partition("What a language model")[2]
-    assert "was sent to `tiny` at `127.0.0.1" in told, comment
-    assert "rocminfo | grep gfx" in told
-    assert not [one for one in ("rocm-nonsense", "evil.example", "Ask @everyone") if one in told], told
-    assert "was sent to" not in CliRunner().invoke(cli, asked[:2]).stdout
-
-
 @pytest.mark.parametrize("path", EXCHANGES, ids=lambda path: path.stem)
 def test_a_recorded_exchange_is_proven_as_it_was(server: Server, path: Path) -> None:
     kept = json.loads(path.read_text())

@@ -62,9 +62,9 @@ def audit_environment(
     return audit_paths(place, "environment", list(roots), read, hip, bnb_override)
 
 
-def audit_folder(folder: Path, torch_hip: str | None = None) -> Audit:
+def audit_folder(folder: Path) -> Audit:
     """GPU code in any folder tree, such as /opt/rocm or an unpacked wheel."""
-    found = audit_environment(folder, torch_hip, everything=True)
+    found = audit_environment(folder, everything=True)
     return msgspec.structs.replace(found, kind="folder")
 
 

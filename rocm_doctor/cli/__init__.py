@@ -53,7 +53,7 @@ GROUPS = {
         "agents": "Print what tells a coding agent when to call what, for AGENTS.md or as a skill.",
     },
     "The doctor": {
-        "matrix": "Check and update the compatibility matrix.",
+        "matrix": "Check the data of the compatibility matrix.",
         "completion": "Print the shell completion script for bash, zsh or fish.",
     },
 }

@@ -29,7 +29,6 @@ ROCM = Path("/opt/rocm")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @gpu_option("Judge for this target (gfx906, gfx90a:xnack-); repeatable.", multiple=True, metavar="GFX")
 @click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
-@click.option("--hip", metavar="X.Y", help="torch.version.hip to assume; it decides which library bitsandbytes loads.")
 @python_option
 @no_redact_option
 @click.option(
@@ -42,7 +41,6 @@ def command(
     path: Path | None,
     gpus: tuple[str, ...],
     override: str | None,
-    hip: str | None,
     python: str | None,
     no_redact: bool,
     strict: bool,
@@ -57,7 +55,7 @@ def command(
     if override and override_target(override) is None:
         raise InputError(f"--override {override}: invalid value: write major.minor.step in decimal, such as 10.3.0")
     with notice_when_slow("still reading libraries"):
-        found = clean(_audit(path, interpreter(python) if python or not path else None, hip))
+        found = clean(_audit(path, interpreter(python) if python or not path else None))
     frameworks = [one.name for one in FRAMEWORKS if one.library in {holding.library for holding in found.holdings}]
     lacks_framework = bool(gpus) and found.kind == "environment" and not frameworks
 
@@ -76,20 +74,20 @@ def command(
     return Answer(render, 1 if is_short else 3 if is_unknown else 0, redact=not no_redact)
 
 
-def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
+def _audit(path: Path | None, python: str | None) -> Audit:
     """The audit of a wheel, an environment, a folder or a file. Raises InputError if it cannot be read."""
     if path is None:
-        return _audit_environment(python, hip)
+        return _audit_environment(python)
     with input_errors(path, "give an environment, a folder, a wheel or a library"):
         if path.is_dir():
             is_environment = (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
-            return _audit_environment(str(path), hip) if is_environment else audits.audit_folder(path, hip)
+            return _audit_environment(str(path)) if is_environment else audits.audit_folder(path)
         if head(path, 4) in (b"PK\x03\x04", b"PK\x05\x06"):
-            return audit_wheel(path, hip)
+            return audit_wheel(path)
     return audits.audit_file(path)
 
 
-def _audit_environment(python: str | None, hip: str | None) -> Audit:
+def _audit_environment(python: str | None) -> Audit:
     from rocm_doctor.sources.live.python import locate
 
     found = locate(python, Path("/"), os.environ)
@@ -97,7 +95,7 @@ def _audit_environment(python: str | None, hip: str | None) -> Audit:
         raise InputError(found)
     folders = [Path(folder) for folder in found.folders]
     override = os.environ.get("BNB_ROCM_VERSION", "")
-    return audits.audit_environment(folders, hip, everything=True, rocm=[ROCM], bnb_override=override)
+    return audits.audit_environment(folders, everything=True, rocm=[ROCM], bnb_override=override)
 
 
 def _describe(found: Audit, gpus: tuple[str, ...], override: str | None, frameworks: list[str]) -> dict[str, object]:

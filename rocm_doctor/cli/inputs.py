@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -55,9 +56,15 @@ def matrix_age(matrix: Any) -> str:
 
 
 def say_when_old(matrix: Any) -> None:
-    """Print one note on standard error if the matrix is older than OLD days."""
+    """Print one note on standard error if the matrix is older than OLD days, with the command that installs a newer one beside this tool."""
     if (matrix.age(datetime.date.today()) or 0) > OLD:
-        click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: rocm-doctor matrix update", err=True)
+        from importlib.util import find_spec
+
+        from rocm_doctor.matrix.installed import NAME
+
+        python = shlex.quote(sys.executable)
+        pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+        click.echo(f"note: {matrix_age(matrix)}: newer releases and fixes come with: {pip} --upgrade {NAME}", err=True)
 
 
 def interpreter(python: str | None) -> str | None:

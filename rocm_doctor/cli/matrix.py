@@ -1,9 +1,8 @@
-"""`rocm-doctor matrix`: check and update the compatibility matrix. `explain` shows what it knows."""
+"""`rocm-doctor matrix`: check the data of the compatibility matrix. `explain` shows what it knows."""
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -16,7 +15,7 @@ _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
 
 @click.group(name="matrix")
 def command() -> None:
-    """Check and update what works with what. `rocm-doctor explain` shows it."""
+    """Check the data of what works with what. `rocm-doctor explain` shows it."""
 
 
 @command.command()
@@ -43,30 +42,3 @@ def lint(folder: Path | None, strict: bool) -> None:
     click.echo(", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items()), err=True)
     if errors or (strict and problems):
         sys.exit(1)
-
-
-@command.command(epilog="Examples:  matrix update;  matrix update --apply")
-@click.option("--apply", is_flag=True, help="Run the command.")
-def update(apply: bool) -> None:
-    """Print the one command that installs the newest matrix beside this tool; the tool itself stays as it is."""
-    import shlex
-
-    from rocm_doctor.matrix.installed import NAME
-    from rocm_doctor.workers.process import run
-
-    argv = _installer(NAME)
-    click.echo(shlex.join(argv))
-    if not apply:
-        return
-    ended = run(argv, limit=600.0)
-    if ended.returncode != 0:
-        raise click.ClickException(f"{argv[0]} failed: {(ended.stderr or ended.stdout or ended.state).strip()[-2000:]}")
-    click.echo(run([sys.executable, "-m", "rocm_doctor", "--version"], limit=30.0).stdout.strip(), err=True)
-
-
-def _installer(name: str) -> tuple[str, ...]:
-    """The command that installs the newest release of a distribution in the environment of this tool: by pip, or by uv where that made
-    an environment without pip."""
-    if importlib.util.find_spec("pip") is None:
-        return ("uv", "pip", "install", "--python", sys.executable, "--upgrade", name)
-    return (sys.executable, "-m", "pip", "install", "--upgrade", name)

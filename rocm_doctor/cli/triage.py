@@ -12,7 +12,6 @@ from rocm_doctor.bounded import files, jsons
 from rocm_doctor.cli.delivery import write_file
 from rocm_doctor.cli.inputs import input_errors, load_matrix
 from rocm_doctor.cli.options import FILE
-from rocm_doctor.cli.reader import ReaderOptions, reader_options
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
 
 T = TypeVar("T")
@@ -28,25 +27,23 @@ T = TypeVar("T")
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Write the bodies of the calls to this folder."
 )
-@reader_options
 def command(
     event: Path,
     comments: Path | None,
     mapping: Path | None,
     author: str,
     output: Path | None,
-    reader: ReaderOptions,
 ) -> None:
     """Answer an issue about an AMD GPU: print the comment to post, or say on standard error why there is none.
 
     With -o, the folder gets comment.md, comment.json (the body of the call to GitHub), comment-id (the comment to replace) and
-    labels.json, each only if there is something to post. Nothing is sent, but to the language model of --reader, and the comment says so.
+    labels.json, each only if there is something to post. Nothing is sent.
     """
     matrix = load_matrix()
     with input_errors(mapping):
         label_names = labels.read(mapping, matrix.diagnoses) if mapping else {}
     earlier = _read(comments, list[Comment]) if comments else []
-    answer = triage(_read(event, Event), earlier, author, label_names, matrix, reader.asker(matrix))
+    answer = triage(_read(event, Event), earlier, author, label_names, matrix)
     if output:
         _write(output, answer)
     elif answer.comment:

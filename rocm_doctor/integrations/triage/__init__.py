@@ -6,7 +6,7 @@ comment. Nothing is sent from here: .github/actions/triage posts the files that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from rocm_doctor.integrations.triage.event import Comment, Event, Silence, read_
 from rocm_doctor.integrations.triage.labels import choose_labels
 from rocm_doctor.integrations.triage.subject import concerns_amd
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Report
+from rocm_doctor.model import Artifact
 from rocm_doctor.redaction.shared import learn_artifacts, redact_report
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.reports.neutral import clean, defuse
@@ -42,10 +42,8 @@ def triage(
     author: str,
     mapping: Mapping[str, tuple[str, ...]],
     matrix: Matrix,
-    second: Callable[[Report, Sequence[Artifact]], Report] = lambda report, artifacts: report,
 ) -> Triage:
-    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels; `second`:
-    adds the opinion of a language model, where the owner of the repository set one up."""
+    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels."""
     try:
         said = read_event(event, comments, author)
         artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
@@ -55,7 +53,6 @@ def triage(
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
-    report = second(report, artifacts)
     words = write_comment(clean(redact_report(report, learn_artifacts(artifacts))), matrix, said.address, first=said.ours is None)
     text = defuse(words.text if words.text else take_back(said.ours))
     labels = choose_labels(words.lead, bool(words.asked), mapping)

@@ -52,12 +52,11 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
     bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
     asked = (_LOOK.text,) if report.questions or bare else ()
     nothing = (not report.differential and not bare) or fine >= CERTAIN
-    told = list(_opinion(report))
-    if report.verdict == "ready" or (root is None and not told and (nothing or not asked)):
+    if report.verdict == "ready" or (root is None and (nothing or not asked)):
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
     likely = root.id if root and root.confidence != "low" else ""
     asked = () if root is None and nothing else asked
-    lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _lead_without_cause(report, matrix)), *told]
+    lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _lead_without_cause(report, matrix))]
     lines += _similar(report, own)
     if asked:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
@@ -89,19 +88,6 @@ def _cause(root: Finding, others: Sequence[Finding], matrix: Matrix) -> Iterator
     named = {one.id: one.title for one in others if one.id != root.id}
     if named:
         yield from ("", f"If it is not that: {'; '.join(_other(*one, matrix) for one in list(named.items())[:2])}.")
-
-
-def _opinion(report: Report) -> Iterator[str]:
-    """The likeliest cause that a language model names, if a quote of it is in the report: its words, and the commands that were checked."""
-    said = report.opinion
-    cause = next(iter(said.causes), None) if said else None
-    if said and cause and cause.evidence and cause.id != "none" and not cause.against:
-        yield f"\n**What a language model ({code(said.model)}) says**, checked by rocm-doctor for its quotes, commands and versions alone:"
-        yield from ("", prose(_cut(cause.words, _SENTENCES)))
-        yield from ("", f"Read in the report: {', '.join(code(_cut(r.quote)) for r in cause.evidence[:_QUOTES])}")
-        for step in cause.steps:
-            yield from ("", f"- {prose(_cut(step.words, _SENTENCES))}") if step.words else ()
-            yield from block(command for one in step.proposals for command in one.commands)
 
 
 def _lead_without_cause(report: Report, matrix: Matrix) -> Iterator[str]:
@@ -140,15 +126,5 @@ def _cut(text: str, most: int = _WIDTH) -> str:
 def _signature(report: Report) -> str:
     return (
         f"<sub>Written by [rocm-doctor]({PROJECT}) {escape(report.tool_version)} (matrix {escape(report.matrix_version)}) from the text "
-        f"of this issue, without running anything.{_name_reader(report)} It can be wrong. An edit or an answer by the reporter updates it.</sub>"
-    )
-
-
-def _name_reader(report: Report) -> str:
-    """A sentence that says to which language model the text was sent; empty if to none."""
-    said = report.opinion
-    return (
-        f" Its text, redacted, was sent to {code(said.model)} at {code(said.server)}, which this repository set up."
-        if said
-        else ""
+        f"of this issue, without running anything. It can be wrong. An edit or an answer by the reporter updates it.</sub>"
     )
