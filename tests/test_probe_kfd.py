@@ -13,7 +13,6 @@ from rocm_doctor.model import Fact
 from rocm_doctor.probes.kernel.kfd import address, gfx_name, probe
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.sources.live.kernel import kernel_files
-from rocm_doctor.sources.paste import cut
 
 NODE = (
     "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\n"
@@ -115,48 +114,6 @@ def test_a_node_kept_away_by_the_container() -> None:
     assert not notes.listings[0].complete
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"cpu_cores_count 32\nsimd_count 0\n{NODE}",
-        f"==> {TREE}/0/properties <==\nsimd_count 0\n\n==> {TREE}/1/properties <==\n{NODE}",
-        "".join(f"{TREE}/1/properties:{line}\n" for line in NODE.splitlines()),
-    ],
-)
-def test_printed_topologies(text: str) -> None:
-    """By cat, by head or tail, and by grep -r."""
-    (gpu,) = gpus(probe(artifacts({"paste/1-kfd": text})))
-    assert (gpu["gfx"].value, gpu["compute_units"].value, gpu["pci_bdf"].value, gpu["node"].value) == (
-        "gfx90a",
-        104,
-        "0000:63:00.0",
-        1,
-    )
-
-
-AVAILABLE = """\
-$ rocprofv3-avail info
-GPU:0
-
-cpu_cores_count               : 0
-simd_count                    : 240
-runtime_visibility            : {'hsa': 1, 'hip': 1}
-wave_front_size               : 64
-cu_count                      : 60
-simd_per_cu                   : 4
-gfx_target_version            : 90006
-name                          : gfx906
-product_name                  : AMD Radeon VII
-node_id                       : 1
-"""
-
-
-def test_rocprofv3_avail_prints_a_topology() -> None:
-    (gpu,) = gpus(probe(Artifacts(cut(AVAILABLE, "ticket.md"))))
-    wanted = {"gfx": "gfx906", "compute_units": 60, "wavefront_size": 64, "marketing_name": "AMD Radeon VII"}
-    assert {key: values(gpu).get(key) for key in wanted} == wanted
-
-
 @given(st.integers(), st.integers())
 def test_any_numbers_give_an_address_or_none(domain: int, location: int) -> None:
     found = address(domain, location)
@@ -165,6 +122,4 @@ def test_any_numbers_give_an_address_or_none(domain: int, location: int) -> None
 
 @given(st.text(), st.text())
 def test_any_text_is_survived(properties: str, bank: str) -> None:
-    probe(
-        artifacts({f"{KFD}/1/properties": properties, f"{KFD}/1/mem_banks/0/properties": bank, "paste/1-kfd": properties + bank})
-    )
+    probe(artifacts({f"{KFD}/1/properties": properties, f"{KFD}/1/mem_banks/0/properties": bank}))

@@ -12,7 +12,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # a target in place of a machine
     ("text.declared", ("declared/*",)),
     # the kernel and this machine's own files
-    ("kernel.kfd", ("sys/class/kfd*", "paste/*-kfd")),
+    ("kernel.kfd", ("sys/class/kfd*",)),
     ("kernel.drm", ("sys/class/drm/*",)),
     ("kernel.pci", ("sys/bus/pci*", "sys/class/kfd*")),
     ("kernel.health", ("sys/class/drm/*/.health", "sys/class/kfd/kfd/proc", "sys/class/infiniband")),

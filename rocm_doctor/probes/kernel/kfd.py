@@ -29,14 +29,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.keyed import Entries, absence, add_entry, read_keys
+from rocm_doctor.model import Fact, Reading, Value
+from rocm_doctor.probes.read.keyed import Entries, absence, read_keys
 from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
-_INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
-_FILE = regex(rf"(?:^|/){_INSIDE}$")
-_HEADING = regex(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
-_COLON = regex(r"(?<=\w)\s+:\s+(?=\S)")
+_FILE = regex(r"(?:^|/)nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)$")
 _FRAME_BUFFER = ("1", "2")
 """Heap types of device memory: public (visible to the CPU) and private."""
 _LINKS = {"2": "pcie", "11": "xgmi"}
@@ -55,9 +52,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         _record_list(result, nodes, result.listing(complete=not denied))
     if denied:
         result.record("kfd.denied", tuple(denied), next(iter(denied.values())))
-    for artifact in artifacts.like("paste/*-kfd"):
-        if printed := _parse_printed_nodes(artifact):
-            _record_list(result, printed, result.listing(complete=False))
     return result
 
 
@@ -151,23 +145,3 @@ def _record_links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> No
             found.setdefault(f"{_LINKS[link['type'].value]}:{link['node_to'].number}", link["type"].reading)
     if found:
         result.record("links", tuple(found), next(iter(found.values())), into)
-
-
-def _parse_printed_nodes(artifact: Artifact) -> dict[int, _Node]:
-    """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another.
-
-    `rocprofv3-avail info` prints the properties of each GPU as `simd_count : 240`, with the product's name.
-    """
-    nodes: dict[int, _Node] = {}
-    number, name = 0, "properties"
-    for place, line in enumerate(artifact.text.splitlines(), 1):
-        line = _COLON.sub(" ", line.strip(), count=1)
-        if heading := _HEADING.match(line):
-            number, name = int(heading.group(1)), heading.group(2)
-            line = line[heading.end() :]
-        elif line.startswith("cpu_cores_count") and "cpu_cores_count" in nodes.get(number, {}).get("properties", {}):
-            number, name = number + 1, "properties"
-        if line:
-            entries = nodes.setdefault(number, {}).setdefault(name, {})
-            add_entry(entries, line, Reading(artifact.name, f"line {place}", line[:200]))
-    return nodes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rocm_doctor.model import Artifact, Why
@@ -32,9 +33,21 @@ def read(
     yield Artifact(name, "live", keep(text) if keep else text)
 
 
-def read_all(root: Path, names: Iterable[str]) -> list[Artifact]:
-    """The files of that list that exist."""
-    return [artifact for name in names for artifact in read(root, name)]
+def read_all(root: Path, *patterns: str, keep: Filter | None = None) -> Iterator[Artifact]:
+    """The files that exist under names in which `*` stands for any part of one name, in natural order. A `keep` that leaves nothing of a
+    file drops it."""
+    for pattern in patterns:
+        for name in expand(root, pattern):
+            yield from (one for one in read(root, name, keep=keep) if one.missing or not keep or one.text.strip())
+
+
+def expand(root: Path, pattern: str) -> list[str]:
+    """The paths below the root that a pattern with `*` names; one without is given as it is."""
+    places = [""]
+    for part in pattern.split("/"):
+        names = ((place, list_names(root, place) if "*" in part else [part]) for place in places)
+        places = [f"{place}/{name}".lstrip("/") for place, several in names for name in several if fnmatchcase(name, part)]
+    return places
 
 
 def read_text(root: Path, name: str, limit: int = LIMIT) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read, read_text
+from rocm_doctor.sources.live.files import group_names, keep_lines, marker, read, read_all, read_text
 
 _SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _TEXTS = (
@@ -21,20 +21,9 @@ _TEXTS = (
 
 def host_files(root: Path) -> list[Artifact]:
     """Artifacts on the host and the container, from files only."""
-    return [*_texts(root), *_trimmed_files(root), *_secure_boot(root), *_containers(root)]
-
-
-def _texts(root: Path) -> Iterator[Artifact]:
-    for name in _TEXTS:
-        yield from read(root, name)
     release = list(read(root, "etc/os-release")) or list(read(root, "usr/lib/os-release"))
-    yield from release
-
-
-def _trimmed_files(root: Path) -> Iterator[Artifact]:
-    yield from read(root, "proc/meminfo", keep=keep_lines("memtotal"))
-    yield from read(root, "proc/cpuinfo", keep=_first_processor)
-    yield from read(root, "proc/self/limits", keep=keep_lines("max locked memory"))
+    trimmed = (one for name, keep in _TRIMMED.items() for one in read_all(root, name, keep=keep))
+    return [*read_all(root, *_TEXTS), *release, *trimmed, *_secure_boot(root), *_containers(root)]
 
 
 def _first_processor(text: str) -> str:
@@ -53,13 +42,16 @@ def _containers(root: Path) -> Iterator[Artifact]:
     yield from marker(root, "run/.toolboxenv")
     yield from read(root, "run/systemd/container")
     yield from marker(root, "dev/dxg", note_absent="microsoft" in read_text(root, "proc/version").lower())
-    for variables in read(root, "proc/1/environ", keep=_container_variable):
-        if variables.text:
-            yield variables
+    yield from read_all(root, "proc/1/environ", keep=_container_variable)
 
 
 def _container_variable(text: str) -> str:
     return "".join(entry + "\n" for entry in text.split("\0") if entry.startswith("container="))
+
+
+_TRIMMED = {
+    "proc/meminfo": keep_lines("memtotal"), "proc/cpuinfo": _first_processor, "proc/self/limits": keep_lines("max locked memory"),
+}  # fmt: skip
 
 
 def process_facts(root: Path) -> list[Artifact]:

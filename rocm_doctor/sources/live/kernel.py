@@ -11,12 +11,15 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.files import exists, list_names, marker, read, read_all, read_text
 from rocm_doctor.sources.live.health import gpu_health, gpu_processes, rdma_ports
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
+MODULE = "sys/module/amdgpu"
+_CARD = regex(r"card\d+")
 _AWAKE = ("active", "unsupported", "")
 """Values of power/runtime_status for a powered device: now, always (no runtime power management), or unknown."""
 _LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
@@ -24,8 +27,6 @@ _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
     "mem_info_vram_used", "mem_info_gtt_total", "current_compute_partition",
 )  # fmt: skip
-_MODULE_FILES = ("initstate", "version")
-_PAGE_LIMITS = ("sys/module/ttm/parameters/pages_limit", "sys/module/amdttm/parameters/pages_limit")
 _MODULES = ("amdgpu", "radeon", "nvidia", "nouveau", "vfio_pci")
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
@@ -38,34 +39,26 @@ def kernel_files(root: Path) -> list[Artifact]:
 
 
 def _kfd(root: Path) -> Iterator[Artifact]:
-    nodes = list_names(root, KFD)
-    if not nodes:
+    if not list_names(root, KFD):
         yield from marker(root, "sys/class/kfd", note_absent=True)
-    for node in nodes:
-        yield from _kfd_node(root, f"{KFD}/{node}")
-
-
-def _kfd_node(root: Path, node: str) -> Iterator[Artifact]:
-    for name in ("properties", "gpu_id"):
-        yield from read(root, f"{node}/{name}")
-    for group in ("mem_banks", "io_links", "p2p_links"):
-        yield from read_all(root, (f"{node}/{group}/{member}/properties" for member in list_names(root, f"{node}/{group}")))
+    yield from read_all(
+        root, f"{KFD}/*/properties", f"{KFD}/*/gpu_id", f"{KFD}/*/mem_banks/*/properties", f"{KFD}/*/*_links/*/properties"
+    )
 
 
 def _drm(root: Path) -> Iterator[Artifact]:
-    for name in list_names(root, "sys/class/drm"):
-        if name.startswith("card") and name[4:].isdigit() and _is_amd(root, f"sys/class/drm/{name}/device"):
-            yield from read_all(root, (f"sys/class/drm/{name}/device/{file}" for file in _DRM_FILES))
-            yield from _links(root, f"sys/class/drm/{name}/device")
-        elif name.startswith("renderD"):
-            yield from read(root, f"sys/class/drm/{name}/device/uevent")
+    for device in (f"sys/class/drm/{name}/device" for name in list_names(root, "sys/class/drm") if _CARD.fullmatch(name)):
+        if read_text(root, f"{device}/vendor").strip() == _AMD:
+            yield from read_all(root, *(f"{device}/{file}" for file in _DRM_FILES))
+            yield from _awake(root, device)
+    yield from read_all(root, "sys/class/drm/renderD*/device/uevent")
 
 
-def _links(root: Path, device: str) -> Iterator[Artifact]:
-    """The link of the GPU and of its slot, if reading it does not wake the device."""
+def _awake(root: Path, device: str) -> Iterator[Artifact]:
+    """What the driver asks the GPU for, if that does not wake it: its link and that of its slot, power limits, error counters."""
     status = read_text(root, f"{device}/power/runtime_status").strip()
     if status in _AWAKE:
-        yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
+        yield from read_all(root, *(f"{device}/{file}" for file in _LINK_FILES))
         yield from _slot_link(root, device)
         yield from _power(root, device)
         yield from gpu_health(root, device)
@@ -95,10 +88,6 @@ def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
         yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{told}")
 
 
-def _is_amd(root: Path, device: str) -> bool:
-    return read_text(root, f"{device}/vendor").strip() == _AMD
-
-
 def _pci(root: Path) -> Iterator[Artifact]:
     """AMD display controllers and accelerators, whatever driver has claimed them; and the number of devices checked."""
     devices = list_names(root, PCI)
@@ -106,24 +95,23 @@ def _pci(root: Path) -> Iterator[Artifact]:
         yield Artifact(PCI, "live", missing="absent-source", note="no PCI bus to look at")
         return
     yield Artifact(PCI, "live", f"devices: {len(devices)}\n")
-    for device in devices:
-        if _is_amd(root, f"{PCI}/{device}") and read_text(root, f"{PCI}/{device}/class").startswith(("0x03", "0x1200")):
-            yield from read_all(root, (f"{PCI}/{device}/{name}" for name in ("vendor", "device", "class", "uevent")))
+    for device in (f"{PCI}/{name}" for name in devices):
+        is_amd = read_text(root, f"{device}/vendor").strip() == _AMD
+        if is_amd and read_text(root, f"{device}/class").startswith(("0x03", "0x1200")):
+            yield from read_all(root, *(f"{device}/{file}" for file in ("vendor", "device", "class", "uevent")))
 
 
 def _module(root: Path) -> Iterator[Artifact]:
-    module = "sys/module/amdgpu"
-    yield from marker(root, module, note_absent=True)
-    if exists(root, module):
-        for name in _MODULE_FILES:
-            yield from read(root, f"{module}/{name}", note_absent=True)
-    yield from read_all(root, _PAGE_LIMITS)
-    yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
-    if not exists(root, module):
+    yield from marker(root, MODULE, note_absent=True)
+    if exists(root, MODULE):
+        yield from read(root, f"{MODULE}/initstate", note_absent=True)
+        yield from read(root, f"{MODULE}/version", note_absent=True)
+    else:
         release = read_text(root, "proc/sys/kernel/osrelease").strip()
         yield from read(root, f"lib/modules/{release}/modules.dep", keep=_amdgpu_files, limit=1 << 22)
-    for name in list_names(root, "etc/modprobe.d"):
-        yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text.strip())
+    yield from read_all(root, "sys/module/ttm/parameters/pages_limit", "sys/module/amdttm/parameters/pages_limit")
+    yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
+    yield from read_all(root, "etc/modprobe.d/*", keep=_gpu_options)
 
 
 def _amdgpu_files(text: str) -> str:
@@ -146,10 +134,9 @@ def _gpu_options(text: str) -> str:
 def _debugfs(root: Path) -> Iterator[Artifact]:
     """Firmware versions, which only root may read."""
     base = "sys/kernel/debug/dri"
-    seats = [name for name in list_names(root, base) if name.isdigit()]
-    if not seats and exists(root, "sys/module/amdgpu"):
+    if not list_names(root, base) and exists(root, MODULE):
         yield Artifact(f"{base}/0/amdgpu_firmware_info", "live", missing="denied", note="only root may read debugfs")
-    yield from read_all(root, (f"{base}/{seat}/amdgpu_firmware_info" for seat in seats))
+    yield from read_all(root, f"{base}/*/amdgpu_firmware_info")
 
 
 def kernel_log(root: Path) -> Artifact:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, list_names, read, read_all, read_text, resolve
+from rocm_doctor.sources.live.files import exists, expand, list_names, read_all, resolve
 
 LIBRARIES = (
     "libamdhip64.so",
@@ -24,17 +24,16 @@ _SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "u
 def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
     """Version files of every installation, and listings of the library folders in question."""
     places = installations(root, env)
-    files = read_all(root, (f"{place}/.info/version" for place in places))
     folders = [*_library_folders(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
-    return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders))]
+    files = (*(f"{place}/.info/version" for place in places), "etc/ld.so.conf.d/*")
+    return [*_links(root), *read_all(root, *files), *_listings(root, dict.fromkeys(folders))]
 
 
 def installations(root: Path, env: Mapping[str, str]) -> list[str]:
     """Folders that may hold a ROCm, without leading slash: /opt/rocm*, /opt/rocm/core-*, and what the environment names."""
-    opt = [f"opt/{name}" for name in list_names(root, "opt") if name.startswith("rocm")]
-    below = [f"{place}/{name}" for place in opt for name in list_names(root, place) if name.startswith("core")]
+    opt = [*expand(root, "opt/rocm*"), *expand(root, "opt/rocm*/core*")]
     named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
-    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and _is_folder(root, place)))
+    return list(dict.fromkeys(place for place in [*opt, *named] if place and _is_folder(root, place)))
 
 
 def _is_folder(root: Path, place: str) -> bool:
@@ -51,15 +50,9 @@ def _links(root: Path) -> Iterator[Artifact]:
         yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
 
 
-def _loader_files(root: Path) -> Iterator[Artifact]:
-    for name in list_names(root, "etc/ld.so.conf.d"):
-        yield from read(root, f"etc/ld.so.conf.d/{name}")
-
-
 def _library_folders(root: Path, env: Mapping[str, str]) -> Iterator[str]:
     """Library folders without leading slash, in the order in which the loader looks into them."""
-    configured = (read_text(root, f"etc/ld.so.conf.d/{name}") for name in list_names(root, "etc/ld.so.conf.d"))
-    lines = (line.strip() for text in configured for line in text.splitlines())
+    lines = (line.strip() for file in read_all(root, "etc/ld.so.conf.d/*") for line in file.text.splitlines())
     for folder in (*env.get("LD_LIBRARY_PATH", "").split(":"), *lines):
         if folder.startswith("/"):
             yield folder.strip("/")

@@ -65,7 +65,7 @@ def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, drive
         path = find(name, folders)
         asked = command not in MANAGEMENT or (driver and not kernel_knows)
         if path and asked:
-            running.append(_start(command, path, env))
+            running.append(start_command(command, [path, *command.split()[1:]], env, quiet=QUIET))
         else:
             note = f"{name} is neither on PATH nor in /opt/rocm*/bin" if not path else _KNOWN if driver else _NO_DRIVER
             refused.append(Artifact(f"cmd/{command}", "live", missing="not-asked" if path else "no-tool", note=note))
@@ -76,13 +76,13 @@ _KNOWN = "already known from the kernel's topology"
 _NO_DRIVER = "sysfs has no sign of a driver, and it reads nothing without one"
 
 
-def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
-    return Running(command, path, start(ChildSpec([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
-
-
-def start_command(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
-    """Start some other short command under the same limits."""
-    return Running(command, argv[0], start(ChildSpec(argv, limit, None, _tool_env(env), CAP)))
+def start_command(
+    command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT, quiet: float | None = None
+) -> Running:
+    """Start a command in the user's environment (an override shows in rocminfo's output), with the C locale for the parsers. `limit`,
+    `quiet`: seconds after which it is ended, in all and of silence after output."""
+    variables = {**env, "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
+    return Running(command, argv[0], start(ChildSpec(argv, limit, quiet, variables, CAP)))
 
 
 def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Artifact]:
@@ -92,7 +92,8 @@ def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Arti
     """
     refused = list(asked.refused)
     try:
-        wait([*helpers, *asked.running])
+        while pump([one.child for one in (*helpers, *asked.running)], timeout=0.5):
+            pass
     except KeyboardInterrupt:
         refused.append(INTERRUPTED)
     finally:
@@ -102,12 +103,6 @@ def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Arti
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
 """Name of the artifact that says that the user did not wait for all of them."""
-
-
-def wait(running: Sequence[Running]) -> None:
-    """Until all have ended, by themselves or by their limits. Whatever interrupts us goes on: the caller ends them."""
-    while pump([one.child for one in running], timeout=0.5):
-        pass
 
 
 def stop_tools(running: Sequence[Running]) -> None:
@@ -175,8 +170,3 @@ def find(name: str, folders: Sequence[Path]) -> str | None:
     file = f"{name}.exe" if sys.platform == "win32" else name
     paths = (folder / file for folder in folders)
     return next((str(path) for path in paths if os.access(path, os.X_OK) and path.is_file()), None)
-
-
-def _tool_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The user's environment (so that an override shows in rocminfo's output), with the C locale for the parsers."""
-    return {**env, "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
