@@ -97,10 +97,9 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Unknown(msgspec.Struct, frozen=True, tag="unknown"):
-    """A value that could not be had. `hint` says how to supply it; `candidates` is what it may be when a name fits several."""
+    """A value that could not be had. `candidates` is what it may be when a name fits several."""
 
     why: Why
-    hint: str = ""
     candidates: tuple[str, ...] = ()
 
 
@@ -399,7 +398,7 @@ class Finding(Shown, msgspec.Struct, frozen=True):
 
 
 class Undecided(msgspec.Struct, frozen=True):
-    """A judgement that could not be made: which facts it lacks, and how to supply them."""
+    """A judgement that could not be made: which facts it lacks."""
 
     id: str
     """Id of the diagnosis that could not be ruled out."""
@@ -409,8 +408,6 @@ class Undecided(msgspec.Struct, frozen=True):
     """What would be wrong."""
     missing: tuple[str, ...]
     """Names of the facts that are not known."""
-    hint: str = ""
-    """Command or option that supplies them."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -424,21 +421,6 @@ class Question(msgspec.Struct, frozen=True):
     """What to run; its output, pasted with it, is the answer."""
     facts: tuple[str, ...] = ()
     """Names of the missing facts that it settles."""
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """The answer to a text without a known cause: to a question, or to what a program shows."""
-
-    cure: str
-    """Key of the entry that answers."""
-    words: str
-    """The answer."""
-    question: Reading
-    """The question or the line that is answered, with its place."""
-    commands: tuple[Command, ...] = ()
-    """Commands that answer in full, with the values of the text."""
-    sources: tuple[str, ...] = ()
-    """Citations."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -550,8 +532,6 @@ class Report(Shown, msgspec.Struct, frozen=True):
     """What a language model said of it; only with --reader."""
     checks: tuple[Check, ...] = ()
     """Each part of the machine that was checked; a part with an error or a warning is left to its findings."""
-    reply: Union[Reply, None] = None
-    """The answer to a question that reports no failure."""
     differential: tuple[Likely, ...] = ()
     """What the words of a text read like, the most probable first; empty where no text of a person or a failing program was judged."""
     solved: tuple[Similar, ...] = ()

@@ -14,7 +14,7 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.cures.choose import attach_cures, reply
+from rocm_doctor.cures.choose import attach_cures
 from rocm_doctor.cures.offer import offer_commands, speaks_of_python
 from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
@@ -133,14 +133,13 @@ def judge(
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     # An earlier report was weighed when it was made.
-    told = None if held else reply(facts, findings, logs, matrix, kind)
     read = None if held or is_nvidia(facts, logs) else _differential(artifacts, matrix)
     likely, near = (read.likely, read.near) if read else ((), ())
     findings = attach_cures(_add_earlier(findings, held, matrix), facts, logs, matrix, kind)
     python = kind != "capture" or speaks_of_python(facts, logs, matrix)
     findings = offer_commands(findings, facts, kind, matrix, python=python)
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
-    word, summary, proven = verdict(facts, findings, matrix, told, pasted=any(a.name == "paste/text" for a in artifacts))
+    word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     settled = word == "ready" or bool(roots and roots[0].confidence != "low")
     report = Report(
         schema_version=SCHEMA_VERSION,
@@ -150,7 +149,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if settled or told or kind == "environment" or lacks_machine(facts)
+        if settled or kind == "environment" or lacks_machine(facts)
         else questions(
             facts,
             findings,
@@ -168,7 +167,6 @@ def judge(
         proven=proven,
         disputes=tuple(_disputes(facts, Files(artifacts))),
         checks=checks(facts, findings, matrix),
-        reply=told,
         differential=likely,
         solved=near_reports(near, findings, likely, facts, matrix),
     )

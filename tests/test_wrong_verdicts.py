@@ -107,7 +107,7 @@ def test_a_gpu_that_the_kernel_does_not_know() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (Unknown("ambiguous", "", ("gfx1100", "gfx1101")), "one of gfx1100, gfx1101"), (Unknown("denied"), "not known"), (None, "absent"),
+        (Unknown("ambiguous", ("gfx1100", "gfx1101")), "one of gfx1100, gfx1101"), (Unknown("denied"), "not known"), (None, "absent"),
         (True, "yes"), (False, "no"), (("a", "b"), "a, b"), (3, "3"),
     ],
 )  # fmt: skip

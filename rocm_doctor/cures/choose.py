@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from rocm_doctor.coords import coord
-from rocm_doctor.cures.values import Values, first_gpu, subject_gpu
+from rocm_doctor.cures.values import Values, subject_gpu
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Cure
-from rocm_doctor.model import Artifact, Diagnosis, Finding, Gpu, Reading, Reply, ReportKind, Snapshot
+from rocm_doctor.model import Diagnosis, Finding, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
-from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.findings import drop_repeats
 from rocm_doctor.rules.logs import Logs
 
@@ -20,54 +19,6 @@ from rocm_doctor.rules.logs import Logs
 def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
     """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
     return [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
-
-
-QUESTION = "question"
-"""What a cure is for that answers a question."""
-SYMPTOM = "symptom"
-"""What a cure is for that names what helps most often against a symptom in a program, where no cause is known."""
-_FAILS = "traceback (most recent|error:|segmentation fault|core dumped|exception|fault by gpu|failed|crash| hang|killed"
-"""A line of a failure: a text with one is not a question alone."""
-_MOST = 500
-"""Characters of a text that asks a question; a longer one tells a story, and its question is how to end it."""
-
-
-_SLOW, _TRAIN = "{slow}", "{train}"
-"""What people say of a run that is slow: no failure, and no sign of health either."""
-
-
-def reply(snapshot: Snapshot, findings: Sequence[Finding], logs: Logs, matrix: Matrix, kind: ReportKind) -> Reply | None:
-    """The answer to a text without a known cause: to a short one that asks something, to one that says that a run is slow, or to a
-    symptom of a known program. None for any other."""
-    asked, short = snapshot.get("said.asks"), logs.length <= _MOST
-    serious = [one for one in findings if one.severity != "note"]
-    trains = snapshot.value("run.shown") is True or (short and logs.find(_TRAIN))
-    slow = logs.find(_SLOW) if trains and not serious else None
-    if any(one.confidence != "low" for one in serious):
-        return None
-    gpu, values = first_gpu(snapshot), Values(snapshot, first_gpu(snapshot), logs, matrix, kind)
-    if logs.find(_FAILS) or (not slow and not (short and isinstance(asked.value, str))):
-        return _symptom_reply(values)
-    for at in filter(None, (asked.readings[0] if short and isinstance(asked.value, str) else None, slow)):
-        sentence = Logs([Artifact("question", "paste", at.quote)], failure_lines(matrix))
-        fitting = [cure for cure in matrix.once(cures_by_name).get(QUESTION, ()) if _holds(cure, snapshot, gpu, sentence)]
-        if fitting:
-            cure = max(fitting, key=lambda cure: len(cure.when))
-            return _reply(cure, at, values)
-    return _symptom_reply(values)
-
-
-def _symptom_reply(values: Values) -> Reply | None:
-    """What helps most often against the symptom of the text in its program; None where neither is known."""
-    cures = values.matrix.once(cures_by_name).get(SYMPTOM, ())
-    fitting = [cure for cure in cures if _holds(cure, values.snapshot, values.gpu, values.logs)]
-    cure = max(fitting, key=_rank, default=None)
-    at = values.logs.find(cure.when.get("log", "")) if cure else None
-    return _reply(cure, at, values) if cure and at else None
-
-
-def _reply(cure: Cure, at: Reading, values: Values) -> Reply:
-    return Reply(cure.key, values.words(cure.do), at, values.commands(cure.commands), cure.sources)
 
 
 def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:

@@ -164,11 +164,6 @@ def _library(values: Values) -> str:
     return found[1] if found else ""
 
 
-def _python(values: Values) -> str:
-    value = values.snapshot.value("python.version")
-    return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
-
-
 def _kernel_package(values: Values) -> str:
     """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
     name = str(values.snapshot.value("os"))
@@ -186,25 +181,6 @@ def _index(values: Values) -> str:
     named = (values.snapshot.value(name) for name in ("said.torch_index", "torch.version"))
     found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
     return _WHEELS + found[0] if found else ""
-
-
-_SIZE = regex(r"(?<![\w.])(\d{1,3}(?:\.\d)?) ?b(?:illion)?\b")
-_BY_SIZE = regex(r"Qwen2\.5-(\d+(?:\.\d)?)B")
-"""Presets of `fit` for a model of which only the size is named."""
-
-
-def _model(values: Values) -> str:
-    """The model that a question names, as a preset of `fit`; where it names a size alone, one of the nearest size."""
-    low, models = str(values.snapshot.value("said.asks")).casefold(), values.matrix.plain("models") or {}
-    named = next((name for name in sorted(models, key=len, reverse=True) if name.casefold() in low), "")
-    sizes = {name: float(found[1]) for name in models if (found := _BY_SIZE.fullmatch(name))}
-    asked = _SIZE.search(low)
-    return named or (min(sizes, key=lambda name: abs(sizes[name] - float(asked[1]))) if asked and sizes else "")
-
-
-def _method(values: Values) -> str:
-    low = str(values.snapshot.value("said.asks")).casefold()
-    return next((name for name in ("qlora", "lora", "full") if name in low), "")
 
 
 def _program(values: Values) -> Application | None:
@@ -236,11 +212,8 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "version_override": _override,
     "value_pages": _pages,
     "value_library": _library,
-    "version_python": _python,
     "kernel_package": _kernel_package,
     "url_index": _index,
-    "value_model": _model,
-    "value_method": _method,
     "value_program": _title,
     "value_back": _how("back"),
     "value_update": _how("update"),

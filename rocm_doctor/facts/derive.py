@@ -76,7 +76,7 @@ def _release(snapshot: Snapshot) -> dict[str, Fact]:
     if not isinstance(version.value, str) or snapshot.get("torch.build").value != "rocm":
         return {}
     line = _LINES.get(str(family.value))
-    either = Unknown("ambiguous", "", tuple(f"{one}:{version.value}" for one in ("upstream", "amd")))
+    either = Unknown("ambiguous", tuple(f"{one}:{version.value}" for one in ("upstream", "amd")))
     value = f"{line}:{version.value}" if line else either
     return {"torch.release": Fact(value, version.readings[:1] + (family.readings[:1] if line else ()))}
 

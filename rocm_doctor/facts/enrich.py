@@ -118,7 +118,7 @@ def _target_of_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Mat
 def _choose_target(targets: tuple[str, ...], source: Fact) -> Fact:
     if len(targets) == 1:
         return Fact(targets[0], source.readings)
-    return Fact(Unknown("ambiguous", "run rocminfo to tell them apart", targets), source.readings)
+    return Fact(Unknown("ambiguous", targets), source.readings)
 
 
 def find_target(text: str, matrix: Matrix) -> str | tuple[str, ...]:

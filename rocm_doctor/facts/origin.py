@@ -41,8 +41,7 @@ def name_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
     if not files:
         return report
     findings = tuple(_finding(one, files) for one in report.findings)
-    told = report.reply and msgspec.structs.replace(report.reply, question=files.reading(report.reply.question))
-    return msgspec.structs.replace(report, findings=findings, reply=told, snapshot=_snapshot(report.snapshot, files))
+    return msgspec.structs.replace(report, findings=findings, snapshot=_snapshot(report.snapshot, files))
 
 
 def _finding(one: Finding, files: Files) -> Finding:

@@ -34,7 +34,7 @@ def make_snapshot(one: Environment | None, torch: object, target: Target, matrix
         for r in one.requirements:
             if r.name != "torch" and catalog.applies(r.marker, of_image):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
-                facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
+                facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared"), (r.place.reading(),))
         facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}
         if torch is None or (isinstance(torch, Torch) and torch.vendor != "rocm"):
             # What it is to be on an AMD GPU: a rule of its own says that this torch is not a build for ROCm.

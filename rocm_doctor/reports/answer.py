@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rocm_doctor.model import Command, Finding, Opinion, Proof, Proposal, Reply, Report
+from rocm_doctor.model import Command, Finding, Opinion, Proof, Proposal, Report
 from rocm_doctor.reports.places import where
 
 MOST_POSSIBLE = 2
@@ -26,9 +26,9 @@ class Line(NamedTuple):
 
 
 def whole_findings(report: Report) -> list[Finding]:
-    """The first root cause, if there is no answer or opinion instead, and every other that evidence decides; of a repository all of them."""
+    """The first root cause, if there is no opinion instead, and every other that evidence decides; of a repository all of them."""
     roots = [f for f in report.findings if f.severity != "note" and f.leads]
-    instead = report.reply or (report.opinion and report.opinion.causes)
+    instead = report.opinion and report.opinion.causes
     return (
         roots
         if report.kind == "repository"
@@ -37,24 +37,16 @@ def whole_findings(report: Report) -> list[Finding]:
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """What else there is to say: the answer to a question, a second opinion, what else it may be, solved reports."""
-    if report.reply:
-        yield from _reply(report.reply)
+    """What else there is to say: a second opinion, what else it may be, solved reports."""
     if report.opinion:
         yield Line("opinion", _heading(report.opinion))
         yield from _opinion(report.opinion)
     yield from _possible(report)
-    if not report.reply and not (report.opinion and report.opinion.causes):
+    if not (report.opinion and report.opinion.causes):
         for number, one in enumerate(report.guesses):
             more = () if number else (Command(f"rocm-doctor explain {one.id}", effect="reads"),)
             yield Line("guess", f"the words read like this: {one.title} [{one.id}]", more)
     yield from (Line("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
-
-
-def _reply(reply: Reply) -> Iterator[Line]:
-    yield Line("about", reply.question.quote)
-    yield Line("answer", reply.words, reply.commands)
-    yield Line("source", "; ".join(reply.sources[:2]))
 
 
 def _possible(report: Report) -> Iterator[Line]:

@@ -31,7 +31,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     notes = [f for f in report.findings if f.severity == "note" and f.leads and (look.verbose or f.status not in NO_FAULT)]
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
-    if report.verdict != "problems" and not report.reply:
+    if report.verdict != "problems":
         yield from _checks(report, look)
     for finding in [*whole_findings(report), *(notes if look.verbose else ())]:
         yield ""
@@ -45,11 +45,11 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if look.verbose:
         yield from _undecided_groups(report.undecided, look)
         yield from _readings(report.snapshot, look)
-    if not repository and not report.reply:
+    if not repository:
         yield ""
         yield from _verdict_only(report, look)
     yield from _questions(report, look)
-    if report.undecided and not look.verbose and report.verdict == "undetermined" and not report.reply:
+    if report.undecided and not look.verbose and report.verdict == "undetermined":
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
 

@@ -82,7 +82,7 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
     stated = [*(row.when for row in matrix.rows), *(cure.when for cure in matrix.cures)]
     asked = (words.removeprefix("!") for when in stated for name, words in when.items() if name.startswith("log"))
-    return Conditions((_CALM, _NVIDIA, _AMD, "{slow}", "{train}", *asked), matrix.complaints)
+    return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
@@ -106,8 +106,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
                 excluded.setdefault(row.when["log"], []).append(RuledOut(row.diagnosis, judged.ruled_out))
             elif judged.missing:
                 if (judged.decided or judged.lines) and not newer:
-                    settle = row.settle.text if row.settle else ""
-                    undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, settle))
+                    undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing))
             else:
                 made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
                 made = demote(made, newer) if newer else made

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.facts.speed import summary
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Gpu, Reply, Snapshot, Verdict
+from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
 from rocm_doctor.rules.build import compiled_targets
 from rocm_doctor.rules.checks import unjudged_parts
 from rocm_doctor.rules.findings import loaded_target, training_gpus
@@ -28,19 +28,17 @@ class Missing(NamedTuple):
 
 
 def verdict(
-    snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, reply: Reply | None = None, *, pasted: bool = False
+    snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, *, pasted: bool = False
 ) -> tuple[Verdict, str, tuple[str, ...]]:
     """The verdict, its sentence, and the smoke stages that passed. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
-    serious = [f for f in findings if f.severity != "note" and not (reply and f.confidence == "low")]
+    serious = [f for f in findings if f.severity != "note"]
     roots = [f for f in serious if f.leads] or serious
     if roots:
         more = f" (the first of {len(roots)} problems)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "most likely: "
         target = f"for {_declared_words(snapshot)}: " if snapshot.value("declared") is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
-    if reply:
-        return "undetermined", reply.words, proven
     lacking = missing_facts(snapshot, matrix)
     if lacking:
         unknown = "" if lacks_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"

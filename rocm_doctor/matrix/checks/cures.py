@@ -10,13 +10,11 @@ from rocm_doctor.matrix.source import Entry
 from rocm_doctor.matrix.types import Cure, Slot
 
 _SLOT = regex(r"(?<!\$)\{(\w+)\}")
-_OTHERS = {"question", "symptom"}
-"""What a cure may be for besides a diagnosis or a row."""
 
 
 def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
     """A fault for each reference of a cure that leads nowhere, and for each cure that is never shown."""
-    known = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")} | _OTHERS
+    known = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")}
     slots = {entry.key for entry in entries if entry.section == "slots"}
     first: dict[tuple[str, str], str] = {}
     for entry in entries:

@@ -63,8 +63,7 @@ def _chosen_library(audit: Audit) -> list[Holding]:
 def _record_no_choice(result: ProbeResult, audit: Audit, libraries: list[Holding]) -> None:
     """Record that no library of bitsandbytes fits this torch; unknown without a ROCm torch, which decides the library."""
     if audit.bitsandbytes is None:
-        hint = "the library it loads depends on torch.version.hip, and no ROCm build of torch is installed"
-        result.record("code.bitsandbytes", Unknown("absent-source", hint), Reading(ARTIFACT, libraries[0].path))
+        result.record("code.bitsandbytes", Unknown("absent-source"), Reading(ARTIFACT, libraries[0].path))
     else:
         result.record("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
 
@@ -84,7 +83,7 @@ def _record_targets(result: ProbeResult, name: str, holdings: list[Holding]) -> 
     for holding in holdings:
         if holding.problem:
             reading = Reading(ARTIFACT, holding.path, holding.problem)
-            result.record(f"code.{name}", Unknown(holding.why, holding.problem), reading)
+            result.record(f"code.{name}", Unknown(holding.why), reading)
             return
     if not holdings:
         return

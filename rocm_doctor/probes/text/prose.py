@@ -45,7 +45,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         text = sentences(artifacts.document(artifact))
         record_program(result, text, artifacts.programs)
         record_system(result, text)
-        record_questions(result, text)
         for sentence in text:
             if nvidia := _NVIDIA.search(sentence.text):
                 result.record("said.nvidia", nvidia[1], sentence.reading)
@@ -159,20 +158,6 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
         result.record("os", *next((one for one in names if any(c.isdigit() for c in one[0])), names[0]))
 
 
-_GREETING = r"^[\W_]*(?:(?:hi|hello|hey|question|[\w ]{0,30}:)[,!:]?\s*)?"
-_QUESTION = regex(
-    r"\?[\s\"')*_]*$|" + _GREETING + r"(?:how (?:do|can|to|much|many|should|fast)|which|does|do i|is it|is there|is my|can i|can my|should i"
-    r"|will (?:it|my|a|this)|what (?:torch|rocm|pytorch|version|driver))\b",
-    re.I,
-)  # fmt: skip
-
-
-def record_questions(result: ProbeResult, text: Sequence[Sentence]) -> None:
-    """said.asks: the first question."""
-    if question := next((sentence for sentence in text if _QUESTION.search(sentence.text[:400])), None):
-        result.record("said.asks", question.reading.quote, question.reading)
-
-
 MOST = 16
 """GPUs of one text, and names read in one sentence."""
 _TIMES = regex(r"(?:(?<!\d\.)\b(\d{1,2})\s?[x×]|\b(two|dual|pair of|three|four|six|eight|twin))\s*(?:(?:of|the|my|amd|radeon|instinct|identical)\s+)*$"
@@ -267,5 +252,5 @@ def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
         result.record("marketing_name", best.words, reading, gpu)
     elif best.kind == "family":
         result.record("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
-    several = Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx)
+    several = Unknown("ambiguous", group.gfx)
     result.record("gfx", group.gfx[0] if len(group.gfx) == 1 else several, reading, gpu)

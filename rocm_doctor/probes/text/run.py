@@ -1,11 +1,9 @@
-"""What a pasted text shows of a training run: its progress, a process that was killed, and why an allocation failed.
+"""What a pasted text shows of a run that ended: a process that was killed, and why an allocation failed.
 
     ==> paste/text <==
-     12%|█▏        | 120/1000 [12:01<1:28:12,  6.01s/it]
     torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. 1.20 GiB is reserved by PyTorch but unallocated.
 
 >>> print(probe(sample))
-run.shown = True
 oom.kind = full
 """
 
@@ -19,10 +17,6 @@ from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import texts
 
-_BAR = regex(r"^([^|%]{0,60}?)\s*\d{1,3}%\|.{0,200}?[\[,]\s*\d+\.\d+\s?(?:s/it|it/s)\b")
-_LOADS = regex(r"[A-Za-z]{3}")
-_TRAINS = regex(r"train|epoch|step", re.I)
-_LOGGED = regex(r"['\"](?:loss|train_runtime|train_loss|grad_norm)['\"]\s*:")
 _ASKED = regex(r"Tried to allocate (\d+(?:\.\d+)?) ([KMG]iB)")
 _LOOSE = regex(r"(\d+(?:\.\d+)?) ([KMG]iB) is reserved by PyTorch but unallocated")
 _TOTAL = regex(r"total capacity of (\d+(?:\.\d+)?) ([KMG]iB)")
@@ -33,23 +27,11 @@ _KILLED = regex(r"^(?:\S*: line \d+:\s+\d+ )?Killed\b(?!\s+(?:by|process|the|it)
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """run.shown, run.killed and oom.kind."""
+    """run.killed and oom.kind."""
     result = ProbeResult()
     for document in texts(artifacts):
-        _record_progress(result, document)
         _record_memory(result, document)
     return result
-
-
-def _record_progress(result: ProbeResult, document: Document) -> None:
-    """run.shown: the text has the progress bar of a training, or a trainer's log."""
-    for line in document.find_lines("%|"):
-        found = _BAR.match(line.text.split("\r")[-1])
-        if found and (not _LOADS.search(found[1]) or _TRAINS.search(found[1])):
-            result.record("run.shown", True, document.reading(line))
-    for line in document.find_lines("loss", "train_runtime", most=4):
-        if _LOGGED.search(line.text):
-            result.record("run.shown", True, document.reading(line))
 
 
 def _record_memory(result: ProbeResult, document: Document) -> None:

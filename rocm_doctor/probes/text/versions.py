@@ -199,7 +199,7 @@ def _find_written(sentence: Sentence) -> Iterator[tuple[str, str]]:
 def record_written(result: ProbeResult, fact: str, versions: dict[str, Sentence]) -> None:
     """The version of a fact, with the sentence of each. Of several versions one is in use: ambiguous."""
     whole = [v for v in versions if not any(re.match(re.escape(v) + r"[.+-]", other) for other in versions)]
-    several = Unknown("ambiguous", "state which version is in use", tuple(whole))
+    several = Unknown("ambiguous", tuple(whole))
     result.record(fact, _value(fact, whole[0]) if len(whole) == 1 else several, versions[whole[0]].reading)
 
 
