@@ -179,29 +179,11 @@ def expert_bytes(shape: Shape, job: Job) -> int:
     return job.tokens * (shape.experts.chosen * each + own)
 
 
-def expert_scratch(shape: Shape, job: Job) -> int:
-    """Gradients inside the experts at the higher of two moments, beside that of the residual stream: of the product, its activation
-    and up, when the output is free; or of the output, of the product with its weight and of that weight."""
-    if not shape.experts:
-        return 0
-    value = stream_bytes(job)
-    inner, hidden = (job.tokens * shape.experts.chosen * width * value for width in (shape.inner, shape.hidden))
-    stream = job.tokens * shape.hidden * value
-    return max(3 * inner - hidden + stream, 3 * hidden + 3 * stream)
-
-
 def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
-    """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention,
-    when what the MLP kept is free again."""
+    """What a layer keeps, and the gradients of its scores, at the higher of two moments of its backward pass: in the MLP, and in attention,
+    when what the MLP kept is free again. The MLP's own gradients never decide a peak (measured/memory_h200.csv)."""
     attention = kept_attention_bytes(shape, job)
-    mlp = attention + mlp_bytes(shape, job)
-    return max((mlp, mlp_scratch(shape, job)), (attention, attention_scratch(shape, job)), key=sum)
-
-
-def mlp_scratch(shape: Shape, job: Job) -> int:
-    """Gradients of the MLP's product and of gate and up, the former in an adapter's dtype where that is wider, or those of experts."""
-    width = max(compute_bytes(job), BYTES[job.adapter_dtype] if job.method != "full" else 0)
-    return max(job.tokens * shape.inner_of_all * (width + 2 * compute_bytes(job)), expert_scratch(shape, job))
+    return max((attention + mlp_bytes(shape, job), 0), (attention, attention_scratch(shape, job)), key=sum)
 
 
 def attention_scratch(shape: Shape, job: Job) -> int:

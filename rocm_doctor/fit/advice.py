@@ -14,7 +14,7 @@ from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.quantised import Wheels, needed_kernels
+from rocm_doctor.fit.quantised import Support, needed_kernels
 from rocm_doctor.matrix import Matrix
 
 STEP = 64
@@ -70,21 +70,21 @@ def _find_largest(fits: Callable[[int], bool], top: int) -> int:
     return low
 
 
-def ways(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Way, ...]:
+def ways(job: Job, card: Card, peak: Peak, bound: float, support: Support, matrix: Matrix) -> tuple[Way, ...]:
     """Ways that are enough, at most one of each kind, the least change first: settings, a larger GPU. Only for a job
     that is not enough as it is. `bound`: relative error of the estimate (0.05: 5 %). Empty when the memory of the GPU is not
     known."""
     if card.available is None:
         return ()
     room = card.available / (1 + bound)
-    return (*_settings(job, peak, room, wheels), *_larger_gpu(job, card, peak, bound, matrix))
+    return (*_settings(job, peak, room, support), *_larger_gpu(job, card, peak, bound, matrix))
 
 
 Changed = tuple[Job, dict[str, str]]
 """A job, and the options that made it with their words."""
 
 
-def _change_sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
+def _change_sets(job: Job, support: Support) -> Iterator[list[Changed]]:
     """The job as it is, then every set of one change, of two, up to DEPTH."""
     level: list[Changed] = [(job, {})]
     yield level
@@ -92,8 +92,8 @@ def _change_sets(job: Job, wheels: Wheels) -> Iterator[list[Changed]]:
         level = [
             (other, {**made, option: words})
             for one, made in level
-            for words, option, other in neighbours(one, wheels)
-            if wheels.state != "missing" or not needed_kernels(other) or needed_kernels(job)
+            for words, option, other in neighbours(one, support)
+            if not support.missing or not needed_kernels(other) or needed_kernels(job)
         ]
         level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
         yield level
@@ -110,9 +110,9 @@ def _choose_best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[lis
     return [made[option] for option in last.values()], list(last.values()), size, other
 
 
-def _settings(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Way]:
+def _settings(job: Job, peak: Peak, room: float, support: Support) -> Iterator[Way]:
     """The smallest set of changes that is enough on the GPUs that are there."""
-    for level in _change_sets(job, wheels):
+    for level in _change_sets(job, support):
         if found := _choose_best(level, peak, room):
             words, options, size, other = found
             changed = {n: getattr(other, n) for n in other.__struct_fields__ if getattr(other, n) != getattr(job, n)}
@@ -134,9 +134,9 @@ def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) 
         yield Way(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
 
 
-def neighbours(job: Job, wheels: Wheels) -> Iterator[tuple[str, str, Job]]:
+def neighbours(job: Job, support: Support) -> Iterator[tuple[str, str, Job]]:
     """Every single change that may save memory: in words, its option, and the changed job."""
-    only = f", but {wheels.words}" if wheels.state == "partly" else ""
+    only = f", but {support.words}" if support.words else ""
     if not job.checkpointing:
         yield "checkpoint activations (about a third slower)", "--checkpointing", _change(job, checkpointing=True)
     if not job.fused_loss and not job.config.get("final_logit_softcapping"):

@@ -1,9 +1,8 @@
 """Peak memory by arithmetic: for machines without torch, and for trying many settings at once. Pure Python, well under a
 millisecond.
 
-A step is highest at one of five moments: at the end of the forward pass, when the loss is differentiated, in the backward pass
-of a layer, at its end, or inside the optimizer. The highest is the answer; what stays all the time (weights, adapters,
-optimizer states) counts in each.
+A step is highest at one of four moments: when the loss is differentiated, in the backward pass of a layer, at its end, or inside the
+optimizer. The highest is the answer; what stays all the time (weights, adapters, optimizer states) counts in each.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def predict(job: Job, workspace: int) -> Peak:
     moments = [{**fixed, **moment(shape, job, held)} for moment in MOMENTS]
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
-    return Peak(allocated, reserved_bytes(shape, job, held, allocated), breakdown)
+    return Peak(allocated, reserved_bytes(shape, job, allocated), breakdown)
 
 
 def trained_shape(job: Job) -> Shape:
@@ -116,20 +115,6 @@ def _loss_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {**_kept_bytes(shape, job), "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
-def _forward_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
-    """End of the forward pass under autocast, which has kept a lowered copy of every trained weight until now."""
-    if job.method != "full" or not activations.casts_weights(job):
-        return {}
-    lowered = (
-        shape.layers * sum(a * b for a, b in shape.projections.values()) * activations.compute_bytes(job)
-        if job.checkpointing
-        else 0
-    )
-    logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * (8 + activations.compute_bytes(job))
-    kept = _kept_bytes(shape, job)["activations"] + lowered
-    return {"activations": kept, "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
-
-
 def _layer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
@@ -171,18 +156,9 @@ def _optimizer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"gradients": held.gradients, "optimizer scratch": scratch}
 
 
-def reserved_bytes(shape: Shape, job: Job, held: Held, allocated: int) -> int:
-    """What the allocator holds at the peak, free blocks included.
-
-    The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the
-    blocks that the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
-    """
-    logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)
-    loose = logits + _layer_peak_bytes(shape, job)[1] // 2
-    first = sum(_loss_moment(shape, job, held).values()) + logits
-    later = sum(_optimizer_moment(shape, job, held).values()) + held.states
-    fixed = held.weights + held.adapters
-    return max(allocated + loose if first >= later else allocated, fixed + max(first, later) + min(held.states, 4 * loose))
+def reserved_bytes(shape: Shape, job: Job, allocated: int) -> int:
+    """What the allocator holds at the peak: the logits' own block is free again by then and fits nothing larger."""
+    return allocated + (0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job))
 
 
-MOMENTS = (_forward_moment, _loss_moment, _layer_moment, _end_moment, _optimizer_moment)
+MOMENTS = (_loss_moment, _layer_moment, _end_moment, _optimizer_moment)

@@ -25,7 +25,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 BASIS = "twice the worst error on 50 steps measured on an NVIDIA H200, 3 % at least (docs/fit.md); no AMD GPU was measured"
-BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, BASIS), "closed form": Bound(0.06, 0.40, BASIS)}
+BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, BASIS), "closed form": Bound(0.06, 0.47, BASIS)}
 """Twice: other versions of torch and transformers, and settings between the measured ones. The tests hold them to the measured
 rows."""
 

@@ -36,7 +36,7 @@ class Resolved(msgspec.Struct, frozen=True):
     job: Job
     source: str
     notes: tuple[str, ...]
-    bitsandbytes: quantised.Wheels = quantised.Wheels()
+    bitsandbytes: quantised.Support = quantised.Support()
     config: training.Run | None = None
 
 
@@ -56,8 +56,8 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     kernels, words = _choose_kernels(request, gfx, request.torch or installed, matrix)
     job = msgspec.convert({**_fill_implied(given, fields), "config": fields, "kernels": kernels}, Job)
     notes = (f"read from {Path(run.file).name} ({run.framework})", *_assumptions(run, given)) if run else ()
-    wheels = quantised.find_wheels(gfx, request.torch or installed, matrix)
-    return Resolved(job, source, (*notes, words), wheels, run)
+    support = quantised.find_support(gfx, request.torch or installed, matrix)
+    return Resolved(job, source, (*notes, words), support, run)
 
 
 def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:

@@ -103,15 +103,12 @@ def memory(card: Card) -> list[str]:
 
 def kernels(answer: Answer) -> list[str]:
     """What the run needs of bitsandbytes and the GPU does not get from its wheels."""
-    what, wheels = needed_kernels(answer.run.job), answer.run.bitsandbytes
-    if not what or wheels.state == "held":
+    what, support = needed_kernels(answer.run.job), answer.run.bitsandbytes
+    if not what or not support.words:
         return []
-    if wheels.state == "partly":
-        return [f"{what} need bitsandbytes: {wheels.words}."]
-    return [
-        f"No kernel for {what} on {answer.card.gfx} in the released wheels: {wheels.words}. "
-        "It takes a bitsandbytes built from source for this GPU."
-    ]
+    if not support.missing:
+        return [f"{what} need bitsandbytes: {support.words}."]
+    return [f"No kernel for {what}: {support.words}. It takes a bitsandbytes built from source for this GPU."]
 
 
 def blocker(card: Card) -> list[str]:
@@ -125,7 +122,7 @@ def verdict(answer: Answer) -> str:
     if answer.reserves_too_much and room is not None:
         reserved = answer.estimate.peak_reserved_bytes
         words = f"Not safely: the allocator would reserve {format_gib(reserved)} of {format_gib(room)}, and cached blocks would have to go back"
-    if needed_kernels(answer.run.job) and answer.run.bitsandbytes.state == "missing":
+    if needed_kernels(answer.run.job) and answer.run.bitsandbytes.missing:
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
     if answer.sizes and left is None:
         return _size_words(answer.sizes)
