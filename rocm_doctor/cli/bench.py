@@ -22,7 +22,7 @@ from rocm_doctor.figures.types import BenchReport
 def command(device: str, gpu: int | None, python: str | None) -> Answer:
     """Measure matrix products, memory, copies and attention, and judge each figure. `tune` measures a training run.
 
-    References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs.
+    References: the product's theoretical peak and PCIe link, the machine's other GPUs.
     A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.
     """
     matrix = load_matrix()

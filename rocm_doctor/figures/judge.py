@@ -39,8 +39,6 @@ BOUNDS: tuple[tuple[str, Bounds], ...] = (
 """The first prefix that fits a figure's name decides."""
 STAGED = 0.8
 """A copy between GPUs that have no access to each other goes through the host if it is below this part of a copy from there."""
-FIELD = 0.85
-"""A figure below this part of the lowest that others measured is slow."""
 NOISY = 0.25
 """A figure whose samples spread by more than this part of the median is not judged: something else is running."""
 TOO_FAST = 1.02
@@ -59,7 +57,7 @@ def judge_figures(report: BenchReport, matrix: Matrix) -> BenchReport:
 
 
 def _references(figure: Figure, device: Device, matrix: Matrix) -> Iterable[Reference]:
-    """The theoretical peak, the PCIe link, and what others measured."""
+    """The theoretical peak and the PCIe link."""
     product = peaks.find_product(device.product or device.name, matrix)
     if figure.name.endswith("-pinned"):
         for limit in (peaks.slot(device), peaks.link(device)):
@@ -70,18 +68,11 @@ def _references(figure: Figure, device: Device, matrix: Matrix) -> Iterable[Refe
     limit = peaks.peak(figure.name, product, matrix)
     if limit:
         yield _reference("peak", figure, limit)
-    found = peaks.field_figures(figure.name, product, matrix)
-    if found:
-        values = sorted(one.value for one in found)
-        words = f"{len(values)} measurements by others, {values[0]:g} to {values[-1]:g}"
-        sources = ", ".join(dict.fromkeys(one.sources[0] for one in found))
-        yield _reference("field", figure, peaks.Limit(statistics.median(values), words, sources), lowest=values[0])
 
 
-def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit, lowest: float | None = None) -> Reference:
+def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit) -> Reference:
     part = figure.value / limit.value if limit.value else 0.0
-    worst = None if lowest is None else figure.value < FIELD * lowest
-    return Reference(kind, limit.value, round(part, 4), limit.words, limit.source, worst)
+    return Reference(kind, limit.value, round(part, 4), limit.words, limit.source)
 
 
 def _run_references(figure: Figure, report: BenchReport) -> Iterable[Reference]:
@@ -114,18 +105,15 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
 
 def _decide(figure: Figure, by_kind: Mapping[ReferenceKind, Reference]) -> tuple[Reference | None, Judgement, str]:
     """The reference that decides, the verdict and why; the first of each kind of reference counts."""
-    host, field, peak = (by_kind.get(kind) for kind in ("host", "field", "peak"))
+    host = by_kind.get("host")
     if host and host.ratio < STAGED and figure.detail.get("access") is False:
         return host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
     if figure.spread > NOISY:
         return None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
     if (others := by_kind.get("others")) and others.significant:
         return others, "slow", f"{1 - others.ratio:.0%} worse than {others.words}"
-    if field and (peak is None or peak.ratio <= TOO_FAST):
-        why = f"{field.ratio:.0%} of the median of {field.words}"
-        return field, "slow" if field.significant else "as expected", why
     bounds = next((b for prefix, b in BOUNDS if figure.name.startswith(prefix)), None)
-    limit = by_kind.get("link") or peak
+    limit = by_kind.get("link") or by_kind.get("peak")
     if limit is None:
         return None, "cannot tell", "no reference"
     why = f"{limit.ratio:.0%} of {limit.value:g}"

@@ -1,4 +1,4 @@
-"""What a figure of a product could be at most: theoretical peaks, the PCIe link, and what others measured."""
+"""What a figure of a product could be at most: theoretical peaks and the PCIe link."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.figures.types import Device
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import FieldFigure, Peak
-
-ENOUGH = 3
-"""Measurements of others from which on a figure is compared with them."""
+from rocm_doctor.matrix.types import Peak
 
 
 class Limit(NamedTuple):
@@ -110,9 +107,3 @@ def _link_limit(words: str, speed: str, lanes: int) -> Limit | None:
 def _transfers(speed: str) -> float:
     found = re.match(r"([\d.]+)\s*GT/s", speed)
     return float(found[1]) if found else 0.0
-
-
-def field_figures(figure: str, product: Peak, matrix: Matrix) -> tuple[FieldFigure, ...]:
-    """What others measured, if they are enough to compare with."""
-    found = tuple(one for one in matrix.field if one.product == product.product and one.figure == figure)
-    return found if len(found) >= ENOUGH else ()

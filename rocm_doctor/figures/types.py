@@ -10,7 +10,7 @@ from rocm_doctor.model import Finding
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
-ReferenceKind = Literal["peak", "link", "field", "others", "host"]
+ReferenceKind = Literal["peak", "link", "others", "host"]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,8 +30,7 @@ class Reference(msgspec.Struct, frozen=True):
     """A value that a figure is compared with."""
 
     kind: ReferenceKind
-    """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured;
-    others: the other GPUs of this machine; host: a copy from the host."""
+    """peak: the chip's theoretical maximum; link: the PCIe link in use; others: the other GPUs of this machine; host: a copy from the host."""
     value: float
     """In the figure's unit."""
     ratio: float
@@ -41,7 +40,7 @@ class Reference(msgspec.Struct, frozen=True):
     source: str
     """Citation."""
     significant: Union[bool, None] = None
-    """For others: whether the figure is worse by more than the samples spread. For field: whether the figure is far below the lowest."""
+    """For others: whether the figure is worse by more than the samples spread."""
 
 
 class Figure(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """A rank: reads an order as a line of JSON from standard input and answers it with one on standard output.
 
-An order is `{"words": n, "groups": [[rank, ...], ...]}`: an all-reduce of n float32 in each group at once. The answer has `seconds` of the
-best repetition and `wrong`, or `error`. What libraries print goes to standard error.
+An order is `{"words": n, "ranks": [rank, ...]}`: an all-reduce of n float32 over these ranks. The answer has `seconds` of the best repetition
+and `wrong`, or `error`; nothing where this rank is not among them. What libraries print goes to standard error.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ class Rank:
 
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         """The answer to an order. Every rank forms every group: that is a collective, too."""
+        ranks = order["ranks"]
         try:
-            for ranks in order["groups"]:
-                if tuple(ranks) not in self.groups:
-                    self.groups[tuple(ranks)] = None if len(ranks) == self.world else self.distributed.new_group(ranks)
-            own = next((ranks for ranks in order["groups"] if self.number in ranks), None)
-            return self.measure(order["words"], own) if own else {}
+            if tuple(ranks) not in self.groups:
+                self.groups[tuple(ranks)] = None if len(ranks) == self.world else self.distributed.new_group(ranks)
+            return self.measure(order["words"], ranks) if self.number in ranks else {}
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:300]}
 

@@ -1,6 +1,6 @@
 """All-reduces over all GPUs of this machine, a process for each: sums to the bit, and the GPU or pair that is wrong or slow.
 
-First all ranks together, then two by two, in rounds in which each is in one pair. A rank that dies or gives no answer is named.
+First all ranks together, then every pair. A rank that dies or gives no answer is named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ class Shown(NamedTuple):
     wrong: bool
 
 
-Measure = Callable[["list[Sequence[int]]"], "list[Shown]"]
+Measure = Callable[["Sequence[int]"], Shown]
 
 
 def collectives(context: TorchContext) -> dict[str, Any]:
@@ -51,10 +52,10 @@ def run_ranks(
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
         job = Job(world, device, f"{folder}/store", limit, prelude)
         try:
-            details, (shown,) = {}, [Shown(0.0, False)]
+            details, shown = {}, Shown(0.0, False)
             for words in WORDS:
                 report(f"all-reduce of {4 * words} bytes over {world} ranks")
-                (shown,) = job.measure([range(world)], words)
+                shown = job.measure(range(world), words)
                 # What each rank sends at least: 2 (n - 1) / n of the tensor.
                 rate = 2 * (world - 1) / world * 4 * words / max(shown.seconds, 1e-9) / 1e9
                 details[f"{4 * words} bytes"] = float(f"{rate:.3g}")
@@ -93,9 +94,9 @@ class Job:
                 self.answers.put((number, line))
         self.answers.put((number, ""))
 
-    def measure(self, groups: list[Sequence[int]], words: int = WORDS[-1]) -> list[Shown]:
-        """All-reduces in these groups at once. Raises Wrong: lost-rank, error."""
-        order = json.dumps({"words": words, "groups": [list(ranks) for ranks in groups]})
+    def measure(self, ranks: Sequence[int], words: int = WORDS[-1]) -> Shown:
+        """An all-reduce over these ranks. Raises Wrong: lost-rank, error."""
+        order = json.dumps({"words": words, "ranks": list(ranks)})
         for rank in self.ranks:
             assert rank.stdin is not None
             with contextlib.suppress(OSError):  # a rank that has ended answers with an empty line
@@ -104,8 +105,8 @@ class Job:
         errors = [f"{name_ranks([number])}: {answer['error']}" for number, answer in sorted(answers.items()) if "error" in answer]
         if errors:
             raise Wrong("error", "all-reduce: " + "; ".join(errors[:3]))
-        seen = [[answers[number] for number in ranks] for ranks in groups]
-        return [Shown(max(each["seconds"] for each in some), any(each["wrong"] for each in some)) for some in seen]
+        seen = [answers[number] for number in ranks]
+        return Shown(max(answer["seconds"] for answer in seen), any(answer["wrong"] for answer in seen))
 
     def _collect(self) -> dict[int, dict[str, Any]]:
         """The answer of each rank."""
@@ -140,34 +141,18 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 
 def find_culprits(measure: Measure, world: int) -> list[tuple[str, tuple[int, ...]]]:
-    """Each symptom, `wrong-sums` or `slow`, with its culprit: one rank, or two whose pair is bad. Bad pairs are measured again, one by one:
-    on a busy machine any pair may be slow once. Usual is what the faster pairs take."""
-    seen = measure_pairs(measure, list_rounds(world))
+    """Each symptom, `wrong-sums` or `slow`, with its culprit: one rank, or two whose pair is bad. Bad pairs are measured again: on a busy
+    machine any pair may be slow once. Usual is what the faster pairs take."""
+    seen = {pair: measure(pair) for pair in combinations(range(world), 2)}
     usual = sorted(shown.seconds for shown in seen.values())[len(seen) // 4]
     culprits: list[tuple[str, tuple[int, ...]]] = []
     for symptom in ("wrong-sums", "slow"):
         bad = [pair for pair, shown in sorted(seen.items()) if _has(symptom, shown, usual)]
-        again = measure_pairs(measure, ([pair] for pair in bad))
-        bad = [pair for pair, shown in again.items() if _has(symptom, shown, usual)]
+        bad = [pair for pair in bad if _has(symptom, measure(pair), usual)]
         alone = [rank for rank in range(world) if world > 2 and all(pair in bad for pair in seen if rank in pair)]
         culprits += [(symptom, (rank,)) for rank in alone]
         culprits += [(symptom, pair) for pair in bad if not {*pair} & {*alone}]
     return culprits
-
-
-def list_rounds(number: int) -> Iterator[list[tuple[int, int]]]:
-    """Rounds in which each of `number` ranks is in one pair, or rests; every pair comes once (the circle method of tournaments)."""
-    places = list(range(number + number % 2))
-    for _ in range(len(places) - 1):
-        half = len(places) // 2
-        pairs = [(min(pair), max(pair)) for pair in zip(places[:half], reversed(places[half:]))]
-        yield [pair for pair in pairs if pair[1] < number]
-        places[1:] = [places[-1], *places[1:-1]]
-
-
-def measure_pairs(measure: Measure, rounds: Iterator[list[tuple[int, int]]]) -> dict[tuple[int, int], Shown]:
-    """What each pair showed; those of a round are measured at once."""
-    return {pair: shown for pairs in rounds for pair, shown in zip(pairs, measure(list(pairs)))}
 
 
 def _has(symptom: str, shown: Shown, usual: float) -> bool:
