@@ -163,7 +163,7 @@ def _longest_form(arguments: Sequence[str], forms: Mapping[str, _Meaning], defau
 
 
 _REQUIREMENT = regex(r"([A-Za-z][\w.-]*)(?:\[[\w,.-]+\])?(?:[=<>!~].*)?")
-_IMPORTS = regex(r"\bfrom (\w+)\S* import|\bimport (\w+(?:, \w+)*)")
+_IMPORTS = regex(r"\bfrom (\w+)(?:\.\S*)? import|\bimport (\w+(?:, \w+)*)")
 
 
 def _packages(program: Program, arguments: Sequence[str]) -> tuple[str, ...]:

@@ -150,8 +150,10 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     def get(self, key: str) -> Fact:
         """The fact of that name; NOT_ASKED when it was not probed."""
+        if fact := self.facts.get(key):
+            return fact
         listed = self.facts.get(key[: key.find(".") + 1])
-        return self.facts.get(key) or (Fact(None, listed.readings) if listed else NOT_ASKED)
+        return Fact(None, listed.readings) if listed else NOT_ASKED
 
     def value(self, key: str) -> Value:
         """The value of the fact of that name."""

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import venv as venv_module
 import zipfile
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def venv(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An environment with a CUDA torch."""
     folder = tmp_path / "home" / ".venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    venv_module.create(folder, with_pip=False)
     [site] = folder.glob("lib/python*/site-packages")
     old = tmp_path / "old"
     old.mkdir()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import fits, regex
@@ -25,16 +25,21 @@ def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
 
     Raises ValueError for a condition that the kind does not allow (`matrix lint` finds these).
     """
+    return _holds(kind, condition, fact.value)
+
+
+@lru_cache(1 << 16, typed=True)  # a plan asks the same of a machine for hundreds of stacks
+def _holds(kind: Kind, condition: str, value: Value) -> bool | None:
     if condition.startswith("!"):
-        inner = holds(kind, condition[1:], fact)
+        inner = _holds(kind, condition[1:], value)
         return None if inner is None else not inner
-    if isinstance(fact.value, Unknown):
-        return _candidates_hold(kind, condition, fact.value)
+    if isinstance(value, Unknown):
+        return _candidates_hold(kind, condition, value)
     if condition == "absent":
-        return fact.value is None
-    if fact.value is None:
+        return value is None
+    if value is None:
         return False
-    return True if condition == "set" else any(_one(kind, part.strip(), fact.value) for part in condition.split("|"))
+    return True if condition == "set" else any(_one(kind, part.strip(), value) for part in condition.split("|"))
 
 
 def excludes(condition: str) -> bool:
@@ -49,7 +54,7 @@ def named_fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:
 
 def _candidates_hold(kind: Kind, condition: str, value: Unknown) -> bool | None:
     """The result for a name that fits several targets: True or False if all of them agree, else None."""
-    answers = {holds(kind, condition, Fact(c)) for c in value.candidates}
+    answers = {_holds(kind, condition, c) for c in value.candidates}
     return answers.pop() if len(answers) == 1 else None
 
 
