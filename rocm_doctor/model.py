@@ -150,8 +150,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     def get(self, key: str) -> Fact:
         """The fact of that name; NOT_ASKED when it was not probed."""
-        if fact := self.facts.get(key):
-            return fact
+        if key in self.facts:
+            return self.facts[key]
         listed = self.facts.get(key[: key.find(".") + 1])
         return Fact(None, listed.readings) if listed else NOT_ASKED
 

@@ -155,7 +155,7 @@ def test_what_cannot_be_used_is_refused_in_one_line_and_the_copy_is_used(harm: s
     else:
         (beside / "matrix.json").unlink()
         (beside / "matrix.json").symlink_to("/dev/zero")
-    matrix = store._load_compiled(store._COMPILED, beside)
+    matrix = store._load_compiled(beside)
     assert (matrix.place, matrix.version) == ("", load().version)
     assert "\n" not in matrix.refused
     wanted = {"schema": "update rocm-doctor", "damaged": "is damaged", "foreign": "is not the matrix of rocm-doctor"}

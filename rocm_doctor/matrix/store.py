@@ -247,22 +247,21 @@ def _load_packaged() -> Matrix:
         data = compile_json(_SOURCE)
         _write(data)
         return decode(data)
-    at = None if _SOURCE.is_dir() else installed.folder()
-    return _load_compiled(_COMPILED, at)
+    return _load_compiled(None if _SOURCE.is_dir() else installed.folder())
 
 
-def _load_compiled(path: Path, at: Path | None) -> Matrix:
-    """The matrix of the file, or the newer one in the folder of the distribution."""
+def _load_compiled(at: Path | None) -> Matrix:
+    """The compiled matrix of the tool, or the newer one in the folder of the distribution `rocm-doctor-matrix`."""
     refused = ""
     try:
-        data = installed.read_newer(at, installed.read_version(path)) if at else None
+        data = installed.read_newer(at, installed.read_version(_COMPILED)) if at else None
         if data is not None:
             return msgspec.structs.replace(decode(data), place=str(at))
     except installed.Unusable as exc:
         refused = str(exc)
     except Unreadable as exc:
         refused = f"{installed.NAME} in {at} cannot be read ({exc}): install it again"
-    return msgspec.structs.replace(decode(path.read_bytes()), refused=refused)
+    return msgspec.structs.replace(decode(_COMPILED.read_bytes()), refused=refused)
 
 
 def _is_stale() -> bool:

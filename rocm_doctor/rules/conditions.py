@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import fits, regex
@@ -34,7 +34,8 @@ def _holds(kind: Kind, condition: str, value: Value) -> bool | None:
         inner = _holds(kind, condition[1:], value)
         return None if inner is None else not inner
     if isinstance(value, Unknown):
-        return _candidates_hold(kind, condition, value)
+        answers = {_holds(kind, condition, one) for one in value.candidates}  # the targets that an ambiguous name may mean
+        return answers.pop() if len(answers) == 1 else None
     if condition == "absent":
         return value is None
     if value is None:
@@ -52,12 +53,6 @@ def named_fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:
     return gpu.get(name[4:]) if gpu is not None and name.startswith("gpu.") else snapshot.get(name)
 
 
-def _candidates_hold(kind: Kind, condition: str, value: Unknown) -> bool | None:
-    """The result for a name that fits several targets: True or False if all of them agree, else None."""
-    answers = {_holds(kind, condition, c) for c in value.candidates}
-    return answers.pop() if len(answers) == 1 else None
-
-
 def _one(kind: Kind, part: str, value: Value) -> bool:
     if isinstance(value, tuple):
         return any(_TESTS["word"](part, item) for item in value)
@@ -65,19 +60,14 @@ def _one(kind: Kind, part: str, value: Value) -> bool:
 
 
 def _version(part: str, value: Value) -> bool:
-    return _version_cached(part, str(value))
-
-
-@cache
-def _version_cached(part: str, value: str) -> bool:
-    return bool(versions.contains(part, value))
+    return bool(versions.contains(part, str(value)))
 
 
 def _release(part: str, value: Value) -> bool:
     """True if a release (`amd:2.9.1`) fits a part of a condition: `amd:<2.10` fits its own line only, `<2.10` either line."""
     line, _, version = str(value).rpartition(":")
     wanted, _, spec = part.rpartition(":")
-    return wanted in ("", line) and (not spec or _version_cached(spec, version))
+    return wanted in ("", line) and (not spec or _version(spec, version))
 
 
 def _word(part: str, value: Value) -> bool:
