@@ -1,4 +1,4 @@
-"""Engines against the real thing on this machine: Ray with several raylets, ssh to a server on loopback, Open MPI."""
+"""Engines against the real thing on this machine: ssh to a server on loopback, Open MPI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import many_nodes
 import pytest
 from called import called
-from fleet_nodes import nodes, sick, well
+from fleet_nodes import nodes, well
 from loopback_sshd import aliases, why_not
 
 PACKAGE = Path(__file__).parents[1]
@@ -49,44 +49,6 @@ def run(root: Path, *words: str, code: int = 0, **env: str) -> dict[str, dict[st
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == code, done.stderr
     return {line["host"]: line for line in map(json.loads, done.stdout.splitlines())}
-
-
-@installed("ray")
-@pytest.mark.filterwarnings("ignore")
-def test_ray_with_several_raylets(root: Path) -> None:
-    utils: Any = pytest.importorskip("ray.cluster_utils")
-    cluster = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    try:
-        for _ in range(2):
-            cluster.add_node(num_cpus=1)
-        for node in cluster.list_all_nodes():
-            well(root, _name(node.node_id))
-        sick(root, _name(cluster.list_all_nodes()[1].node_id))
-        found = run(root, "--engine", "ray", RAY_ADDRESS=cluster.address)
-        assert {line["host"]: line.get("verdict") for line in found.values()} == {
-            _name(node.node_id): "problems" if number == 1 else "ready" for number, node in enumerate(cluster.list_all_nodes())
-        }
-        first, second = list(found)[:2]
-        (root / f"{first}.fault").write_text("sys.exit('its own trouble')")
-        (root / f"{second}.fault").write_text("os._exit(7)")
-        own = run(root, "--engine", "ray", code=3, RAY_ADDRESS=cluster.address)
-        assert [own[name].get("error") for name in found] == ["its own trouble", "exit code 7", None]
-        for name in (first, second):
-            (root / f"{name}.fault").unlink()
-        named = next(iter(found))
-        again = run(root, "--engine", "ray", "--nodes", f"{named},n9", code=3, RAY_ADDRESS=cluster.address)
-        assert again[named]["verdict"]
-        assert again["n9"]["error"] == "not a node of this cluster"
-    finally:
-        cluster.shutdown()
-
-
-def test_ray_whose_head_is_gone(root: Path) -> None:
-    """Ray itself would try for a minute."""
-    argv = [sys.executable, "-m", "rocm_doctor", "fleet", "run", "--engine", "ray", "--", "check"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "RAY_ADDRESS": "127.0.0.1:9"}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=50, check=False)
-    assert (done.returncode, done.stderr) == (2, "Error: --engine ray: ConnectionRefusedError: [Errno 111] Connection refused\n")
 
 
 def _name(node: str) -> str:

@@ -17,8 +17,6 @@ import pytest
 import yaml
 from fleet_nodes import nodes, sick, well
 
-from rocm_doctor.fleet.engines import Request
-from rocm_doctor.fleet.engines.k8s import manifest
 from rocm_doctor.fleet.files import NAMES, program, text
 
 PACKAGE = Path(__file__).parents[1]
@@ -75,6 +73,13 @@ def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
         assert len(ran.stdout.strip()) <= 80
         subprocess.run(["sh", "-c", text("nfd.sh"), "nfd.sh", str(tmp_path)], env=env, timeout=60, check=True)
         assert (tmp_path / "rocm-doctor").read_text() == f"feature.node.kubernetes.io/rocm-doctor.ready={label}\n"
+    (container,) = yaml.safe_load(text("reports.yaml"))["spec"]["template"]["spec"]["containers"]
+    (tmp_path / "rocm-doctor").unlink()
+    for name, body in (("rocm-doctor", f'exec {root}/doctor "$@"'), ("sleep", "exit 0")):
+        script(tmp_path / name, body)
+    env = {**os.environ, "NODE": "gpu-7", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ran = subprocess.run(container["command"], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(ran.stdout)["host"] == "gpu-7"
 
 
 SCONTROL = """#!/bin/sh
@@ -277,13 +282,13 @@ def _is_within(part: Any, whole: Any) -> bool:
 @pytest.mark.slow
 def test_kubernetes_accepts_the_manifests() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason=EXTRA)
-    jobs = manifest(Request([], ["check", "--no-smoke"], 60, image="registry.lan/train:7"), ["gpu-1", "gpu-2"])["items"]
+    manifests = [yaml.safe_load(text(name)) for name in ("reports.yaml", "init.yaml", "daemonset.yaml")]
     for version in ("1.29", "1.31", "1.33"):
-        for one in (*jobs, yaml.safe_load(text("init.yaml")), yaml.safe_load(text("daemonset.yaml"))):
+        for one in manifests:
             validate.validate(one, version, strict=True)
-    jobs[0]["spec"]["completion"] = 3
+    manifests[0]["spec"]["completion"] = 3
     with pytest.raises(validate.ValidationError):
-        validate.validate(jobs[0], "1.29", strict=True)
+        validate.validate(manifests[0], "1.29", strict=True)
 
 
 @linux

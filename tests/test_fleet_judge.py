@@ -191,12 +191,6 @@ def test_the_newer_report_of_a_node_counts(tmp_path: Path) -> None:
     assert silent(plain(judge(tmp_path, [report(0), {"host": "n0", "error": "no answer"}], "--format", "json"))) == {}
 
 
-def test_clocks_that_differ(tmp_path: Path) -> None:
-    lines = [{**report(n), "at": 1000.0 + n + (37 if n == 4 else 0), "received": 1001.5 + n} for n in range(6)]
-    (one,) = plain(judge(tmp_path, lines, "--format", "json"))["deviations"]
-    assert (one["fact"], one["value"], one["nodes"]) == ("clock", "+37 s", "n4")
-
-
 def test_lists_of_nodes(tmp_path: Path) -> None:
     lines = [report(0), report(1, verdict="problems", findings=[many_nodes._FINDING]), {"host": "n2", "error": "no answer"}]
     assert judge(tmp_path, lines, "--format", "pass").stdout == "n0\n"
@@ -241,7 +235,6 @@ def test_exit_codes(tmp_path: Path) -> None:
         (sick, (), 1),
         (sick, ("--fail-on", "never"), 0),
         ([*good, silent], (), 3),
-        ([*good, silent], ("--fail-on", "silent"), 1),
         ([*good, silent], ("--fail-on", "never"), 0),
         ([*sick, silent], (), 1),
         ([silent], ("--fail-on", "never"), 3),

@@ -43,7 +43,7 @@ GROUPS = {
         "tune": "Measure your training run, and find what makes it faster.",
     },
     "Repositories": {"lint": "Check a training repository for a target GPU, without needing one."},
-    "Fleets": {"fleet": "Check many nodes through Slurm, ssh, MPI, Ray or Kubernetes; judge them together."},
+    "Fleets": {"fleet": "Check many nodes through Slurm, ssh or MPI; judge them together."},
     "Tickets and agents": {
         "bundle": "Pack redacted artifacts and the report for a bug report.",
         "diff": "Compare two reports or bundles, likely causes first.",

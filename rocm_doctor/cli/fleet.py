@@ -35,10 +35,10 @@ def command() -> None:
 @click.option("--policy", "policy_file", type=FILE, help="Demands, YAML.")
 @click.option(
     "--fail-on",
-    type=click.Choice(("silent", *FAIL_ON)),
+    type=click.Choice(FAIL_ON),
     default="error",
     show_default=True,
-    help="Exit with 1 from this severity on; silent: also for a node without a report, which else is 3.",
+    help="Exit with 1 from this severity on; a node without a report is 3.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
 @answering(*FORMATS)
@@ -96,33 +96,21 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
     "--nodes",
     default="",
     metavar="NODESET",
-    help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm, Ray and Kubernetes the default is all.",
+    help="mi300x-[001-120], @group, a!b, [1-9/2]; for Slurm the default is all.",
 )
 @click.option("--partition", default="", help="Slurm partition.")
 @limit_option("Time limit of a node.", 120)
 @click.option("--doctor", default="rocm-doctor", show_default=True, help="Command that starts the doctor on a node.")
-@click.option(
-    "--engine-arg",
-    "extra",
-    multiple=True,
-    help="Option for srun, clush, mpirun or kubectl get nodes; repeatable. Ray: the Python that has it.",
-)
-@click.option("--image", default="", help="Kubernetes: container image that has the doctor.")
+@click.option("--engine-arg", "extra", multiple=True, help="Option for srun, clush or mpirun; repeatable.")
 @click.option("--fanout", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes at a time.")
 @click.option("-o", "--output", type=OUTPUT, help="File for the lines. [default: standard output]")
 @click.option("--resume", is_flag=True, help="Ask only nodes that have no report in the output file, and add to it.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(("silent", "never")),
-    help="silent: exit with 1 if a node did not report; never: with 0. [default: 3]",
-)
 def run(
     asked: tuple[str, ...],
     engine: str,
     nodes: str,
     output: Path | None,
     resume: bool,
-    fail_on: str | None,
     doctor: str,
     **options: Any,
 ) -> None:
@@ -151,7 +139,7 @@ def run(
             silent = _collect(planned.nodes(), coming, file, bool(output) and not resume and file.tell() > 0)
     except OSError as exc:
         raise InputError(f"{exc.filename or output or 'standard output'}: {exc.strerror}") from exc
-    sys.exit(0 if not silent or fail_on == "never" else 1 if fail_on else 3)
+    sys.exit(3 if silent else 0)
 
 
 def _collect(nodes: list[str], answers: Any, file: Any, replace: bool) -> int:

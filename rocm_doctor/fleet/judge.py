@@ -21,8 +21,6 @@ STATES = {
     "ready": "ready",
 }  # fmt: skip
 """States of a node, the first that fits is its; with words for people."""
-DRIFT = 5.0
-"""Seconds of difference between two clocks that are taken for the time a report was on its way."""
 
 
 class Reason(NamedTuple):
@@ -56,7 +54,6 @@ def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> Fl
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
     deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
-    deviations += _clocks(table)
     reasons = {node.host: _reasons(node, table.titles) for node in table.nodes}
     for why, numbers in unmet.items():
         for number in numbers:
@@ -81,23 +78,13 @@ def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> Fl
 
 
 def exit_code(judged: FleetResult, fail_on: str, strict: bool) -> int:
-    """0 all is well. 1 findings at or above `fail_on` (`silent`: errors and silent nodes). 3 nothing was judged, or nodes are silent,
-    or, under `strict`, a verdict is undetermined or a document was refused."""
+    """0 all is well. 1 findings at or above `fail_on`. 3 nothing was judged, or nodes are silent, or, under `strict`, a verdict is
+    undetermined or a document was refused."""
     silent = any(row.state == "silent" for row in judged.rows)
-    worst = "error" if fail_on == "silent" else fail_on
-    if fail_on != "never" and any(s in judged.severities for s in SEVERITIES[: SEVERITIES.index(worst) + 1]):
-        return 1
-    if fail_on == "silent" and silent:
+    if fail_on != "never" and any(s in judged.severities for s in SEVERITIES[: SEVERITIES.index(fail_on) + 1]):
         return 1
     unsure = judged.summary.refused or any(row.state == "undetermined" for row in judged.rows)
     return 3 if not judged.summary.nodes or (silent and fail_on != "never") or (strict and (silent or unsure)) else 0
-
-
-def _clocks(table: Table) -> list[Deviation]:
-    """Nodes whose clock is over DRIFT seconds off the median of all: so long a report may have been on its way. The value is the
-    lead in seconds."""
-    wrong = {n: ahead for n, ahead in table.clocks().items() if abs(ahead) > DRIFT}
-    return [Deviation("clock", f"{ahead:+.0f} s", "within 5 s of each other", ((n, -1),)) for n, ahead in wrong.items()]
 
 
 def _reasons(node: Node, titles: dict[tuple[str, str, str], str]) -> list[Reason]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import time
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -30,7 +29,7 @@ def name(env: Mapping[str, str] = os.environ) -> str:
 
 
 def answer(host: str, words: Sequence[str], limit: float) -> bytes:
-    """The report as one line of JSON with `host` and `at`, seconds of the node's clock; or with `host` and `error`, why there is none.
+    """The report as one line of JSON with `host`; or with `host` and `error`, why there is none.
 
     Never raises.
     """
@@ -46,7 +45,7 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
         held = {} if why else jsons.decode(msgspec.json.format(done.stdout.encode(), indent=-1), dict[str, msgspec.Raw])
     except (Unreadable, msgspec.DecodeError) as exc:
         why = first_lines(done.stderr) or f"exit code {done.returncode}: {exc}"
-    return silent_line(host, why) if why else msgspec.json.encode({**held, "host": host, "at": time.time()})
+    return silent_line(host, why) if why else msgspec.json.encode({**held, "host": host})
 
 
 def silent_line(host: str, why: str) -> bytes:

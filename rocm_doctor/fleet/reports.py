@@ -80,7 +80,6 @@ class Line(msgspec.Struct, gc=False):
     gpus: list[Device] = []
     error: str = ""
     """Why there is no report, or why it cannot be judged."""
-    at: float = 0.0
     received: float = 0.0
     place: str = ""
     """File and number of the line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from statistics import median, mode
+from statistics import mode
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,8 +49,6 @@ class Node(msgspec.Struct):
 
     host: str
     received: float = 0.0
-    clock: float | None = None
-    """Seconds by which its clock is ahead of the collector's."""
     verdicts: set[str] = set()
     causes: set[tuple[str, str, str]] = set()
     """Root causes: diagnosis, row, severity."""
@@ -94,7 +92,7 @@ class Table:
                 self._reports[key] = self._report(line)
 
     def _report(self, line: Line) -> Node:
-        made = Node(line.host, line.received, line.at - line.received if line.at and line.received else None)
+        made = Node(line.host, line.received)
         for cause in line.findings:
             if not cause.follows_from:
                 found = (cause.id, cause.row, cause.severity)
@@ -150,7 +148,6 @@ class Table:
                 node.verdicts |= report.verdicts
                 node.causes |= report.causes
                 node.figures = [*node.figures, *report.figures]
-                node.clock = report.clock if node.clock is None else node.clock
                 if node.cells is None:
                     node.cells, node.gpus = report.cells, report.gpus
             self.silent.pop(host, None)
@@ -205,12 +202,6 @@ class Table:
         name = fact.partition("gpu.")[2] if part >= 0 else fact
         first = self._first.get(part, {})
         return _key(first[name]) if name in first else _absent(fact)
-
-    def clocks(self) -> dict[int, float]:
-        """Seconds by which a node's clock is ahead of the usual one, by number."""
-        known = {n: node.clock for n, node in enumerate(self.nodes) if node.clock is not None}
-        usual = median(known.values()) if known else 0.0
-        return {n: clock - usual for n, clock in known.items()}
 
 
 def _absent(fact: str) -> Any:

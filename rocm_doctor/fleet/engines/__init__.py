@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded import Unreadable
 
-ENGINES = ("local", "slurm", "ssh", "mpi", "ray", "k8s")
+ENGINES = ("local", "slurm", "ssh", "mpi")
 
 
 class Request(NamedTuple):
@@ -20,7 +20,6 @@ class Request(NamedTuple):
     doctor: Sequence[str] = ("rocm-doctor",)
     partition: str = ""
     extra: Sequence[str] = ()
-    image: str = ""
     fanout: int = 64
     skip: Collection[str] = ()
     """Nodes that have reported already."""
