@@ -56,8 +56,6 @@ def torch_env(root: Path, hip: str = HIP_63) -> Path:
             "torch/lib/rocblas/library/TensileLibrary_lazy_gfx1100.dat": "",
             "torch/lib/rocblas/library/TensileLibrary_lazy_gfx1030.dat": "",
             "torch/lib/rocblas/library/TensileLibrary_Type_HH_fallback_gfx906.hsaco": "",
-            "torch/lib/aotriton.images/amd-gfx90a/flash/x.aks2": "",
-            "torch/lib/aotriton.images/amd-gfx110x/flash/x.aks2": "",
             "bitsandbytes-0.50.2.dist-info/METADATA": "Name: bitsandbytes",
             **{
                 f"bitsandbytes/libbitsandbytes_{v}.so": library(gpu_bundle("gfx1100", "gfx1201"), needed=(hip_of(v),))
@@ -90,7 +88,6 @@ def test_environment(tmp_path: Path, everything: bool) -> None:
     found = values(audit)
     assert found["code.torch"] == ("gfx906", "gfx1100")
     assert found["code.rocblas"] == ("gfx1030", "gfx1100")
-    assert found["code.aotriton"] == ("gfx90a", "gfx110x")
     assert found["code.flash-attn"] == ("gfx90a",)
     assert found["soname.flash-attn"] == ("libamdhip64.so.7",)
     assert found["code.bitsandbytes"] == ("gfx1100", "gfx1201")
@@ -276,7 +273,6 @@ def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None
     said = in_child(site, "audit_environment")
     assert (said["bundles"], said["problems"]) == ([50, 250], ["", ""])
     assert said["peak_kib"] < 64 << 10
-    assert said["bytes_read"] < 300 * 8192 + (1 << 20)
 
 
 def in_child(place: Path, function: str) -> dict[str, Any]:
@@ -286,7 +282,7 @@ def in_child(place: Path, function: str) -> dict[str, Any]:
         "run = getattr(wheel if 'wheel' in sys.argv[2] else audit, sys.argv[2])\n"
         "a = run(Path(sys.argv[1]))\n"
         "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
-        "print(json.dumps(dict(peak_kib=peak, bytes_read=a.bytes_read, bundles=[h.bundles for h in a.holdings],"
+        "print(json.dumps(dict(peak_kib=peak, bundles=[h.bundles for h in a.holdings],"
         " problems=[h.problem for h in a.holdings])))"
     )
     said = subprocess.run([sys.executable, "-c", script, str(place), function], capture_output=True, text=True, check=True)
@@ -332,20 +328,6 @@ def sparse_library(path: Path, bundles: int, size: int) -> None:
 )
 def test_rocblas_files(names: list[str], expected: tuple[str, ...]) -> None:
     assert [(h.library, h.targets) for h in kernel_holdings(names)] == [("rocblas", expected)]
-
-
-@pytest.mark.parametrize(
-    ("folder", "library", "target"),
-    [
-        ("amd_torch_device_gfx1100-2.10.0+rocm7.12.0.dist-info/", "torch", "gfx1100"),
-        ("amd_torch_device_gfx11-2.10.0.dist-info/", "torch", "gfx11xx"),
-        ("amd_torch_device_gfx12_0-2.10.0.dist-info/", "torch", "gfx120x"),
-        ("rocm_sdk_device_gfx90a-7.12.0.dist-info/", "rocm-sdk", "gfx90a"),
-        ("amd_torchvision_device_gfx942-0.25.dist-info/", "torchvision", "gfx942"),
-    ],
-)
-def test_device_packages(folder: str, library: str, target: str) -> None:
-    assert [(h.library, h.kind, h.targets) for h in kernel_holdings([folder])] == [(library, "device-wheel", (target,))]
 
 
 @pytest.mark.parametrize(

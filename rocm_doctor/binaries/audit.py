@@ -17,7 +17,7 @@ from rocm_doctor.binaries.names import library_name, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Origin
+from rocm_doctor.model import Artifact
 
 # Kernel files of a ROCm outside of Python, loaded by a torch without its own rocBLAS.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library")
@@ -27,7 +27,7 @@ _DIST = regex(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
 _ELSEWHERE = "its code is in kpack archives"
 _NOWHERE = "its code was split off, and no archive here has it: a device package is missing"
 
-Read = Callable[[str], "tuple[inspect.Found | None, int]"]
+Read = Callable[[str], "inspect.Found | None"]
 
 
 def audit_environment(
@@ -55,7 +55,7 @@ def audit_environment(
                 roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
     hip = torch_hip if torch_hip is not None else next(filter(None, (_read_hip_version(folder) for folder in folders)), "")
 
-    def read(path: str) -> tuple[inspect.Found | None, int]:
+    def read(path: str) -> inspect.Found | None:
         return inspect.inspect_file(roots[path] / path, library_name(path), path)
 
     place = os.pathsep.join(map(str, folders))
@@ -70,32 +70,31 @@ def audit_folder(folder: Path) -> Audit:
 
 def audit_file(path: Path) -> Audit:
     """GPU code in one library, code object, bundle or kpack archive."""
-    found, read = inspect.inspect_file(path, library_name(path.name), path.name)
-    return Audit(str(path), "file", (found[0],) if found else (), files=1, bytes_read=read)
+    found = inspect.inspect_file(path, library_name(path.name), path.name)
+    return Audit(str(path), "file", (found[0],) if found else (), files=1)
 
 
-def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None) -> Artifact:
+def artifact(audit: Audit) -> Artifact:
     """The audit as text, so that a bundle replays it: probes/python/code.py reads it back."""
-    return Artifact(ARTIFACT, origin, msgspec.json.format(msgspec.json.encode(audit), indent=1).decode(), seconds=seconds)
+    return Artifact(ARTIFACT, "live", msgspec.json.format(msgspec.json.encode(audit), indent=1).decode())
 
 
 def audit_paths(place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str) -> Audit:
     """The audit of single files, as one place."""
     holdings = kernel_holdings(paths)
     archives: list[Contents] = []
-    files = total = 0
+    files = 0
     for path in paths:
         if not may_hold_code(path.rsplit("/", 1)[-1]) or is_kernel_file(path):
             continue
-        found, size = read(path)
-        files, total = files + 1, total + size
-        if found:
+        files += 1
+        if found := read(path):
             holdings.append(found[0])
             archives += [found[1]] if found[1] else []
     versions = {m.group(1): m.group(2) for path in paths if (m := _DIST.match(path))}
     choice = bitsandbytes.choose(paths, hip, versions.get("bitsandbytes", ""), override)
     done = sorted((_join_archives(h, archives) for h in holdings), key=lambda h: (h.library, h.path))
-    return Audit(place, kind, tuple(done), hip, versions, choice, files, total)
+    return Audit(place, kind, tuple(done), hip, versions, choice, files)
 
 
 def _join_archives(holding: Holding, archives: list[Contents]) -> Holding:

@@ -20,16 +20,15 @@ EXTRA = "pip install backports.zstd"
 Found = tuple[Holding, "kpack.Contents | None"]
 
 
-def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
-    """The file's GPU code (None: it has none) and the number of bytes read. `shown` is the path to report."""
+def inspect_file(path: Path, library: str, shown: str) -> Found | None:
+    """The file's GPU code; None if it has none. `shown` is the path to report."""
     try:
         with open_file(path) as handle:
-            view = View(handle, path.stat().st_size)
-            return inspect(view, library, shown), view.bytes_read
+            return inspect(View(handle, path.stat().st_size), library, shown)
     except OSError as error:
-        return (unreadable_holding(library, shown, f"{error.strerror or error}", "denied"), None), 0
+        return unreadable_holding(library, shown, f"{error.strerror or error}", "denied"), None
     except Unreadable as error:
-        return (unreadable_holding(library, shown, str(error)), None), 0
+        return unreadable_holding(library, shown, str(error)), None
 
 
 def inspect(view: View, library: str, shown: str) -> Found | None:

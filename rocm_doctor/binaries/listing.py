@@ -14,7 +14,7 @@ MAX_FILES = 200_000
 # The folders of site-packages that training depends on, which `check` reads. A full audit walks everything.
 RELEVANT = (
     "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library",
-    "torch/lib/hipblaslt/library", "torch/lib/aotriton.images",
+    "torch/lib/hipblaslt/library",
     "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
     "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library",
     "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops", "aiter/jit",
@@ -24,7 +24,7 @@ RELEVANT_TOP = ("flash_attn_2_cuda*", "causal_conv1d_cuda*", "selective_scan_cud
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Files below `root` as relative paths, and folders with a '/' at the end; each folder once, even if linked."""
+    """Files below `root` as relative paths; each folder once, even if linked."""
     pending = [""]
     visited: set[tuple[int, int]] = set()
     seen = 0
@@ -40,7 +40,6 @@ def walk(root: Path) -> Iterator[str]:
                 yield folder + name
             elif name not in ("__pycache__", "node_modules"):
                 pending.append(f"{folder}{name}/")
-                yield f"{folder}{name}/"
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -52,7 +51,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def relevant_files(site: Path) -> Iterator[str]:
-    """The names in the folders of `RELEVANT`, as `walk` gives them."""
+    """Files of the folders of `RELEVANT` as relative paths, and the metadata folders of the packages, with a '/' at the end."""
     top = list_folder(site)
     for name, is_folder in top:
         if not is_folder and any(fnmatchcase(name, glob) for glob in RELEVANT_TOP):
@@ -62,7 +61,7 @@ def relevant_files(site: Path) -> Iterator[str]:
     names = [name for name, is_folder in top if is_folder]
     for glob in RELEVANT:
         for folder in _expand(site, glob, names):
-            yield from (f"{folder}/{name}" + ("/" if is_folder else "") for name, is_folder in list_folder(site / folder))
+            yield from (f"{folder}/{name}" for name, is_folder in list_folder(site / folder) if not is_folder)
 
 
 def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:

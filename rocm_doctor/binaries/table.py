@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.binaries.types import Audit, Holding
 
-# Kinds that must have a GPU's code for it to run; the others tune, name a family, or repeat a library.
+# Kinds that must have a GPU's code for it to run; a kpack archive repeats a split library.
 DECISIVE = ("fatbin", "split", "tensile", "code-object")
-_FOLDERS = ("tensile", "aotriton")
 
 
 def decides(holding: Holding, audit: Audit) -> bool:
@@ -67,7 +66,7 @@ def _label(holding: Holding, audit: Audit, room: int) -> str:
     """The library and its file's name or its folder, cut at the front if too long."""
     loaded = " (loaded)" if audit.bitsandbytes and audit.bitsandbytes.path == holding.path else ""
     head = f"{holding.library:<13} "
-    place = (holding.path if holding.kind in _FOLDERS else holding.path.rsplit("/", 1)[-1]) + loaded
+    place = (holding.path if holding.kind == "tensile" else holding.path.rsplit("/", 1)[-1]) + loaded
     left = max(12, room - len(head))
     return head + (place if len(place) <= left else "..." + place[-(left - 3) :])
 
@@ -109,5 +108,5 @@ def _library_names(places: Sequence[Holding], audit: Audit) -> list[str]:
     names = []
     for holding in places:
         whole = all(h in places for h in audit.holdings if h.library == holding.library and decides(h, audit))
-        names.append(holding.library if whole or holding.kind in _FOLDERS else holding.path.rsplit("/", 1)[-1])
+        names.append(holding.library if whole or holding.kind == "tensile" else holding.path.rsplit("/", 1)[-1])
     return list(dict.fromkeys(names))

@@ -10,7 +10,7 @@ from rocm_doctor.model import Why
 
 ARTIFACT = "code/audit.json"
 
-Kind = Literal["fatbin", "split", "kpack", "code-object", "tensile", "aotriton", "device-wheel"]
+Kind = Literal["fatbin", "split", "kpack", "code-object", "tensile"]
 PlaceKind = Literal["environment", "folder", "wheel", "file"]
 
 
@@ -52,4 +52,3 @@ class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: dict[str, str] = {}
     bitsandbytes: Choice | None = None
     files: int = 0
-    bytes_read: int = 0

@@ -29,18 +29,16 @@ def audit_wheel(wheel: Path, torch_hip: str | None = None) -> Audit:
     """GPU code in a wheel. Raises OSError, or Unreadable if it is not a zip."""
     with open_file(wheel) as file, open_zip(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
-        folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
 
-        def read(name: str) -> tuple[Found | None, int]:
+        def read(name: str) -> Found | None:
             info, library = members[name], library_name(name)
             try:
                 if info.file_size > max(SMALL, MAX_RATIO * info.compress_size):
                     raise Unreadable(f"packed to less than 1/{MAX_RATIO} of its size, which no library is")
                 with tempfile.SpooledTemporaryFile(IN_MEMORY) as unpacked, zip_member(archive, info) as member:
                     shutil.copyfileobj(member, unpacked, 1 << 20)
-                    view = View(cast("IO[bytes]", unpacked), info.file_size)
-                    return inspect(view, library, name), view.bytes_read
+                    return inspect(View(cast("IO[bytes]", unpacked), info.file_size), library, name)
             except Unreadable as error:
-                return (unreadable_holding(library, name, f"zip: {error}"), None), 0
+                return unreadable_holding(library, name, f"zip: {error}"), None
 
-        return audit_paths(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "")
+        return audit_paths(str(wheel), "wheel", list(members), read, torch_hip or "", "")

@@ -24,7 +24,7 @@ from rocm_doctor.model import Reading, Unknown, Value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 # A library can hold its kernels in several kinds of container; the first kind present decides what it can run.
-_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel")
+_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack")
 _PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
 
 
