@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from rocm_doctor.workers.bench import timing
 
 
@@ -14,14 +16,6 @@ class Context:
 
     on_gpu = False
 
-    def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
-
-    def keep(self, name: str, make: Callable[[], Any]) -> Any:
-        if name not in self.kept:
-            self.kept[name] = make()
-        return self.kept[name]
-
     def report(self, what: str) -> None: ...
 
     def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
@@ -29,10 +23,10 @@ class Context:
         return 0.001
 
 
-def test_sensors_are_read_after_each_burst() -> None:
+def test_sensors_are_read_after_each_burst(monkeypatch: pytest.MonkeyPatch) -> None:
     context: Any = Context()
     clocks = iter((1900.0, 1950.0, 1980.0))
     sensors = SimpleNamespace(read=lambda: {"clock_mhz": next(clocks)}, limits={"clock_max_mhz": 1980.0})
-    context.keep("sensors", lambda: sensors)
+    monkeypatch.setattr(timing, "find_sensors", lambda _: sensors)
     found = timing.burst(context, "matmul-bf16", "TFLOP/s", lambda: None, 1.0, {}, 3)
     assert found["conditions"] == {"clock_mhz": 1950.0, "clock_max_mhz": 1980.0}

@@ -27,8 +27,8 @@ def test_worker_is_python_3_8_and_imports_only_the_standard_library(path: Path) 
     tree = ast.parse(path.read_text(), feature_version=(3, 8))
     allowed = {
         "__future__", "argparse", "contextlib", "collections", "copy", "ctypes", "datetime", "faulthandler", "functools", "gc",
-        "importlib", "json", "math", "os", "pathlib", "platform", "signal", "struct", "sys", "tempfile", "time", "traceback", "types",
-        "typing", "warnings", "zlib",
+        "importlib", "itertools", "json", "math", "os", "pathlib", "platform", "queue", "signal", "subprocess", "sys", "tempfile",
+        "threading", "time", "traceback", "types", "typing", "warnings", "zlib",
     }  # fmt: skip
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

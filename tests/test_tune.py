@@ -26,7 +26,6 @@ from rocm_doctor.tune import runner, text
 from rocm_doctor.tune.search import Measured, NothingFits, Search
 from rocm_doctor.tune.space import Choice, changes, choice_job, is_predicted_to_fit, job_choice, list_numerics, list_shapes
 from rocm_doctor.workers import child
-from rocm_doctor.workers.tune import main
 
 MATRIX = load()
 TINY = {
@@ -192,14 +191,6 @@ def test_without_a_gpu_nothing_is_measured_unless_asked(tiny: Path) -> None:
     done = CliRunner().invoke(cli, ["tune", "--model", str(tiny), "--seq", "8", "--method", "full"])
     assert done.exit_code == 2
     assert "has no GPU here" in done.output
-
-
-def test_the_worker_ends_when_its_parent_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asks = tmp_path / "asks.jsonl"
-    asks.touch()
-    parents = iter((10, 10, 1))
-    monkeypatch.setattr("os.getppid", lambda: next(parents))
-    assert list(main.read_jobs(asks)) == []
 
 
 @pytest.mark.torch

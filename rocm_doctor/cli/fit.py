@@ -20,7 +20,6 @@ from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve, runner, text
 from rocm_doctor.fit.job import Job
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Report
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
 RUN = {
@@ -117,7 +116,7 @@ def command(
     """Predict the peak memory of a fine-tuning run on one GPU, which need not be here, without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
-    used. Exit code 1 if it does not fit into any memory size of the GPU.
+    used. Exit code 1 if it does not fit.
     """
     matrix = load_matrix()
     python = interpreter(python)
@@ -160,23 +159,7 @@ def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) ->
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
     blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
     card = msgspec.structs.replace(found[0], blocker=blocker, total=found[0].total if vram is None else vram)
-    if blocker and (planned := planned_torch(report, matrix)) and planned != torch:
-        card = msgspec.structs.replace(
-            card, notes=(*card.notes, f"torch {planned} is assumed, which rocm-doctor plan puts first")
-        )
-        torch = planned
     return card, torch if isinstance(torch, str) else ""
-
-
-def planned_torch(report: Report, matrix: Matrix) -> str:
-    """The torch of the first stack that works for the machine; empty where none is known."""
-    from rocm_doctor.plan.answer import answer
-    from rocm_doctor.plan.catalog import load_catalog
-    from rocm_doctor.plan.machine import machine_from_snapshot
-
-    machine = machine_from_snapshot(report.snapshot)
-    best = answer(machine, load_catalog(matrix), report=report).best if machine else None
-    return best.candidate.build.local if best else ""
 
 
 def as_json(answer: answers.Answer) -> str:

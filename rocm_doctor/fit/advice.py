@@ -5,7 +5,7 @@ The closed form is scaled to agree with the simulation at the asked setting, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -80,43 +80,25 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, support: Support, matri
     return (*_settings(job, peak, room, support), *_larger_gpu(job, card, peak, bound, matrix))
 
 
-Changed = tuple[Job, dict[str, str]]
-"""A job, and the options that made it with their words."""
-
-
-def _change_sets(job: Job, support: Support) -> Iterator[list[Changed]]:
-    """The job as it is, then every set of one change, of two, up to DEPTH."""
-    level: list[Changed] = [(job, {})]
-    yield level
+def _settings(job: Job, peak: Peak, room: float, support: Support) -> Iterator[Way]:
+    """Changes that are enough on this GPU: one, or else the one that saves most and another. Of changes that are enough, the one with the
+    most tokens per optimizer step, of equals the largest peak."""
+    changed, made = job, dict[str, str]()
     for _ in range(DEPTH):
-        level = [
-            (other, {**made, option: words})
-            for one, made in level
-            for words, option, other in neighbours(one, support)
+        changes = [
+            (peak(other), words, option, other)
+            for words, option, other in neighbours(changed, support)
             if not support.missing or not needed_kernels(other) or needed_kernels(job)
         ]
-        level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
-        yield level
-
-
-def _choose_best(level: Sequence[Changed], peak: Peak, room: float) -> tuple[list[str], list[str], int, Job] | None:
-    """Words, options, peak and job of the set that fits with the most tokens per optimizer step, of equals the largest peak; None
-    if none fits."""
-    fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
-    if not fitting:
-        return None
-    other, made, size = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, entry[2]))
-    last = {option.split()[0]: option for option in made}
-    return [made[option] for option in last.values()], list(last.values()), size, other
-
-
-def _settings(job: Job, peak: Peak, room: float, support: Support) -> Iterator[Way]:
-    """The smallest set of changes that is enough on the GPUs that are there."""
-    for level in _change_sets(job, support):
-        if found := _choose_best(level, peak, room):
-            words, options, size, other = found
-            changed = {n: getattr(other, n) for n in other.__struct_fields__ if getattr(other, n) != getattr(job, n)}
-            yield Way(" and ".join(words), " ".join(options), size, changed)
+        if not changes:
+            return
+        enough = [change for change in changes if change[0] <= room]
+        best = max(enough, key=lambda c: (c[3].tokens * c[3].grad_accum, c[0])) if enough else min(changes, key=lambda c: c[0])
+        size, words, option, changed = best
+        made = {name: text for name, text in made.items() if name.split()[0] != option.split()[0]} | {option: words}
+        if enough:
+            fields = {n: getattr(changed, n) for n in job.__struct_fields__ if getattr(changed, n) != getattr(job, n)}
+            yield Way(" and ".join(made.values()), " ".join(made), size, fields)
             return
 
 

@@ -28,8 +28,6 @@ class Answer(msgspec.Struct, frozen=True):
     enough: tuple[Way, ...] | None = ()
     """Empty where the run is sure to fit, or where nothing was found; None: nothing was tried, as the closed form does not cover
     the model."""
-    sizes: tuple[tuple[int, Verdict], ...] = ()
-    """The verdict for each size that the product comes with, where its size is not known."""
     unsupported: tuple[str, ...] = ()
     """What the GPU cannot do of what the run asks for, a sentence each."""
 
@@ -46,14 +44,10 @@ def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Ma
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, python, fast)
-    sizes = tuple((size, verdict(estimate, _resize_card(card, size))) for size in card.sizes)
-    if sizes and len({_fits(said) for _, said in sizes}) == 1:
-        # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
-        card = _resize_card(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
     said = verdict(estimate, card)
     notes = (*run.notes, note) if note else run.notes
     found = Answer(
-        run, card, estimate, said, margin(estimate, card), None, notes, (), sizes, unsupported_features(run, card.gfx, matrix)
+        run, card, estimate, said, margin(estimate, card), None, notes, (), unsupported_features(run, card.gfx, matrix)
     )
     try:
         peak = advice.scale_estimate(run.job, card, estimate)
@@ -83,15 +77,6 @@ def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, 
             f"{asked} is asked for, and the prediction has no fused attention for {gfx}: install a build for it, or take sdpa"
         )
     return tuple(lacks)
-
-
-def _resize_card(card: Card, size: int) -> Card:
-    return msgspec.structs.replace(card, total=size)
-
-
-def _fits(said: Verdict) -> bool | None:
-    """True if it fits, even tightly; False if it does not; None if that is too close to call or unknown."""
-    return {"fits": True, "tight": True, "does not fit": False}.get(said)
 
 
 def _estimate(job: Job, card: Card, python: str | None, fast: bool) -> tuple[Estimate, str]:

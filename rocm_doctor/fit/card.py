@@ -28,8 +28,6 @@ class Card(msgspec.Struct, frozen=True):
     context: int
     workspace: int
     notes: tuple[str, ...] = ()
-    sizes: tuple[int, ...] = ()
-    """Bytes that products of this kind come with, where `total` is not known."""
     blocker: str = ""
     """What `check` says to mend before anything runs on it, as a title."""
 
@@ -64,8 +62,7 @@ def declare_card(gfx: str, vram: int | None, matrix: Matrix, product: str = "") 
         notes.append(f"{kind} comes with {' or '.join(f'{s:g}' for s in sizes)} GiB: choose with --vram")
     name = product or (target.codename if target else "")
     empty = "assumed to be unused: no display and no other program on it"
-    open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
-    return Card(gfx, name, vram, 0, CONTEXT, workspace_bytes(gfx, matrix), notes=(*notes, empty), sizes=open_)
+    return Card(gfx, name, vram, 0, CONTEXT, workspace_bytes(gfx, matrix), notes=(*notes, empty))
 
 
 def measured_card(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:

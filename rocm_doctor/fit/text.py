@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.card import Card
@@ -124,16 +122,10 @@ def verdict(answer: Answer) -> str:
         words = f"Not safely: the allocator would reserve {format_gib(reserved)} of {format_gib(room)}, and cached blocks would have to go back"
     if needed_kernels(answer.run.job) and answer.run.bitsandbytes.missing:
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
-    if answer.sizes and left is None:
-        return _size_words(answer.sizes)
     if left is None:
-        return words
-    each = (
-        f" in {'any' if left < 0 else 'every'} of the sizes {' or '.join(f'{size / GIB:g}' for size, _ in answer.sizes)} GiB"
-        if answer.sizes
-        else ""
-    )
-    return f"{words}{each}: {need_words(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
+        peak = answer.estimate.peak_allocated_bytes
+        return f"{words}. It takes about {peak / GIB:.1f} GiB, at worst {peak * (1 + answer.estimate.error_bound.allocated) / GIB:.1f}"
+    return f"{words}: {need_words(answer.estimate, answer.card)}{'. ' + COST if answer.verdict == 'tight' else ''}"
 
 
 def need_words(estimate: Estimate, card: Card) -> str:
@@ -143,19 +135,13 @@ def need_words(estimate: Estimate, card: Card) -> str:
     return f"about {peak / GIB:.1f} GiB, {limit}, of {room / GIB:.1f} GiB available"
 
 
-def _size_words(sizes: Sequence[tuple[int, Verdict]]) -> str:
-    """`With 8 GiB: it does not fit; with 16 GiB: it fits: choose with --vram`."""
-    parts = [f"with {size / GIB:g} GiB: {WORDS[one][0].lower()}{WORDS[one][1:]}" for size, one in sizes]
-    return f"W{'; '.join(parts)[1:]}: choose with --vram"
-
-
 COST = "The allocator will have to give cached blocks back, which costs time"
 WORDS: dict[Verdict, str] = {
     "fits": "It fits",
     "tight": "It fits, but tightly",
     "too close to call": "Too close to call",
     "does not fit": "It does not fit",
-    "unknown": "Unknown: the memory of this GPU was not read; give it with --vram",
+    "unknown": "Unknown: give the GPU's memory with --vram",
 }
 
 

@@ -95,14 +95,12 @@ def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
     why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
     if status in ("failed", "died", "timeout"):
         queue.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
-    _report(queue, stage, status, why, more.get("details"))
+    _report(queue, stage, status, why)
 
 
-def _report(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
-    """Print a progress line for a failure or a measurement."""
-    if status == "passed" and isinstance(details, dict) and "tflops" in details:
-        queue.settings.tell(f"{queue.speaker}: {stage} passed, {details['tflops']} TFLOP/s")
-    elif status not in ("passed", "not-run"):
+def _report(queue: DeviceQueue, stage: str, status: str, why: str) -> None:
+    """Print a progress line for a failure."""
+    if status not in ("passed", "not-run"):
         queue.settings.tell(
             ": ".join([f"{queue.speaker}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])])
         )

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,6 @@ from ..smoke import hip as smoke_hip
 
 DEVICES = Path("/sys/bus/pci/devices")
 KFD = Path("/sys/class/kfd/kfd")
-
-
-def sensors(torch: Any, index: int) -> tuple[Callable[[], dict[str, Any]], dict[str, Any]]:
-    """A function for a reading, and the limits, from the device's folder in sysfs."""
-    folder = DEVICES / str(smoke_hip.pci_address(torch, index))
-    return (lambda: reading(folder)), limits(folder)
 
 
 def reading(folder: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..smoke import hip as smoke_hip
 from ..smoke.on_torch import TorchContext
@@ -15,24 +15,19 @@ PERIOD = 0.04
 """Seconds between two readings."""
 
 
-class Sensors:
+class Sensors(NamedTuple):
     """The sensors of one GPU: a function for a reading, and the limits that do not change."""
 
-    def __init__(self, read: Callable[[], dict[str, Any]], limits: dict[str, Any]) -> None:
-        self.read = read
-        self.limits = limits
+    read: Callable[[], dict[str, Any]]
+    limits: dict[str, Any]
 
 
 def find_sensors(context: TorchContext) -> Sensors:
-    """The sensors of the device under test, found once."""
-
-    def find() -> Sensors:
-        if not context.on_gpu or not smoke_hip.is_hip(context.torch):
-            return Sensors(dict, {})
-        return Sensors(*hip.sensors(context.torch, context.device.index))
-
-    found: Sensors = context.keep("sensors", find)
-    return found
+    """The sensors of the device under test."""
+    if not context.on_gpu or not smoke_hip.is_hip(context.torch):
+        return Sensors(dict, {})
+    folder = hip.DEVICES / str(smoke_hip.pci_address(context.torch, context.device.index))
+    return Sensors(lambda: hip.reading(folder), hip.limits(folder))
 
 
 class Watch:

@@ -36,9 +36,6 @@ class Shown(NamedTuple):
     wrong: bool
 
 
-Measure = Callable[["Sequence[int]"], Shown]
-
-
 def collectives(context: TorchContext) -> dict[str, Any]:
     """GB/s that each rank sends at least. Reasons: lost-rank, error, wrong-sums, slow."""
     context.need_gpus(2)
@@ -140,7 +137,7 @@ def name_ranks(ranks: Sequence[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {' and '.join(map(str, ranks))}"
 
 
-def find_culprits(measure: Measure, world: int) -> list[tuple[str, tuple[int, ...]]]:
+def find_culprits(measure: Callable[[Sequence[int]], Shown], world: int) -> list[tuple[str, tuple[int, ...]]]:
     """Each symptom, `wrong-sums` or `slow`, with its culprit: one rank, or two whose pair is bad. Bad pairs are measured again: on a busy
     machine any pair may be slow once. Usual is what the faster pairs take."""
     seen = {pair: measure(pair) for pair in combinations(range(world), 2)}

@@ -42,7 +42,6 @@ class Context:
         self.level: int = args.level
         self._generator: Any = None
         self._seeded_for = ""
-        self._kept: dict[str, Any] = {}
 
     # The framework and its device.
 
@@ -108,9 +107,6 @@ class Context:
         """The value in system memory."""
         raise NotImplementedError
 
-    def wait(self, value: Any) -> None:
-        """Wait until a value is computed, where `sync` does not."""
-
     def round_trips(self) -> dict[str, Callable[[Any], Any]]:
         """Ways of a value to the device and back, by name."""
         raise NotImplementedError
@@ -167,12 +163,6 @@ class Context:
     def report(self, what: str) -> None:
         """Say what is being waited for, should it take long."""
         self.emit(event="doing", stage=self.stage, text=what)
-
-    def keep(self, name: str, make: Callable[[], Any]) -> Any:
-        """Something that is made once and lives as long as the process."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
 
     def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
         """Seconds of one call, device work included."""

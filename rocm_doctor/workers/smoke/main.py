@@ -7,7 +7,6 @@ from standard output, which belongs to the libraries under test.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import faulthandler
 import importlib
 import json
@@ -146,16 +145,9 @@ def prepare_signals() -> None:
         faulthandler.register(signal.SIGUSR1, all_threads=False)
 
 
-def die_with_parent() -> None:
-    """On Linux the kernel ends this process when the runner goes away, even by SIGKILL (prctl, option PR_SET_PDEATHSIG = 1)."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
 def main(argv: Sequence[str]) -> None:
     """Entry point of the worker."""
     prepare_signals()
-    die_with_parent()
     args = arguments(argv)
     emit = emitter(args.results)
     emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable)

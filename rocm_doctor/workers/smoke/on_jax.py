@@ -122,12 +122,9 @@ class JaxContext(Context):
     def get(self, value: Any) -> Any:
         return self.np.array(value)
 
-    def wait(self, value: Any) -> None:
-        self.lib.block_until_ready(value)
-
     def sync(self) -> None:
         if self.device is not None:
-            self.wait(self.lib.numpy.zeros(()) + 1)
+            self.lib.block_until_ready(self.lib.numpy.zeros(()) + 1)
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
         def both(operands: Sequence[Any], pull: Any) -> tuple[Any, list[Any]]:

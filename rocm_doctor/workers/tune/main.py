@@ -19,6 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from ..fit import build
+from ..fit.loss import batch_loss
+from ..smoke import hip
+from ..smoke.main import emitter
+
 WHOLE = 3
 """From so many steps on every micro-batch is run: shorter runs compare, longer ones give the figure."""
 POLL = 0.02
@@ -31,22 +38,20 @@ def main(argv: list[str]) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
     asks, results = Path(argv[0]), Path(argv[1])
-    emit(results, {"hello": describe_gpu(int(argv[2]), argv[3:])})
+    emit = emitter(str(results))
+    emit(hello=describe_gpu(int(argv[2]), argv[3:]))
     for job in read_jobs(asks):
-        emit(results, {"id": job["id"], **attempt(job)})
+        emit(id=job["id"], **attempt(job))
 
 
 def read_jobs(path: Path) -> Iterator[dict[str, Any]]:
-    """The jobs of the file as they come, until one says stop or the parent is gone."""
-    parent = os.getppid()
+    """The jobs of the file as they come, until one says stop."""
     with path.open(encoding="utf-8") as file:
         while True:
             line = file.readline()
             if not line.endswith("\n"):
                 file.seek(file.tell() - len(line))
                 time.sleep(POLL)
-                if os.getppid() != parent:
-                    return
                 continue
             job = json.loads(line)
             if job.get("stop"):
@@ -54,23 +59,13 @@ def read_jobs(path: Path) -> Iterator[dict[str, Any]]:
             yield job
 
 
-def emit(path: Path, line: dict[str, Any]) -> None:
-    """Append one line."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-
-
 def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
     """The GPU and the packages. With a limit, this process may take that many bytes of the GPU's memory and no more."""
-    import torch
-
     for name in packages:  # slow to import: the first job must not pay for it
         if importlib.util.find_spec(name):
             importlib.import_module(name)
     found = {"torch": torch.__version__, "device": "cpu"}
     if torch.cuda.is_available():
-        from ..smoke import hip
-
         total = torch.cuda.mem_get_info()[1]
         if limit:
             torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total))
@@ -82,8 +77,6 @@ def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
 
 def warm_up() -> None:
     """Make the BLAS workspaces of both threads (forward, backward), so that they do not pass for the model's memory."""
-    import torch
-
     x = torch.ones((64, 64), device="cuda", requires_grad=True)
     (x @ x).sum().backward()
     torch.cuda.synchronize()
@@ -91,16 +84,12 @@ def warm_up() -> None:
 
 def context_bytes() -> int:
     """Bytes of the GPU that are in use but not this allocator's: the runtime's context, and other processes."""
-    import torch
-
     free, total = torch.cuda.mem_get_info()
     return int(total - free - torch.cuda.memory_reserved())
 
 
 def attempt(job: dict[str, Any]) -> dict[str, Any]:
     """The measurement, or `error` with the reason. Frees the memory that the job took."""
-    import torch
-
     try:
         result = measure(job)
     except Exception as error:
@@ -114,10 +103,6 @@ def attempt(job: dict[str, Any]) -> dict[str, Any]:
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Tokens per second over whole optimizer steps, and the memory in bytes that they took."""
-    import torch
-
-    from ..fit import build
-
     torch.manual_seed(0)
     on_gpu = job["device"] == "cuda"
     model = build.build_model(job, job["device"])
@@ -140,8 +125,6 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
 def fill(model: Any) -> None:
     """Small random weights: uninitialised memory could hold NaN and, on some GPUs, runs at another speed."""
-    import torch
-
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
@@ -150,10 +133,6 @@ def fill(model: Any) -> None:
 
 def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
     """Seconds of one optimizer step. Of its micro-batches `most` are run at most, and the last one counts for those that are left out."""
-    import torch
-
-    from ..fit.loss import batch_loss
-
     began, last = time.perf_counter(), 0.0
     ran = min(most, job["grad_accum"])
     for _ in range(ran):
@@ -171,7 +150,5 @@ def step(model: Any, optimizer: Any, job: dict[str, Any], most: int) -> float:
 
 def wait_for_gpu(job: dict[str, Any]) -> None:
     """Wait for the GPU."""
-    import torch
-
     if job["device"] == "cuda":
         torch.cuda.synchronize()
