@@ -101,7 +101,7 @@ def test_library_names_belong_to_a_hip_major(hip: str, soname: str, other: bool)
 
 
 def test_every_library_name_has_its_majors() -> None:
-    assert all(hip and all(5 <= n <= 9 for n in hip) for hip in MATRIX.sonames.values())
+    assert all(one.hip and all(5 <= n <= 9 for n in one.hip) for one in MATRIX.sonames.values())
 
 
 @pytest.mark.parametrize("name", ["torchvision", "torchaudio"])

@@ -10,7 +10,6 @@ from machines import card, env, judge, named, open_nodes, serious, torch
 
 from rocm_doctor.facts.derive import visible_indices
 from rocm_doctor.matrix import load
-from rocm_doctor.matrix.types import Case
 from rocm_doctor.model import Artifact
 
 RULES = Path(__file__).resolve().parents[1] / "rocm_doctor"
@@ -221,6 +220,6 @@ def test_a_card_that_a_mask_hides_is_not_trained_on() -> None:
 def test_the_cases_of_the_catalog_are_those_that_rules_name() -> None:
     texts = [path.read_text("utf-8") for path in (*RULES.glob("rules/*.py"), *RULES.glob("lint/**/*.py"))]
     named = {found for text in texts for found in re.findall(r'f?"((?:[a-z]+\.[a-z-]+|\{one\.lacks\})/[a-z-]+)"', text)}
-    known = {case.name.replace("*", "{one.lacks}") for case in load().section("cases", Case)}
+    known = {case.name.replace("*", "{one.lacks}") for case in load().cases.values()}
     assert named == known
     assert {name.partition("/")[0] for name in known} - {"{one.lacks}"} <= load().diagnoses.keys()

@@ -21,7 +21,7 @@ def offer_reachable_kernel(made: Finding, snapshot: Snapshot, matrix: Matrix) ->
     affected = all_conditions(row).get("kernel") if row else None
     if not affected or not isinstance(os, str):
         return made
-    packages = matrix.section("kernels", KernelPackage)
+    packages = matrix.kernels
     here = next((one for one in packages if os.startswith((one.os, *one.derivatives))), None)
     if here is None:  # no package of that name is known to be there
         kept = tuple(one for one in made.commands if _RELEASE not in one.text)

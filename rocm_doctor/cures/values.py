@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Application, Case, Cure, KernelPackage
+from rocm_doctor.matrix.advice import Application, Case, Cure
 from rocm_doctor.model import Command, Diagnosis, Finding, Gpu, ReportKind, Row, Snapshot
 from rocm_doctor.rules.findings import gpu_subject
 from rocm_doctor.rules.frameworks import PLAN
@@ -103,14 +103,14 @@ def stated_commands(matrix: Matrix) -> frozenset[str]:
     entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
     stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
     stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
-    stated += [c for case in matrix.section("cases", Case) for c in (*(case.commands or ()), *case.verify, case.settle) if c]
+    stated += [c for case in matrix.cases.values() for c in (*(case.commands or ()), *case.verify, case.settle) if c]
     stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 
 def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
     """What each command of a cure or a case that takes values looks like with them: a command of another shape is not ours."""
-    entries: list[Cure | Case] = [*matrix.cures, *matrix.section("cases", Case)]
+    entries: list[Cure | Case] = [*matrix.cures, *matrix.cases.values()]
     stated = [c for one in entries for c in (*(one.commands or ()), *one.verify) if _SLOT.search(c.text)]
     return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
 
@@ -167,9 +167,7 @@ def _library(values: Values) -> str:
 def _kernel_package(values: Values) -> str:
     """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
     name = str(values.snapshot.value("os"))
-    return next(
-        (one.name for one in values.matrix.section("kernels", KernelPackage) if name.startswith((one.os, *one.derivatives))), ""
-    )
+    return next((one.name for one in values.matrix.kernels if name.startswith((one.os, *one.derivatives))), "")
 
 
 _WHEELS = "https://download.pytorch.org/whl/"

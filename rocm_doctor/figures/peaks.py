@@ -61,7 +61,7 @@ def compute_peak(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     if product.peaks:
         return _limit(product.peaks.get(dtype, 0.0), f"{dtype} peak, dense{told}", product)
     family = matrix.gfx[product.gfx].family if product.gfx in matrix.gfx else ""
-    rate = matrix.rates.get((family, dtype))
+    rate = matrix.rates.get(f"{family}-{dtype}")
     if rate is None:
         return None
     value = rate.ops * product.compute_units * product.clock_mhz / 1e6

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,11 +21,8 @@ from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program
 from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
+from rocm_doctor.matrix.advice import Application, Case, Complaint, Cure, QuestionEntry, Slot, Synonym
 from rocm_doctor.matrix.types import (
-    Application,
-    Case,
-    Complaint,
-    Cure,
     DriverModule,
     DriverRange,
     EnvVar,
@@ -35,14 +32,11 @@ from rocm_doctor.matrix.types import (
     KernelPackage,
     Peak,
     Processor,
-    QuestionEntry,
     Rate,
     RocmPackage,
     RocmRelease,
-    Slot,
     Soname,
     Support,
-    Synonym,
     Target,
     TorchBuild,
 )
@@ -54,18 +48,7 @@ _SOURCE = _PACKAGE.parent / "compat_matrix"
 _T = TypeVar("_T")
 
 
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_Named = TypeVar("_Named", bound=_HasName)
-
-
-SECTIONS: dict[str, Any] = {
-    "rows": Row, "diagnoses": Diagnosis, "rates": Rate, "sonames": Soname, "complaints": Complaint, "kernels": KernelPackage,
-    "rocm_packages": RocmPackage, "cases": Case,
-}  # fmt: skip
+SECTIONS: dict[str, Any] = {"rows": Row, "diagnoses": Diagnosis, "complaints": Complaint}
 """The types of the entries, by their section; those of the properties below are added. A section without a type is plain."""
 
 
@@ -119,13 +102,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
             kept[name] = lenient.decode(self.raw.get(name, b"[]"), tuple[of, ...])  # type: ignore[valid-type]
         return kept[name]
 
-    def named(self, name: str, of: type[_Named]) -> dict[str, _Named]:
-        """The entries of a section by their names, as `section` gives them."""
-        kept: dict[str, dict[str, _Named]] = self.__dict__.setdefault("named_sections", {})
-        if name not in kept:
-            kept[name] = {one.name: one for one in self.section(name, of)}
-        return kept[name]
-
     def age(self, today: datetime.date) -> int | None:
         """Days since the data was dated; None for a matrix without a calendar version."""
         found = re.match(r"(\d{4})\.(\d{1,2})\.(\d{1,2})", self.version)
@@ -159,18 +135,22 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     """Programs that commands may start, by name."""
     questions = _list("questions", QuestionEntry)
     """Questions that `check` may ask."""
-
-    @cached_property
-    def rates(self) -> dict[tuple[str, str], Rate]:
-        """Operations per clock and compute unit by family and type."""
-        return {(one.family, one.dtype): one for one in self.section("rates", Rate)}
-
+    rates = _table("rates", Rate, "key")
+    """Operations per clock and compute unit, by `FAMILY-DTYPE`."""
     peaks = _list("peaks", Peak)
     """Products with their clocks, compute units and bandwidths."""
     field = _list("field", FieldFigure)
     """Figures that others measured."""
     cures = _list("cures", Cure)
     """What repairs diagnoses and rows, in the order of the files."""
+    cases = _table("cases", Case, "name")
+    """The cases of diagnoses that rules in Python find, by `ID/CASE`."""
+    kernels = _list("kernels", KernelPackage)
+    """The newest kernels that distributions bring."""
+    rocm_packages = _list("rocm_packages", RocmPackage)
+    """Pip packages that a torch without a ROCm of its own pins."""
+    sonames = _table("sonames", Soname, "name")
+    """The library names that changed, by name."""
     slots = _table("slots", Slot, "name")
     """The values that cures take from a report, by name."""
     synonyms = _list("synonyms", Synonym)
@@ -197,11 +177,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def fact(self, key: str) -> Fact:
         """The statement of that key. Raises KeyError for one that the catalog does not have."""
         return {fact.key: fact for fact in self.facts}[key]
-
-    @cached_property
-    def sonames(self) -> dict[str, tuple[int, ...]]:
-        """The HIP majors that have a library name."""
-        return {one.name: one.hip for one in self.section("sonames", Soname)}
 
     def plain(self, section: str) -> Any:
         """A section of the catalog that has no type here (`models`), as plain values; None when there is none."""

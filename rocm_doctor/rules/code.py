@@ -52,7 +52,7 @@ def foreign_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     hip = re.match(r"\d+", str(snapshot.value("torch.hip")))
     for name, extension in matrix.extensions.items() if hip else ():
         fact = snapshot.get(f"soname.{name}")
-        other = [s for s in _words(fact) if hip and int(hip[0]) not in matrix.sonames.get(s, (int(hip[0]),))]
+        other = [s for s in _words(fact) if hip and s in matrix.sonames and int(hip[0]) not in matrix.sonames[s].hip]
         if other:
             yield finding(
                 matrix,

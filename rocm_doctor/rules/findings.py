@@ -8,8 +8,8 @@ import msgspec
 
 from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.advice import Case
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.matrix.types import Case
 from rocm_doctor.model import (
     GRADES,
     THE_MACHINE,
@@ -92,7 +92,7 @@ def finding(
 
 def _case(matrix: Matrix, name: str) -> Case:
     """The case of that name, of its own diagnosis or of any; an empty one where the matrix is older than the rule."""
-    known = matrix.named("cases", Case)
+    known = matrix.cases
     return known.get(name) or known.get("*/" + name.partition("/")[2]) or Case(name)
 
 

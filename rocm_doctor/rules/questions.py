@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import QuestionEntry
+from rocm_doctor.matrix.advice import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
 from rocm_doctor.rules.frameworks import is_usable
 

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import RocmPackage
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, series
@@ -48,7 +47,7 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
     """The finding for ROCm pip packages and device packages of torch that are of another build (exact) or series than torch needs."""
     torch, wrong, of = str(snapshot.value("torch.version")), dict[str, str](), set[str]()
     serious = False
-    members = matrix.section("rocm_packages", RocmPackage)
+    members = matrix.rocm_packages
     for key, fact in sorted(snapshot.facts.items()):
         name, version = key.removeprefix("pkg."), fact.value
         member = next((one for one in members if fnmatchcase(name, one.name)), None) if name != key else None

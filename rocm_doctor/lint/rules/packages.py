@@ -29,7 +29,7 @@ def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
 def _is_public(step: Install, name: str, matrix: Matrix) -> bool:
     """True if a package comes from the package index: PyTorch's own indexes hold the packages of catalog/indexes.yaml alone."""
     asked = [i for i in step.indexes if not i.packages or name in i.packages]
-    held = matrix.named("held", _HeldIndex).get("download.pytorch.org/whl")
+    held = _torch_index(matrix)
     others = {i.url for i in asked if held and name not in held.holds and "://download.pytorch.org/whl" in i.url}
     return all(catalog.classify_index(i).vendor in _PYPI for i in asked if i.url not in others)
 
@@ -116,12 +116,17 @@ class _HeldIndex(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
 
 
+def _torch_index(matrix: Matrix) -> _HeldIndex | None:
+    """PyTorch's index, as the catalog has it."""
+    return next((one for one in matrix.section("held", _HeldIndex) if one.name == "download.pytorch.org/whl"), None)
+
+
 _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
 
 
 def not_on_index(case: Case) -> Iterator[Problem]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
-    held = case.matrix.named("held", _HeldIndex).get("download.pytorch.org/whl")
+    held = _torch_index(case.matrix)
     there = {"pip", "setuptools", "wheel", "uv"}
     certain = True
     for step in case.environment.steps if held else ():

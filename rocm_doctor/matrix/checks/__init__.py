@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rocm_doctor.matrix.advice import Cure
 from rocm_doctor.matrix.checks import catalog, citations, commands, cures, rows, text
 from rocm_doctor.matrix.source import (
     Entry,
@@ -23,7 +24,7 @@ from rocm_doctor.matrix.source import (
     read_version,
     yaml_files,
 )
-from rocm_doctor.matrix.types import Cure, Rate, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Rate, Support, Target, TorchBuild
 from rocm_doctor.model import Row
 
 RowChecks = Sequence[tuple[str, Callable[[Row], Iterable[tuple[str, str]]]]]

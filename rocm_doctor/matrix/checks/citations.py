@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.matrix.advice import Case
 from rocm_doctor.matrix.citations import UNADDRESSED, Citation, parse_citation
-from rocm_doctor.matrix.types import Case, Support
+from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
 

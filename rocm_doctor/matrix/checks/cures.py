@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import slot_pattern
+from rocm_doctor.matrix.advice import Cure, Slot
 from rocm_doctor.matrix.source import Entry
-from rocm_doctor.matrix.types import Cure, Slot
 
 _SLOT = regex(r"(?<!\$)\{(\w+)\}")
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
+from rocm_doctor.matrix.advice import Cure
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.ranges import LINED
 from rocm_doctor.matrix.source import Entry
-from rocm_doctor.matrix.types import Cure
 from rocm_doctor.model import Diagnosis, Range, Row
 from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.types import Application
+from rocm_doctor.matrix.advice import Application
 from rocm_doctor.model import Fact, Reading, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.sentences import Sentence, sentences
