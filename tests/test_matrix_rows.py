@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import msgspec
-from matrix_machines import MATRIX
+from matrix_machines import MATRIX, make_machine
 
 from rocm_doctor.model import NO_FAULT, Artifact, Row, Snapshot
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.proofs import asks_for_lines, make_machine, unproven
+from rocm_doctor.rules.proofs import asks_for_lines, unproven
 
 ROWS = [row for row in MATRIX.rows if not row.key.startswith(("sig-", "smoke-"))]
 JUDGED = [row for row in ROWS if row.status not in NO_FAULT or row.harmless]

@@ -60,11 +60,28 @@ def _enrich_gpu(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     if "gfx_reported" in out and out["gfx_reported"].value == out["gfx"].value:
         del out["gfx_reported"]
     target = matrix.gfx.get(str(out["gfx"].value))
-    return (
-        {**out, **_missing_facts(_facts_of_target(target, out["gfx"].readings), out), **_product(target, facts)}
-        if target
-        else out
-    )
+    if target:
+        out = {**out, **_missing_facts(_facts_of_target(target, out["gfx"].readings), out), **_product(target, facts)}
+    return {**_percentages(out), **out}
+
+
+_PARTS = {
+    "link_percent": ("link_width", "link_max_width"),
+    "power_cap_percent": ("power_cap_watts", "power_default_watts"),
+    "vram_used_percent": ("vram_used_bytes", "vram_bytes"),
+}
+"""Facts of a card that are a part of a whole, each with the two facts that it follows from."""
+
+
+def _percentages(facts: dict[str, Fact]) -> dict[str, Fact]:
+    """The parts of _PARTS in percent, where both facts are known; none for an integrated GPU."""
+    pairs = {name: (facts[part], facts[whole]) for name, (part, whole) in _PARTS.items() if part in facts and whole in facts}
+    apu = "is_apu" in facts and facts["is_apu"].value is True
+    return {
+        name: Fact(round(100 * part.value / whole.value), (*part.readings[:1], *whole.readings[:1]))
+        for name, (part, whole) in pairs.items()
+        if not apu and isinstance(part.value, int) and isinstance(whole.value, int) and 0 < part.value <= whole.value
+    }
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:

@@ -1,13 +1,11 @@
-"""What a benchmark's figures say together: verdicts of groups of figures, and the parts of link and power that the GPU has."""
+"""What a benchmark's figures say together: verdicts of groups of figures."""
 
 from __future__ import annotations
-
-import re
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Fact, Gpu, Snapshot
+from rocm_doctor.model import Fact, Snapshot
 
 GROUPS = {
     "speed.matmul": regex(r"matmul-(?!.*-training)"),
@@ -20,40 +18,10 @@ _WORST = ("slow", "cannot-tell", "as-expected")
 
 
 def add_speed(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with `speed.link-share`, `speed.cap-share` and the groups' verdicts; unchanged without a benchmark."""
+    """The snapshot with the groups' verdicts; unchanged without a benchmark."""
     if not any(name.startswith("rate.") for name in snapshot.facts):
         return snapshot
-    facts = {**_shares(snapshot), **snapshot.facts}
-    return msgspec.structs.replace(snapshot, facts={**_groups(facts), **facts})
-
-
-def _is_number(fact: Fact) -> bool:
-    return isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
-
-
-def _shares(snapshot: Snapshot) -> dict[str, Fact]:
-    """speed.link-share and speed.cap-share from what tools read of the first GPU that has them."""
-    found: dict[str, Fact] = {}
-    for gpu in snapshot.gpus:
-        link = _link_share(gpu)
-        cap, usual = gpu.get("power_cap_watts"), gpu.get("power_default_watts")
-        if link is not None and "speed.link-share" not in found:
-            found["speed.link-share"] = Fact(link, gpu.get("link_width").readings[:1] + gpu.get("link_max_width").readings[:1])
-        if _is_number(cap) and _is_number(usual) and usual.value and "speed.cap-share" not in found:
-            found["speed.cap-share"] = Fact(round(cap.value / usual.value, 4), cap.readings[:1] + usual.readings[:1])  # type: ignore[operator]
-    return found
-
-
-def _link_share(gpu: Gpu) -> float | None:
-    from rocm_doctor.figures.peaks import pcie_gb_s
-
-    lanes, most = gpu.get("link_width").value, gpu.get("link_max_width").value
-    if not isinstance(lanes, int) or not isinstance(most, int) or not lanes or not most:
-        return None
-    rates = [re.match(r"([\d.]+)", str(gpu.get(key).value)) for key in ("link_speed", "link_max_speed")]
-    if not rates[0] or not rates[1]:
-        return round(lanes / most, 4)
-    return round(pcie_gb_s(float(rates[0][1]), lanes) / pcie_gb_s(float(rates[1][1]), most), 4)
+    return msgspec.structs.replace(snapshot, facts={**_groups(snapshot.facts), **snapshot.facts})
 
 
 def _groups(facts: dict[str, Fact]) -> dict[str, Fact]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
-from rocm_doctor.rules.capacity import capacity_notes
 from rocm_doctor.rules.code import extensions_without_code, foreign_rocm, torch_without_device_code
 from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
@@ -33,6 +32,5 @@ RULES: tuple[Rule, ...] = (
     rocm_of_the_family,
     driver_range,
     unlisted_targets,
-    capacity_notes,
     hidden_gpus,
 )

@@ -190,17 +190,17 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
             evidence += fact_readings(fact, name)[:2]
         elif not (("log" in row.when or row.harmless) and excludes(condition)):
             missing.append(name)
-    lines = _lines(row, logs)
+    lines = matching_lines(row, logs)
     return None if lines is None else Judged(lines, tuple(evidence), tuple(missing), decided)
 
 
 def _rule_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
-    if "log" not in row.when or not _lines(row, logs):
+    if "log" not in row.when or not matching_lines(row, logs):
         return None
     return Judged(ruled_out=f"{name} is {value_words(fact.value)}")
 
 
-def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
+def matching_lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
     """The lines that match the row's log conditions; None if one is missing, or a forbidden one occurs."""
     lines: list[Reading] = []
     for name, condition in row.when.items():
