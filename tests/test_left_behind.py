@@ -40,7 +40,7 @@ def soon(done: object, seconds: float = 20) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> None:
     """The doctor has one thread when it starts a tool: else the tool outlives a SIGKILL that comes just then."""
     tool = "#!/bin/sh\ntrap '' TERM HUP INT\nls /proc/$PPID/task | wc -l > $0.threads\nsleep 60 &\necho x > $0.started\nsleep 60\nwait\n"
@@ -74,7 +74,7 @@ def test_a_child_dies_with_a_doctor_that_is_killed_at_its_birth(tmp_path: Path) 
     """The tool ends the doctor with its first breath, before the doctor can have told anybody of it."""
     env = {**os.environ, "MARK": str(tmp_path)}
     doctor = "from rocm_doctor.workers import process; process.run(['/bin/sh', '-c', 'kill -9 $PPID; sleep 60'])"
-    for _ in range(10):
+    for _ in range(4):
         assert subprocess.run([sys.executable, "-c", doctor], env=env, check=False).returncode == -signal.SIGKILL
     assert soon(lambda: not running(tmp_path), 5), running(tmp_path)
 

@@ -115,7 +115,7 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "smoke-jax": [(smoke_report("smoke.jax.matmul"), {"smoke.jax.matmul": "passed"})],
     "smoke": [(smoke_report("smoke.matmul"), {"smoke.matmul": "passed"})],
 }
-PROMPTS = {"a user's": "ada@box:~$ ", "a dollar": "$ ", "an environment's": "(venv) ada@box:~/train$ ", "none": ""}
+PROMPTS = ("ada@box:~$ ", "$ ", "(venv) ada@box:~/train$ ", "")
 
 
 def pasted(text: str) -> Report:
@@ -132,8 +132,12 @@ def test_every_question_has_an_answer_here() -> None:
     assert ANSWERS.keys() == BY_KEY.keys()
 
 
-@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
-@pytest.mark.parametrize(("key", "number"), [(key, n) for key, several in ANSWERS.items() for n in range(len(several))])
+CASES = [(key, n) for key, several in ANSWERS.items() for n in range(len(several))]
+BY_TURNS = [(key, n, prompt) for at, (key, n) in enumerate(CASES) for prompt in (PROMPTS[at % 4], *PROMPTS[: 4 * (at == 0)])]
+"""Each answer behind one of the prompts, and the first behind all of them."""
+
+
+@pytest.mark.parametrize(("key", "number", "prompt"), BY_TURNS)
 def test_an_answer_settles_its_question(key: str, number: int, prompt: str) -> None:
     output, facts = ANSWERS[key][number]
     asked = BY_KEY[key]
