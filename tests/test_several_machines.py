@@ -66,10 +66,6 @@ def test_each_format_holds_every_machine(nodes: list[Path], format_: str) -> Non
     assert check(*nodes, "--format", format_).exit_code == 1
 
 
-def test_the_user_may_say_that_it_is_one(nodes: list[Path]) -> None:
-    assert "machines:" not in check(nodes[0], nodes[1], "--same-machine").stdout
-
-
 def test_parts_of_one_machine_are_one(tmp_path: Path) -> None:
     """rocminfo's output, a log and pip's list, each in a file, as people hand them over."""
     (tmp_path / "rocminfo.txt").write_text(ROCMINFO)

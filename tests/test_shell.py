@@ -102,7 +102,7 @@ def test_the_manual_page_has_every_command_and_option() -> None:
     page = PAGE.read_text("utf-8").replace("\\-", "-")
     for name in COMMANDS:
         assert f'.SS "rocm-doctor {name} ' in page, name
-    for option in ("--no-smoke", "--same-machine", "--with NAMES", "--rocm TEXT", "--root DIRECTORY"):
+    for option in ("--no-smoke", "--with NAMES", "--rocm TEXT", "--root DIRECTORY"):
         assert f"{option}" in page
     assert "--sysroot" not in page, "a hidden option"
 

@@ -14,7 +14,7 @@ from rocm_doctor.binaries.targets import override_target, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.delivery import Answer, answering, redact, to_json
+from rocm_doctor.cli.delivery import Printout, page_command, redact, to_json
 from rocm_doctor.cli.inputs import InputError, input_errors, interpreter, notice_when_slow
 from rocm_doctor.cli.options import gpu_option, no_redact_option, python_option
 from rocm_doctor.reports.neutral import clean
@@ -36,7 +36,7 @@ ROCM = Path("/opt/rocm")
     is_flag=True,
     help="With --gpu: exit with 1 if an environment has no framework with code for AMD GPUs, with 3 if a library could not be judged.",
 )
-@answering("text", "json")
+@page_command("text", "json")
 def command(
     path: Path | None,
     gpus: tuple[str, ...],
@@ -44,7 +44,7 @@ def command(
     python: str | None,
     no_redact: bool,
     strict: bool,
-) -> Answer:
+) -> Printout:
     """Show the gfx targets in the GPU code of an environment, a folder, a wheel or one library (PATH).
 
     Exit code 1 if a library that needs code for a --gpu has none.
@@ -71,7 +71,7 @@ def command(
 
     is_short = any(table.holes(found, gpu, override) for gpu in gpus) or (strict and lacks_framework)
     is_unknown = strict and any(table.unknown_places(found, gpu, override) for gpu in gpus)
-    return Answer(render, 1 if is_short else 3 if is_unknown else 0, redact=not no_redact)
+    return Printout(render, 1 if is_short else 3 if is_unknown else 0, redact=not no_redact)
 
 
 def _audit(path: Path | None, python: str | None) -> Audit:

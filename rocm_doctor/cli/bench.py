@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rocm_doctor.bench import runner, text
-from rocm_doctor.cli.delivery import INTERRUPTED, Answer, answering, text_or_json
+from rocm_doctor.cli.delivery import INTERRUPTED, Printout, page_command, text_or_json
 from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
 from rocm_doctor.cli.options import device_options, python_option
 from rocm_doctor.figures import judge
@@ -18,8 +18,8 @@ from rocm_doctor.figures.types import BenchReport
 )
 @device_options
 @python_option
-@answering("text", "json")
-def command(device: str, gpu: int | None, python: str | None) -> Answer:
+@page_command("text", "json")
+def command(device: str, gpu: int | None, python: str | None) -> Printout:
     """Measure matrix products, memory, copies and attention, and judge each figure. `tune` measures a training run.
 
     References: the product's theoretical peak and PCIe link, the machine's other GPUs.

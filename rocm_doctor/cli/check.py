@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -10,10 +13,62 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.delivery import Reporting, report_options
 from rocm_doctor.cli.gate import Gate, gate_options, judge
 from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix, notice_when_slow, say_when_old
-from rocm_doctor.cli.machine import example_bundle, join_captures, live, read_captures, read_each_capture, was_interrupted
-from rocm_doctor.cli.options import logs_option, paths_argument, python_option, sysroot_option
-from rocm_doctor.cli.reader import ReaderOptions, reader_options
-from rocm_doctor.model import Artifact, ReportKind
+from rocm_doctor.cli.machine import example_bundle, live, read_captures, read_each_capture, was_interrupted
+from rocm_doctor.cli.options import F, gather, logs_option, options, paths_argument, python_option, sysroot_option
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Report, ReportKind
+
+KEY = "ROCM_DOCTOR_READER_KEY"
+
+
+class ReaderOptions(NamedTuple):
+    """Which language model is asked, for how long, and whether the question is only printed."""
+
+    reader_url: str
+    reader_model: str
+    reader_seconds: float
+    reader_dry_run: bool
+
+    def prepare(self, matrix: Matrix) -> Callable[[Report, Sequence[Artifact]], Report]:
+        """What adds the reader's opinion to a report that is not `ready`. Without a URL nothing of the reader is imported.
+
+        Raises InputError for an address or a model that cannot be asked.
+        """
+        if not self.reader_url:
+            return lambda report, artifacts: report
+        from rocm_doctor.reader import add_opinion
+        from rocm_doctor.reader.server import Reader, address_fault
+
+        reader = Reader(self.reader_url, self.reader_model, os.environ.get(KEY, ""), self.reader_seconds)
+        if message := address_fault(reader):
+            raise InputError(message)
+        return lambda report, artifacts: report if report.verdict == "ready" else add_opinion(report, artifacts, reader, matrix)
+
+
+def reader_options(command: F) -> F:
+    """The options of a command that may ask a language model, as one argument `reader`."""
+    url = click.option(
+        "--reader",
+        "reader_url",
+        metavar="URL",
+        default="",
+        envvar="ROCM_DOCTOR_READER",
+        help="Send the redacted text and facts to this OpenAI-compatible server (http://localhost:11434/v1) for a second opinion, and "
+        f"check what comes back. A key comes from {KEY}.",
+    )
+    model = click.option(
+        "--reader-model", metavar="NAME", default="", envvar="ROCM_DOCTOR_READER_MODEL", help="The model to ask."
+    )
+    seconds = click.option(
+        "--reader-seconds",
+        type=click.FloatRange(1, 3600),
+        default=120,
+        show_default=True,
+        envvar="ROCM_DOCTOR_READER_SECONDS",
+        help="Limit of one question.",
+    )
+    dry_run = click.option("--reader-dry-run", is_flag=True, help="Print exactly what --reader would send, and stop.")
+    return gather("reader", ReaderOptions, options(url, model, seconds, dry_run))(command)
 
 
 @click.command(
@@ -29,11 +84,9 @@ from rocm_doctor.model import Artifact, ReportKind
     help="Judge and test this framework. [default: those that are installed, or that the text names]",
 )
 @click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
-@click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
 @click.option("--example", is_flag=True, help="Check a packaged sample bundle; needs no AMD GPU.")
 @sysroot_option
 @reader_options
-@click.option("--reader-dry-run", "dry_run", is_flag=True, help="Print exactly what --reader would send, and stop.")
 @gate_options
 @report_options
 def command(
@@ -42,11 +95,9 @@ def command(
     python: str | None,
     framework: str | None,
     no_smoke: bool,
-    same_machine: bool,
     example: bool,
     sysroot: Path | None,
     reader: ReaderOptions,
-    dry_run: bool,
     gate: Gate,
     reporting: Reporting,
 ) -> None:
@@ -56,10 +107,10 @@ def command(
     """
     matrix = load_matrix()
     beside = [Artifact("declared/framework", "declared", f"framework: {framework}\n")] if framework else []
-    add_opinion = reader.asker(matrix)
+    add_opinion = reader.prepare(matrix)
     interrupted = False
     if targets := gate.targets(matrix):
-        if paths or logs or same_machine or example or sysroot:
+        if paths or logs or example or sysroot:
             raise InputError("--gpu judges an installed environment: it cannot be combined with captures or logs")
         with notice_when_slow("still reading the environment's libraries"):
             reports, read = judge(targets, python, gate.root, matrix, reporting.ignore, beside)
@@ -74,10 +125,10 @@ def command(
         else:
             captures = [("this machine", live(python, sysroot, logs, smoke=not no_smoke, beside=beside))]
             interrupted = was_interrupted(captures[0][1])
-        machines = [join_captures(captures)] if same_machine else pipeline.machines(captures, matrix)
+        machines = pipeline.machines(captures, matrix)
         reports = [pipeline.judge(read, matrix, source=name, kind=kind, ignore=reporting.ignore) for name, read in machines]
     reports = list(map(reporting.drop_baseline, reports))
-    if dry_run:
+    if reader.reader_dry_run:
         from rocm_doctor.reader import question
 
         for report, (_, read) in zip(reports, machines):

@@ -28,8 +28,8 @@ _STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
 """Outputs that are standard output: opening one as a file would truncate it."""
 
 
-class Answer(NamedTuple):
-    """What a command answers: `render(form, columns)` is its text in a format for so many columns; then the exit code. `redact`: a file
+class Printout(NamedTuple):
+    """What a command prints: `render(form, columns)` is its text in a format for so many columns; then the exit code. `redact`: a file
     gets pseudonyms for what identifies people."""
 
     render: Callable[[str, int], str]
@@ -37,23 +37,23 @@ class Answer(NamedTuple):
     redact: bool = False
 
 
-def text_or_json(text: Callable[[int], str], body: Callable[[], Any], exit_code: int = 0) -> Answer:
-    """An answer with a text for a number of columns, or a value as JSON."""
-    return Answer(lambda form, columns: to_json(body()) if form == "json" else text(columns), exit_code)
+def text_or_json(text: Callable[[int], str], body: Callable[[], Any], exit_code: int = 0) -> Printout:
+    """A printout with a text for a number of columns, or a value as JSON."""
+    return Printout(lambda form, columns: to_json(body()) if form == "json" else text(columns), exit_code)
 
 
-def answering(*formats: str) -> Callable[[Callable[..., Answer]], Callable[..., NoReturn]]:
-    """Of a command that returns an Answer: it gets --format with these choices, the first by default, and -o; what it returns is written
-    there, and the command exits with its code."""
+def page_command(*formats: str) -> Callable[[Callable[..., Printout]], Callable[..., NoReturn]]:
+    """A decorator of a command that returns a Printout: it gets --format with these choices, the first by default, and -o; what it returns is
+    written there, and the command exits with its code."""
 
-    def add(command: Callable[..., Answer]) -> Callable[..., NoReturn]:
+    def add(command: Callable[..., Printout]) -> Callable[..., NoReturn]:
         @page_options(*formats)
         @wraps(command)
         def deliver(form: str, output: Path | None, **given: Any) -> NoReturn:
-            answer = command(**given)
-            page = answer.render(form, width(output is not None))
-            write_page(redact(page) if output and answer.redact else page, output)
-            sys.exit(answer.exit_code)
+            printout = command(**given)
+            page = printout.render(form, width(output is not None))
+            write_page(redact(page) if output and printout.redact else page, output)
+            sys.exit(printout.exit_code)
 
         return cast("Callable[..., NoReturn]", deliver)
 

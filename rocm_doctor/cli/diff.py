@@ -9,7 +9,7 @@ import click
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.cli.delivery import Answer, answering, to_json
+from rocm_doctor.cli.delivery import Printout, page_command, to_json
 from rocm_doctor.cli.inputs import InputError, load_matrix, read_report_file
 from rocm_doctor.cli.machine import read_captures
 from rocm_doctor.cli.options import no_redact_option, verbose_option
@@ -22,8 +22,8 @@ from rocm_doctor.model import Report
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
 @no_redact_option
 @verbose_option
-@answering("text", "json", "markdown")
-def command(before: Path, after: Path, no_redact: bool, verbose: bool) -> Answer:
+@page_command("text", "json", "markdown")
+def command(before: Path, after: Path, no_redact: bool, verbose: bool) -> Printout:
     """Compare two reports (--format json), also of `bench`, or bundles: what changed, and which change can explain a finding.
 
     Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
@@ -36,7 +36,7 @@ def command(before: Path, after: Path, no_redact: bool, verbose: bool) -> Answer
     matrix = load_matrix()
     found = clean(compare(_read(before, matrix, no_redact), _read(after, matrix, no_redact), matrix))
     look = RenderOptions(verbose=verbose)
-    return Answer(
+    return Printout(
         lambda form, _: to_json(found) if form == "json" else render(form, as_page(found), look),
         int(any(f.severity == "error" and not f.follows_from for f in found.new)),
     )

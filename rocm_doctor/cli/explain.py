@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.delivery import Answer, answering
+from rocm_doctor.cli.delivery import Printout, page_command
 from rocm_doctor.cli.inputs import InputError, load_matrix
 from rocm_doctor.cli.options import completes, verbose_option
 from rocm_doctor.matrix import Matrix
@@ -25,8 +25,8 @@ from rocm_doctor.reports.page import FORMS, render
               help="List solved reports that read like this text (`-`: standard input).")  # fmt: skip
 @click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
 @verbose_option
-@answering(*FORMS)
-def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool) -> Answer:
+@page_command(*FORMS)
+def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool) -> Printout:
     """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
     an error line. One screen; -v shows all, each statement with its source. Without WORDS, list every diagnosis."""
     from rocm_doctor.explain import explain
@@ -35,11 +35,11 @@ def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool
     text = " ".join(words)
     if like or listed or not text.strip():
         lines = list(_list_solved(like, matrix) if like else _list(text, matrix))
-        return Answer(lambda form, columns: "\n".join(lines))
+        return Printout(lambda form, columns: "\n".join(lines))
     page = explain(text, matrix)
     if page is None:
         raise _unknown_name(text, matrix)
-    return Answer(lambda form, columns: render(form, page, RenderOptions(width=columns, verbose=verbose)))
+    return Printout(lambda form, columns: render(form, page, RenderOptions(width=columns, verbose=verbose)))
 
 
 def _unknown_name(text: str, matrix: Matrix) -> InputError:

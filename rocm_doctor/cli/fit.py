@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from rocm_doctor import training
-from rocm_doctor.cli.delivery import Answer, answering, to_json
+from rocm_doctor.cli.delivery import Printout, page_command, to_json
 from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix, notice_when_slow, resolve_gpu
 from rocm_doctor.cli.machine import examine
 from rocm_doctor.cli.options import FILE, F, completes, gpu_option, options, python_option
@@ -102,7 +102,7 @@ vram_option = click.option("--vram", callback=to_bytes, help="Memory of the GPU:
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @python_option
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
-@answering("text", "json")
+@page_command("text", "json")
 def command(
     file: Path | None,
     attention: str | None,
@@ -112,7 +112,7 @@ def command(
     python: str | None,
     fast: bool,
     **run: Any,
-) -> Answer:
+) -> Printout:
     """Predict the peak memory of a fine-tuning run on one GPU, which need not be here, without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
@@ -137,7 +137,7 @@ def command(
         lines = ["", "the first of these, in your file", *change] if change else []
         return "\n".join((text.page(answer, columns).rstrip("\n"), *lines))
 
-    return Answer(render, int(answer.verdict == "does not fit" or answer.reserves_too_much))
+    return Printout(render, int(answer.verdict == "does not fit" or answer.reserves_too_much))
 
 
 def describe_change(run: training.Run | None, wanted: Mapping[str, Any]) -> list[str]:

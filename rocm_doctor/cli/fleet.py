@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rocm_doctor.cli.delivery import FAIL_ON, Answer, answering
+from rocm_doctor.cli.delivery import FAIL_ON, Printout, page_command
 from rocm_doctor.cli.inputs import InputError, input_errors
 from rocm_doctor.cli.options import FILE, OUTPUT, limit_option
 from rocm_doctor.fleet.engines import ENGINES
@@ -41,8 +41,8 @@ def command() -> None:
     help="Exit with 1 from this severity on; a node without a report is 3.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
-@answering(*FORMATS)
-def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bool, **demands: Any) -> Answer:
+@page_command(*FORMATS)
+def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bool, **demands: Any) -> Printout:
     """Judge the reports of many nodes: folders, files of JSON lines, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
@@ -55,7 +55,7 @@ def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bo
     judged = judge_table(_table(reports, policy.ignore), policy, golden)
     if golden and not golden.nodes:
         raise InputError(f"{like}: no report in it" + (f" ({golden.refused[0][1]})" if golden.refused else ""))
-    return Answer(lambda form, _: render(form, judged), exit_code(judged, fail_on, strict))
+    return Printout(lambda form, _: render(form, judged), exit_code(judged, fail_on, strict))
 
 
 def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
@@ -134,44 +134,31 @@ def run(
     except (EngineError, ValueError) as exc:
         raise InputError(f"--engine {engine}: {exc}" if isinstance(exc, EngineError) else str(exc)) from exc
     try:
-        with output.open("ab") if output else contextlib.nullcontext(sys.stdout.buffer) as file:
+        with output.open("ab" if resume else "wb") if output else contextlib.nullcontext(sys.stdout.buffer) as file:
             coming = answers(planned, request.limit, request.fanout, lambda lost: plan(engine, request._replace(nodes=lost)))
-            silent = _collect(planned.nodes(), coming, file, bool(output) and not resume and file.tell() > 0)
+            silent = _collect(planned.nodes(), coming, file)
     except OSError as exc:
         raise InputError(f"{exc.filename or output or 'standard output'}: {exc.strerror}") from exc
     sys.exit(3 if silent else 0)
 
 
-def _collect(nodes: list[str], answers: Any, file: Any, replace: bool) -> int:
-    """Write the lines as they come; the number of nodes without a report.
-
-    `replace`: the first report replaces what the file holds; it stays as it was if no node reports.
-    """
+def _collect(nodes: list[str], answers: Any, file: Any) -> int:
+    """Write the lines as they come, and after Ctrl-C one for each node that owes its own; the number of nodes without a report."""
     from rocm_doctor.fleet.node import silent_line
 
-    owed = dict.fromkeys(nodes)
+    owing = dict.fromkeys(nodes)
     silent = 0
-    waiting: list[bytes] = []
     try:
         for answer in answers:
-            owed.pop(answer.host, None)
+            owing.pop(answer.host, None)
             silent += bool(answer.why)
-            waiting.append(answer.line + b"\n")
-            if replace and not answer.why:
-                file.truncate(0)
-                replace = False
-            if not replace:
-                file.writelines(waiting)
-                file.flush()
-                waiting.clear()
-            click.echo(f"{len(nodes) - len(owed)}/{len(nodes)} {answer.host}: {answer.why or 'reported'}", err=True)
+            file.write(answer.line + b"\n")
+            file.flush()
+            click.echo(f"{len(nodes) - len(owing)}/{len(nodes)} {answer.host}: {answer.why or 'reported'}", err=True)
     except BaseException:
         answers.close()
-        if not replace:
-            file.writelines(silent_line(host, "interrupted") + b"\n" for host in owed)
+        file.writelines(silent_line(host, "interrupted") + b"\n" for host in owing)
         raise
-    if replace:
-        click.echo(f"{file.name} is left as it was: no node reported", err=True)
     return silent
 
 

@@ -46,7 +46,10 @@ def read_each_capture(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[
             for path in paths
             for capture in ([("standard input", _read_stream())] if str(path) == "-" else read_each(path))
         ]
-        return [join_captures([*captures, ("", pipeline.read_paths([], logs))])] if logs else captures
+        if not logs:
+            return captures
+        artifacts = [artifact for _, capture in captures for artifact in capture]
+        return [(", ".join(name for name, _ in captures), artifacts + pipeline.read_paths([], logs))]
 
 
 def _read_stream() -> list[Artifact]:
@@ -55,11 +58,6 @@ def _read_stream() -> list[Artifact]:
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or pipe the text into `rocm-doctor check -`")
     return read_stream(sys.stdin.buffer)
-
-
-def join_captures(captures: Sequence[pipeline.Named]) -> pipeline.Named:
-    """The captures as one of all their names."""
-    return ", ".join(name for name, _ in captures if name), [a for _, artifacts in captures for a in artifacts]
 
 
 def example_bundle() -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.delivery import INTERRUPTED, Answer, answering, text_or_json
+from rocm_doctor.cli.delivery import INTERRUPTED, Printout, page_command, text_or_json
 from rocm_doctor.cli.inputs import interpreter, load_matrix
 from rocm_doctor.cli.machine import live, read_captures, was_interrupted
 from rocm_doctor.cli.options import no_redact_option, paths_argument, python_option, sysroot_option
@@ -23,8 +23,8 @@ from rocm_doctor.reports.neutral import clean
 @click.option("--values", is_flag=True, hidden=True, expose_value=False)  # JSON is the values; older scripts ask for them
 @no_redact_option
 @sysroot_option
-@answering("text", "json")
-def command(paths: tuple[Path, ...], python: str | None, no_redact: bool, sysroot: Path | None) -> Answer:
+@page_command("text", "json")
+def command(paths: tuple[Path, ...], python: str | None, no_redact: bool, sysroot: Path | None) -> Printout:
     """Print the facts of this machine (no PATH) or of captured text, and where each was read.
 
     JSON has the values alone, redacted: no host, user or serials. `check --format json` has their readings.

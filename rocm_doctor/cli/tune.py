@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from rocm_doctor.cli.delivery import Answer, answering, text_or_json
+from rocm_doctor.cli.delivery import Printout, page_command, text_or_json
 from rocm_doctor.cli.fit import config_option, describe_change, model_option, run_options, vram_option
 from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
 from rocm_doctor.cli.options import python_option
@@ -39,8 +39,8 @@ SEQUENCES = 16
     "--device", type=click.Choice(("gpu", "cpu")), default="gpu", show_default=True, help="The CPU only for tiny models."
 )
 @python_option
-@answering("text", "json")
-def command(file: Path | None, minutes: float, vram: int | None, device: str, python: str | None, **run: Any) -> Answer:
+@page_command("text", "json")
+def command(file: Path | None, minutes: float, vram: int | None, device: str, python: str | None, **run: Any) -> Printout:
     """Measure your own run, then what is faster with the same numbers and the same optimizer steps: micro-batch, checkpointing, attention,
     loss, optimizer. What other numerics (precision of weights, products and adapters) would bring is shown beside it.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from rocm_doctor.cli.delivery import Answer, answering, text_or_json
+from rocm_doctor.cli.delivery import Printout, page_command, text_or_json
 from rocm_doctor.cli.inputs import interpreter, load_matrix, resolve_gpu, this_system
 from rocm_doctor.cli.machine import examine
 from rocm_doctor.cli.options import gpu_option, system_option
@@ -31,8 +31,8 @@ LONGEST = 20_000
 @gpu_option("For this GPU (gfx1100, 'RX 7900 XTX'). [default: this machine's]", default="")
 @click.option("--python", default="", help="With --gpu: a version of Python, 3.12. Else the interpreter to examine.")
 @system_option
-@answering("text", "json")
-def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None) -> Answer:
+@page_command("text", "json")
+def command(lines: tuple[str, ...], gpu: str, python: str, system: System | None) -> Printout:
     """Judge commands, and versions in sentences, by what exists and serves the GPU. `-` reads lines from standard input.
 
     Nothing is run. A line is checked; corrected, with our commands behind it; its author's word, for which nothing speaks; or withheld: it
