@@ -1,4 +1,4 @@
-"""Commands that a person pastes: what they do, where they run, how a value gets into one, and how each shell spells a variable.
+"""Commands that a person pastes: what they do, where they run, how a value gets into one, and how a shell spells a variable.
 
 A command is data (`model.Command`). The row says its text; what the text does not say (its effect, the system and the
 distributions that have the program) is worked out from the catalog of programs, which `Program` describes.
@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Command, Effect, Grade, Purpose
+from rocm_doctor.model import Command, Effect, Grade, Purpose, Shell
 
 EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
 """From harmless to harmful: of several programs in one command the last effect of this list counts."""
@@ -28,14 +28,6 @@ FAMILIES = {
     "arch": ("arch linux", "manjaro", "endeavouros", "cachyos"),
 }
 """Families of distributions, each with words of the names that `os` may hold, in small letters."""
-_KERNELS = (
-    (r"-generic\b|-oem\b", {"debian", "ubuntu"}),
-    (r"-pve\b|\+deb\d", {"debian"}),
-    (r"\.(?:fc|el)\d", {"fedora"}),
-    (r"-default\b", {"suse"}),
-    (r"-arch\d|-cachyos", {"arch"}),
-)
-"""How distributions name their kernels (`6.8.0-60-generic`, `5.5.10-100.fc30.x86_64`)."""
 
 
 class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -180,18 +172,17 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0] for found in _TO_REPLACE.finditer(text)))
 
 
-def distribution_names(os_name: str, kernel: str = "") -> frozenset[str]:
-    """The family of a distribution by the name that it gives itself, with the words of that name; without one by its kernel's name."""
+def distribution_names(os_name: str) -> frozenset[str]:
+    """The family of a distribution by the name that it gives itself, with the words of that name; empty where it is not known."""
     low = os_name.casefold()
     named = {family: [name for name in names if name in low] for family, names in FAMILIES.items()}
-    by_name = next(({family, *names} for family, names in named.items() if names), set())
-    by_kernel = next((names for pattern, names in _KERNELS if re.search(pattern, kernel)), set())
-    return frozenset(by_name or by_kernel)
+    return frozenset(next(({family, *names} for family, names in named.items() if names), ()))
 
 
-def select_commands(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
+def select_commands(commands: Iterable[Command], system: str, os_name: str) -> tuple[Command, ...]:
     """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
-    return tuple(one for command in commands for one in _fit_to_system(command, system, distribution_names(os_name, kernel)))
+    distributions = distribution_names(os_name)
+    return tuple(one for command in commands for one in _fit_to_system(command, system, distributions))
 
 
 def _fit_to_system(command: Command, system: str, distributions: frozenset[str]) -> Iterator[Command]:
@@ -249,36 +240,14 @@ def changed_variables(commands: Iterable[Command]) -> dict[str, str | None]:
     return {name: value for command in lasting for name, value in settings(command).items()}
 
 
-def set_variable(name: str, value: str | None, shell: str) -> str:
-    """The line that sets a variable in that shell (bash, fish, powershell, dotenv); with None the one that unsets it."""
-    return _SPELLED[shell](name, value)
-
-
-def _bash(name: str, value: str | None) -> str:
+def set_variable(name: str, value: str | None, shell: Shell) -> str:
+    """The line that sets a variable in that shell; with None the one that unsets it."""
+    if shell == "powershell":
+        # PowerShell takes the curly quotes for quotes as well.
+        quoted = re.sub("(['\u2018-\u201b])", r"\1\1", value or "")
+        return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
     return f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
 
-
-def _fish(name: str, value: str | None) -> str:
-    # Unlike a POSIX shell, fish takes \\ and \' within single quotes for escapes.
-    quoted = (value or "").replace("\\", "\\\\").replace("'", "\\'")
-    return f"set -e {name}" if value is None else f"set -gx {name} '{quoted}'"
-
-
-def _powershell(name: str, value: str | None) -> str:
-    # PowerShell takes the curly quotes for quotes as well.
-    quoted = re.sub("(['\u2018-\u201b])", r"\1\1", value or "")
-    return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
-
-
-_IN_DOTENV, _BACKSLASHED = regex(r"([\\\"$`])"), r"\\\1"
-
-
-def _dotenv(name: str, value: str | None) -> str:
-    return f"# leave out {name}" if value is None else f'{name}="{_IN_DOTENV.sub(_BACKSLASHED, value)}"'
-
-
-_SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}
-SHELLS = tuple(_SPELLED)
 
 AFTERWARDS: dict[Effect, str] = {
     "login": "log out and in again afterwards",

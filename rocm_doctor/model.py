@@ -34,6 +34,7 @@ SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "fil
 ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Proof = Literal["proven", "corrected", "word", "withheld"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
+Shell = Literal["sh", "powershell"]
 Purpose = Literal["plan", "fix", "install", "remove", "pin", "variable", "python"]
 
 _SHOWN = "rocm_doctor.reports.shown"
@@ -199,7 +200,7 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     text: str = msgspec.field(name="run")
     """The line."""
-    shell: Literal["sh", "powershell"] = "sh"
+    shell: Shell = "sh"
     """The shell that it is written for."""
     system: Literal["", "linux", "windows"] = ""
     """The only system that has the program."""

@@ -206,19 +206,6 @@ def test_a_distribution_gets_its_own_commands() -> None:
     assert len(select_commands(both, "linux", "")) == 3
 
 
-@pytest.mark.parametrize(
-    ("kernel", "program"),
-    [
-        ("5.5.10-100.fc30.x86_64", "dnf"), ("6.12.0-55.el10_0.x86_64", "dnf"), ("6.8.0-60-generic", "apt"), ("6.17.2-1-pve", "apt"),
-        ("6.12.43+deb13-amd64", "apt"), ("6.15.2-arch1-1", "pacman"), ("6.4.0-150600.23-default", "zypper"),
-    ],
-)  # fmt: skip
-def test_a_kernel_names_the_distribution_where_nothing_else_does(kernel: str, program: str) -> None:
-    tools = {"dnf": "fedora", "apt": "debian", "pacman": "arch", "zypper": "suse"}
-    every = [Command(f"sudo {tool} install x", distributions=(family,)) for tool, family in tools.items()]
-    assert [c.text.split()[1] for c in select_commands(every, "linux", "", kernel)] == [program]
-
-
 def test_a_command_for_one_distribution_is_not_for_its_family() -> None:
     hwe = [Command("sudo apt install linux-generic-hwe-24.04", distributions=("ubuntu",))]
     shown = [

@@ -147,12 +147,8 @@ POWERSHELL = re.compile(r"'(?:[^'\u2018-\u201b]|''|[\u2018-\u201b]{2})*'")
 
 @pytest.mark.parametrize("hostile", [*HOSTILE, "a\u2019; EVIL; \u2018", "\u201bEVIL", "x\n y", "\\';EVIL;'"])
 def test_a_value_stays_one_string_in_every_shell(hostile: str) -> None:
-    bash = commands.set_variable("X", hostile, "bash")
+    bash = commands.set_variable("X", hostile, "sh")
     assert shlex.split(bash) == ["export", f"X={hostile}"]
     power = commands.set_variable("X", hostile, "powershell")
     assert power.startswith("$env:X = ")
     assert POWERSHELL.fullmatch(power.removeprefix("$env:X = ")), power
-    fish = commands.set_variable("X", hostile, "fish").removeprefix("set -gx X ")
-    assert re.fullmatch(r"'(?:[^'\\]|\\[\\'])*'", fish), fish
-    dotenv = commands.set_variable("X", hostile, "dotenv").removeprefix("X=")
-    assert re.fullmatch(r'"(?:[^"\\$`]|\\.)*"', dotenv), dotenv

@@ -166,7 +166,7 @@ def fix_installs(plan: Plan) -> None:
 def env_prints(gfx: str, system: System) -> None:
     done = called("env", "--gpu", gfx, "--os", system, "--python", PYTHON)
     assert done.returncode == 0
-    assert done.stdout.splitlines() == lines(planned(gfx, system, "").variables, "powershell" if system == "windows" else "bash")
+    assert done.stdout.splitlines() == lines(planned(gfx, system, "").variables, "powershell" if system == "windows" else "sh")
 
 
 def all_say_that_nothing_is_known(gfx: str, system: System) -> None:

@@ -8,17 +8,16 @@ from typing import Any
 import click
 
 from rocm_doctor.cli.plan import plan_options, read_request
-from rocm_doctor.commands import SHELLS, changed_variables
+from rocm_doctor.commands import changed_variables
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.text import headline
 from rocm_doctor.plan.variables import finding_variables, lines
 
 
-@click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
+@click.command(epilog='Examples:  eval "$(rocm-doctor env)"')
 @plan_options
-@click.option("--shell", type=click.Choice(SHELLS), help="Spelling of the lines. [default: powershell for Windows, else bash]")
-def command(shell: str | None, **asked: Any) -> None:
+def command(**asked: Any) -> None:
     """Print the variables to set and to unset for the torch installed in the environment of --python (the active one by default), each
     with its reason and source. Without a ROCm build of torch: for the first stack of `plan`.
 
@@ -44,8 +43,5 @@ def command(shell: str | None, **asked: Any) -> None:
     short = bool(plan and torch and report and report.verdict == "problems" and plan.builds and not left)
     if short:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
-    system = request.machine.system
-    click.echo(
-        "".join(f"{line}\n" for line in lines(found, shell or ("powershell" if system == "windows" else "bash"))), nl=False
-    )
+    click.echo("".join(f"{line}\n" for line in lines(found, request.machine.shell)), nl=False)
     sys.exit(1 if short or any(one.severity == "error" for one in left) else 0)

@@ -56,11 +56,10 @@ def _offer(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix, pyth
     examined = _examined_python(facts) if here and all(c.purpose != "fix" for c in commands) else ""
     verify = dict.fromkeys(check_command(c, facts, matrix, examined) for c in made.verify)
     settle = [check_command(made.settle, facts, matrix, examined)] if made.settle else []
-    known = (facts.value(name) for name in ("platform", "os", "kernel"))
-    system, os_name, kernel = (value if isinstance(value, str) else "" for value in known)
+    system, os_name = (value if isinstance(value, str) else "" for value in map(facts.value, ("platform", "os")))
 
     def usable(commands: Iterable[Command]) -> tuple[Command, ...]:
-        return select_commands((c for c in commands if is_usable(c, facts, python)), system, os_name, kernel)
+        return select_commands((c for c in commands if is_usable(c, facts, python)), system, os_name)
 
     made = msgspec.structs.replace(
         made, commands=usable(commands), verify=usable(verify), settle=next(iter(usable(settle)), None)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from rocm_doctor.commands import changed_variables, distribution_names, select_commands
+from rocm_doctor.commands import changed_variables, select_commands
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.candidates import Rejected
@@ -197,10 +197,6 @@ def _fingerprints(findings: Iterable[Finding]) -> set[str]:
 
 
 def _fit(one: Finding, machine: Machine) -> Finding:
-    """The finding with those of its commands that run on the machine's system. Left out are our own, which print this plan or
-    build it, and commands of a distribution where its name is not known."""
-    os_name = str(machine.base.get("os").value or "")
-    known = distribution_names(os_name, machine.kernel)
-    commands = select_commands(one.commands, "windows" if machine.system == "windows" else "linux", os_name, machine.kernel)
-    kept = tuple(c for c in commands if (known or not c.distributions) and c.purpose not in ("plan", "fix"))
-    return msgspec.structs.replace(one, commands=kept)
+    """The finding with those of its commands that run on the machine's system, without our own, which print this plan or build it."""
+    commands = select_commands(one.commands, machine.system, str(machine.base.get("os").value or ""))
+    return msgspec.structs.replace(one, commands=tuple(c for c in commands if c.purpose not in ("plan", "fix")))

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Container, Iterable
 from typing import Literal
 
+from rocm_doctor.model import Shell
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.machine import TORCH, Machine
 from rocm_doctor.plan.search import Stack
@@ -100,7 +101,7 @@ def target_interpreter(machine: Machine) -> str:
     return at if machine.python else ""
 
 
-def join_words(command: Argv, shell: str) -> str:
+def join_words(command: Argv, shell: Shell) -> str:
     """The command as one line of that shell. PowerShell takes text in single quotes as it is."""
     if shell != "powershell":
         return shlex.join(command)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from rocm_doctor.model import Shell
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, verbs
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
@@ -23,7 +24,7 @@ from rocm_doctor.workers.process import MIB, ChildSpec, make_result, pump, start
 UNFINISHED = "rocm-doctor-unfinished"
 LIMIT = 3600.0
 """Seconds for one command: a torch wheel has some gigabytes."""
-SHELL = "powershell" if sys.platform == "win32" else "bash"
+SHELL: Shell = "powershell" if sys.platform == "win32" else "sh"
 VARIABLES = "rocm-variables.ps1" if sys.platform == "win32" else "rocm-variables.sh"
 """The file in the new environment that sets the variables of the plan."""
 Say = Callable[[str], None]

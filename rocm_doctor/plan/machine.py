@@ -11,7 +11,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.derive import HIP, ROCR, derive
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, TorchBuild
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+from rocm_doctor.model import Fact, Gpu, Reading, Shell, Snapshot
 from rocm_doctor.plan.catalog import System
 from rocm_doctor.rules.findings import choosable_gpus
 from rocm_doctor.rules.frameworks import amd_frameworks
@@ -64,6 +64,11 @@ class Machine(msgspec.Struct, frozen=True):
     def has_build(self, build: TorchBuild) -> bool:
         """True if the installed torch is of that build."""
         return self.probed and self.torch == build.local != ""
+
+    @property
+    def shell(self) -> Shell:
+        """The shell that its commands are written for."""
+        return "powershell" if self.system == "windows" else "sh"
 
     @property
     def targets(self) -> tuple[str, ...]:

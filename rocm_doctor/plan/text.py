@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from rocm_doctor.model import GRADES
+from rocm_doctor.commands import remarks
+from rocm_doctor.model import GRADES, Shell
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Step
@@ -68,7 +69,7 @@ def _done(plan: Plan) -> Iterator[str]:
     if plan.works:
         yield "  This was read from files. rocm-doctor smoke tests it on the GPU."
     yield from _by_hand(plan)
-    shell = "powershell" if plan.machine.system == "windows" else "bash"
+    shell = plan.machine.shell
     settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
     other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
@@ -86,7 +87,7 @@ def _by_hand(plan: Plan) -> Iterator[str]:
         yield "To do by hand (rocm-doctor check shows why):"
     for one in {one.title: one for one in plan.by_hand}.values():
         yield from wrap(f"{one.title}: {one.advice}" if one.advice else one.title, "  - ", "    ")
-        yield from (f"      {command.text}" for command in one.commands)
+        yield from (f"      {command.text}" + (f"  # {note}" if (note := remarks(command)) else "") for command in one.commands)
 
 
 def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
@@ -139,7 +140,7 @@ def step_lines(steps: Iterable[Step]) -> Iterator[str]:
 
 def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     """The commands: variables, installation, verification."""
-    shell = "powershell" if plan.machine.system == "windows" else "bash"
+    shell = plan.machine.shell
     python = target_interpreter(plan.machine)
     yield from (join_words(command, shell) for command in environment(plan.machine))
     yield from lines(plan.variables, shell)
@@ -148,7 +149,7 @@ def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     yield from (join_words(command, shell) for command in verify_commands(plan.machine))
 
 
-def pin_lines(stack: Stack, shell: str) -> Iterator[str]:
+def pin_lines(stack: Stack, shell: Shell) -> Iterator[str]:
     """Lines that keep pip from replacing this torch in this shell; none for a nightly, which has no number."""
     build = stack.candidate.build
     if build.local and not stack.candidate.index.nightly:

@@ -1,4 +1,4 @@
-"""Environment variables of a stack: what to set and what to unset, each with its reason and source, for four shells."""
+"""Environment variables of a stack: what to set and what to unset, each with its reason and source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.commands import changed_variables, set_variable
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Shell
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import Stack
@@ -61,7 +61,7 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
     return tuple(sorted(found, key=lambda variable: variable.value is None))
 
 
-def lines(found: tuple[Variable, ...], shell: str) -> list[str]:
+def lines(found: tuple[Variable, ...], shell: Shell) -> list[str]:
     """Each variable as a line of that shell, under a line of comment with its reason and source."""
     return [
         line
