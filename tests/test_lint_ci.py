@@ -127,7 +127,7 @@ def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
     wanted = re.compile(hook["files"])
     assert hook["files"] == files_pattern(), "write the pattern of lint's readers into .pre-commit-hooks.yaml"
     for tree in (Tree(folder) for folder in sorted((ROOT / "tests" / "lint").iterdir()) if folder.is_dir()):
-        assert [path for path in tree.paths if find_reader(tree, path) and not wanted.search(path)] == []
+        assert [path for path in tree.paths if find_reader(path) and not wanted.search(path)] == []
     assert not any(wanted.search(name) for name in ("train.py", "data.csv"))
     assert hook["pass_filenames"] is False
     assert run(hook["entry"].split(), tools, REPOS / "healthy-uv").returncode == 0

@@ -282,10 +282,3 @@ def build_list(name: str, value: str) -> tuple[str, ...]:
 def includes(targets: tuple[str, ...], gfx: str, override: str = "") -> bool:
     """True if code that is built for these targets loads on a GPU, by itself or as the one that an override names."""
     return covers(targets, gfx) is not False or bool(override and covers(targets, gfx, override))
-
-
-def first_rocm(gpu: str, matrix: Matrix) -> str:
-    """The first ROCm release that has code for a GPU, by the builds of torch and AMD's support tables; empty where neither names one."""
-    known = [b.rocm for b in matrix.torch if gpu in b.gfx and b.rocm]
-    known += [s.since for s in matrix.support if gpu in s.gfx and s.since and s.os == "linux"]
-    return min((v for v in known if versions.parse(v)), key=versions.sort_key, default="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,6 @@ from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.accept import fold
 from rocm_doctor.lint.audience import Purpose, audience, names_amd
 from rocm_doctor.lint.decisive import decisive_unread
-from rocm_doctor.lint.documents import comments_on_torch, first_index
 from rocm_doctor.lint.model import (
     ACCEPTED,
     FAILS,
@@ -23,7 +22,6 @@ from rocm_doctor.lint.model import (
     Audience,
     Environment,
     Fault,
-    Install,
     Place,
     Policy,
     Problem,
@@ -37,6 +35,7 @@ from rocm_doctor.lint.severity import severity
 from rocm_doctor.lint.torch import Torch, outcome
 from rocm_doctor.lint.tree import Tree
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.rules.build import usable_builds
 
 
 class Row(NamedTuple):
@@ -90,8 +89,6 @@ class _Judging:
         environments: Sequence[Environment],
     ) -> None:  # fmt: skip
         self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
-        installed = {file for one in environments if one.kind in ("image", "script") for file in one.files}
-        environments = [one if one.file in installed else self._complete_indexes(one) for one in environments]
         self.environments = environments
         root = tree.root.name
         self.purposes = {id(one): audience(one, declared, named, matrix, root) for one in environments}
@@ -105,8 +102,6 @@ class _Judging:
         self.has_amd = any(self._may_have_torch(one) for one in ours)
         self.has_main = bool(targets) and (not self.has_amd or names_amd(root))
         """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
-        plain = [one for one in environments if one.kind in LISTS and self.purposes[id(one)].is_plain]
-        self.lists = {one.file for one in plain if any(r.name == "torch" for r in one.requirements)}
         self.replacing = catalog.replacing_torch(matrix)
         self.unknown_torch: list[Unread] = []
         self.decisive_unread: list[Unread] = []
@@ -118,15 +113,6 @@ class _Judging:
         """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
         target = self.targets[0] if self.targets else Target("any", "")
         return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
-
-    def _complete_indexes(self, one: Environment) -> Environment:
-        """The environment. Its installations are marked complete if it is a requirements file that asks for a +rocm build, and no
-        document names a ROCm index."""
-        of_rocm = one.kind == "requirements" and any("+rocm" in r.specifier for r in one.requirements)
-        if not of_rocm or first_index(self.tree) is not None:
-            return one
-        steps = tuple(msgspec.structs.replace(s, is_complete=True) if isinstance(s, Install) else s for s in one.steps)
-        return msgspec.structs.replace(one, steps=steps)
 
     def result(self) -> Result:
         """The problems and the table of all environments."""
@@ -155,9 +141,8 @@ class _Judging:
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
             if is_judged or kind in ("declared", "amd"):
                 rows.append(Row(one, kind, claims, cells))
-        weighed = self._weigh(problems, rows)
         return Result(
-            self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *weighed])), tuple(rows), self._unread(), others,
+            self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *problems])), tuple(rows), self._unread(), others,
             decisive_unread=tuple(dict.fromkeys(self.decisive_unread)),
         )  # fmt: skip
 
@@ -175,7 +160,7 @@ class _Judging:
         torch = outcome(one, target, self.matrix)
         if isinstance(torch, Torch) and torch.vendor != "rocm" and self._is_installed_elsewhere(one, target):
             torch = None
-        beforehand = isinstance(torch, Torch) and self._keeps_earlier_torch(one, kind, torch)
+        beforehand = isinstance(torch, Torch) and self._may_keep_torch(one, kind, torch, target)
         if isinstance(torch, Unread):
             self.unknown_torch.append(torch)
         case = Case(one, target, torch, kind, who.gpus, self.matrix, beforehand)
@@ -198,18 +183,17 @@ class _Judging:
             found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
         return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
 
-    def _keeps_earlier_torch(self, one: Environment, kind: Audience, torch: Torch) -> bool:
-        """True where torch may be there before a list is installed, and is kept then: a document or a comment has its reader install it, an
-        environment for AMD is there, or the list is one of several below the root folder. A pin that no document names replaces it, and so
-        does a package that requires one torch."""
-        if one.kind not in LISTS or torch.requirement is None or torch.requirement.name in self.replacing:
+    def _may_keep_torch(self, one: Environment, kind: Audience, torch: Torch, target: Target) -> bool:
+        """True for a list that leaves a torch for ROCm that is there already as it is: one that is not for AMD alone and asks for a range that
+        has such a torch, or that gets torch by another package, unless that requires one torch."""
+        asked, is_amd = torch.requirement, kind in ("declared", "amd")
+        if one.kind not in LISTS or asked is None or asked.name in self.replacing:
             return False
-        pin, document = catalog.pinned_version(torch.requirement.specifier), first_index(self.tree)
-        if torch.requirement.name != "torch":
-            return kind == "main" or document is not None or comments_on_torch(self.tree, one.file)
-        if kind != "main" or (pin and not (document and pin in document.quote)):
-            return False
-        return document is not None or self.has_amd or ("/" in one.file and self.lists != {one.file})
+        if asked.name != "torch":
+            return not is_amd or one.kind == "project"
+        is_range = not asked.url and not catalog.pinned_version(asked.specifier)
+        builds = usable_builds(target.gpu, self.matrix, target.python) if target.gpu else self.matrix.torch
+        return is_range and not is_amd and any(catalog.admits(asked.specifier, build.torch) for build in builds)
 
     def _is_installed_elsewhere(self, one: Environment, target: Target) -> bool:
         """True for a file that an image or a script for AMD installs: there it is judged, with what is installed before."""
@@ -217,15 +201,6 @@ class _Judging:
             return False
         outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
         return any(not isinstance(there, Torch) or there.vendor == "rocm" for there in outcomes)
-
-    def _weigh(self, problems: Sequence[Problem], rows: Sequence[Row]) -> Iterator[Problem]:
-        """What a build list leaves out is a choice where another environment of the repository serves the GPU, unless its file claims it."""
-        served = {gpu for row in rows for gpu, cell in row.cells.items() if cell == PASSES}
-        claims = {id(row.environment): row.claims for row in rows}
-        for one in problems:
-            gpu = one.target.gpu
-            choice = one.id == "arch.not-in-build" and gpu in served and gpu not in claims.get(id(one.environment), ())
-            yield msgspec.structs.replace(one, severity="warning") if choice and one.severity == "error" else one
 
     def _policy_problems(self) -> Iterable[Problem]:
         """What is wrong in the declaration itself."""

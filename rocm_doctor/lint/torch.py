@@ -132,7 +132,8 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
     if named:
         missing = _explain_missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
         if missing:
-            return Torch("none", version, named[1], one.place, missing, requirement=one, step=step)
+            certain = step.is_complete or bool(step.indexes)
+            return Torch("none", version, named[1], one.place, missing, requirement=one, step=step, is_literal=certain)
         why = f"it is asked for as {one.url or one.specifier}"
         return Torch(named[0], version, named[1], one.place, why, devices, one, step, is_settled=True)
     if "+" in one.specifier or one.url:
@@ -196,7 +197,7 @@ def _make_torch(
 
 def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
     """A sentence that says why the asked indexes lack the pinned torch for this ROCm; empty where one of them may have it."""
-    if step.is_complete and all(s.vendor == "pypi" for s, _ in asked):
+    if all(s.vendor == "pypi" for s, _ in asked):
         return f"no index that is asked has torch{one.specifier}"
     ours = [s for s, _ in asked if s.vendor == "rocm"]
     builds = [catalog.list_builds(matrix, s.rocm) for s in ours]

@@ -59,20 +59,6 @@ class Tree:
             self._texts[path] = self._read(path)
         return self._texts[path]
 
-    def size(self, path: str) -> int:
-        """The bytes of a file; 0 where it cannot be asked."""
-        try:
-            return (self.root / path).stat().st_size
-        except OSError:
-            return 0
-
-    def head(self, path: str) -> bytes:
-        """The first bytes of an ordinary file; none where it cannot be read."""
-        try:
-            return files.head(self.root / path, 64) if not (self.root / path).is_symlink() else b""
-        except (OSError, Unreadable):
-            return b""
-
     def place(self, path: str, line: int) -> Place:
         """A line of a file as evidence: quoted without blanks around it, 200 characters at most."""
         if path not in self._lines:

@@ -28,22 +28,17 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Read], ...] = (
     (regex(r"\.(?:sh|bash)$"), scripts.read),
     (regex(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"), compose.read),
 )
-_BY_TEXT: tuple[tuple[Callable[[str], bool], Read], ...] = ((compose.is_compose, compose.read),)
 _KINDS: dict[Read, Kind] = {
     pyproject.read: "project", setuptools.read: "project", compose.read: "service",
 }  # fmt: skip
 """What a file is that its reader cannot parse."""
 _IMPORT = regex(r"^[ \t]*(?:import|from)[ \t]+(torch|jax|tensorflow)\b", re.MULTILINE)
-_TEXTS = regex(r"\.ya?ml$")
-MAX_TEXT, MAX_CONFIG = 2**18, 2**15
-"""The size of a text whose first keys decide its kind, and of one that is then read: what a person writes is smaller, and data are larger."""
 _NO_DOCKERFILE = regex(r"\.(?:md|py|png|svg|jpg|dockerignore|j2|html|txt|rst|ya?ml|json|patch)$", re.I)
 
 
 def files_pattern() -> str:
-    """A pattern for the paths of all files that a reader may take: by their names, and those whose text decides."""
-    named = [f"(?i:{name.pattern})" if name.flags & re.I else name.pattern for name, _ in _BY_NAME]
-    return "|".join([*named, _TEXTS.pattern, r"(?:^|/)[^./]+$"])
+    """A pattern for the paths of all files that a reader may take."""
+    return "|".join(f"(?i:{name.pattern})" if name.flags & re.I else name.pattern for name, _ in _BY_NAME)
 
 
 def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
@@ -55,7 +50,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
             tree.unread.append(Unread(Place(path, 1, f"and {len(wanted) - number} files after it"), Reason.TIME))
             break
         named = paths is not None and path.endswith((".txt", ".in"))
-        if reader := find_reader(tree, path) or (requirements.read if named else None):
+        if reader := find_reader(path) or (requirements.read if named else None):
             try:
                 found += reader(tree, path)
             except Unreadable as exc:
@@ -67,19 +62,10 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     return found
 
 
-def find_reader(tree: Tree, path: str) -> Read | None:
-    """The reader of a file, by its name, else by the keys that it holds; None for a file that no reader takes."""
-    for name, reader in _BY_NAME:
-        if name.search(path):
-            return None if reader is dockerfile.read and _NO_DOCKERFILE.search(path) else reader
-    if not _TEXTS.search(path):
-        return scripts.read if "." not in path.rpartition("/")[2] and scripts.is_script(tree, path) else None
-    text = (tree.text(path) or "") if tree.size(path) <= MAX_TEXT else ""
-    found = next((read_it for fits, read_it in _BY_TEXT if fits(text[:MAX_CONFIG])), None)
-    if found is not None and len(text) > MAX_CONFIG:
-        tree.unread.append(Unread(Place(path, 1), Reason.SIZE))
-        return None
-    return found
+def find_reader(path: str) -> Read | None:
+    """The reader of a file, by its name; None for a file that no reader takes."""
+    found = next((reader for name, reader in _BY_NAME if name.search(path)), None)
+    return None if found is dockerfile.read and _NO_DOCKERFILE.search(path) else found
 
 
 def find_frameworks(tree: Tree) -> dict[str, Place]:

@@ -1,4 +1,5 @@
-"""What a command installs: pip and uv. A word that is not literal leaves the command unread."""
+"""What commands install, set and build. pip and uv are read; what another installer or a script does is not, nor is a command with a word that
+is not literal."""
 
 from __future__ import annotations
 
@@ -23,37 +24,40 @@ from rocm_doctor.lint.model import (
     Variable,
 )
 from rocm_doctor.lint.readers import pyproject, requirements
+from rocm_doctor.lint.readers.options import ROLES, parse_options
 from rocm_doctor.lint.readers.shell import Command
 from rocm_doctor.lint.tree import Tree
 
-_VALUED = frozenset((
-    "-t", "--target", "--prefix", "--root", "-p", "--python", "--platform", "--python-version", "--implementation", "--abi", "--only-binary",
-    "--no-binary", "--cache-dir", "--timeout", "--retries", "--trusted-host", "--progress-bar", "--log", "--src", "-d", "--upgrade-strategy",
-    "--config-settings", "-C", "--global-option", "--proxy", "--cert", "--index-strategy", "--link-mode", "--exclude-newer", "--resolution",
-    "--prerelease", "--group", "--report", "--root-user-action", "--no-build-isolation-package", "--reinstall-package", "--upgrade-package",
-))  # fmt: skip
-_ROLES = {"-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
-          "-f": "find-links", "--find-links": "find-links"}  # fmt: skip
-_READ = ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--extra", "--torch-backend")
-_RUNNERS = frozenset(("sudo", "time", "nice", "env", "exec", "then", "command", "nohup"))
-_PYTHON = regex(r"python(?:\d(?:\.\d+)?)?$")
-_PIP = regex(r"pip(?:\d(?:\.\d+)?)?$")
-_RUNS_SCRIPT = frozenset((
+_PREFIXES = frozenset(("sudo", "time", "nice", "env", "exec", "then", "command", "nohup"))
+"""Programs that run the command behind them."""
+_INSTALLERS = {
+    **dict.fromkeys(("conda", "mamba", "micromamba"), ("install", "create", "update", "env")),
+    **dict.fromkeys(("poetry", "pdm"), ("install", "sync", "add")),
+}
+"""Installers that are not read, with the subcommands that install."""
+_SCRIPTS = frozenset((
     "sh", "bash", "zsh", "source", ".", "make", "just", "eval", "pixi", "pipx", "pipenv", "tox", "nox", "ansible-playbook",
 ))  # fmt: skip
-REDIRECT = regex(r"=+\s*\d")
+"""Programs that run a text which may install anything."""
 _BUILDERS = frozenset(("make", "cmake", "ninja", "meson", "bazel", "hipcc"))
+_PYTHON = regex(r"python(?:\d(?:\.\d+)?)?$")
+_PIP = regex(r"pip(?:\d(?:\.\d+)?)?$")
+_REDIRECT = regex(r"=+\s*\d")
+"""What is left of `torch>=2.4` where the shell took `>` for itself."""
 _LIST_OF = regex(r"ARCH|TARGETS|CMAKE_ARGS")
 """Variables that a command is given for itself to build something."""
+_OPTION_LIST = regex(
+    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=(gfx[0-9a-f][:+\w-]*(?:[;,]gfx[0-9a-f][:+\w-]*)*[;,]?)$"
+)
+"""A list of GPUs in an option: `-DGPU_TARGETS=gfx942`, `--offload-arch=gfx942`."""
 
 
 class Commands:
-    """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands run in a clone of
-    another repository; `clones`: the folders of such clones; `workdir`: the folder of an image where they run; `copied`: what a COPY brought
-    there, as (path in the image, path in the repository)."""
+    """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands may run in a clone of
+    another repository."""
 
-    def __init__(self, tree: Tree, folders: Sequence[str], *, foreign: bool = False) -> None:
-        self.tree, self.folders, self.foreign = tree, tuple(dict.fromkeys(folders)), foreign
+    def __init__(self, tree: Tree, folders: Sequence[str]) -> None:
+        self.tree, self.folders, self.foreign = tree, tuple(dict.fromkeys(folders)), False
         self.steps: list[Step] = []
         self.variables: list[Variable] = []
         self.faults: list[Fault] = []
@@ -61,19 +65,14 @@ class Commands:
         self.files: list[str] = []
         self.has_torch_elsewhere = False
         self.builds = False
-        self.clones: set[str] = set()
-        self.workdir = "/"
-        self.copied: list[tuple[str, str]] = []
 
     def environment(
-        self, kind: Kind, place: Place, label: str = "", *, image: Image | None = None, steps: Sequence[Step] = (),
-        variables: Sequence[Variable] | None = None, unread: Sequence[Unread] = (), text: str = "",
+        self, kind: Kind, place: Place, label: str = "", *, image: Image | None = None, text: str = ""
     ) -> Environment:  # fmt: skip
-        """The environment of what was read. `steps` come before the ones that were read; `variables` take the place of those that the
-        commands set; `text`: all of the file, of which a comment may say that torch comes from elsewhere."""
+        """The environment of what was read. `text`: all of the file, of which a comment may say that torch comes from elsewhere."""
         return Environment(
-            kind, place, label, image=image, steps=(*steps, *self.steps), variables=tuple(self.variables if variables is None else variables),
-            unread=(*unread, *self.unread), files=(place.file, *self.files), faults=tuple(self.faults), builds=self.builds,
+            kind, place, label, image=image, steps=tuple(self.steps), variables=tuple(self.variables), unread=tuple(self.unread),
+            files=(place.file, *self.files), faults=tuple(self.faults), builds=self.builds,
             has_torch_elsewhere=self.has_torch_elsewhere or requirements.ELSEWHERE.search(text) is not None,
         )  # fmt: skip
 
@@ -81,11 +80,12 @@ class Commands:
         """Add what the commands install and set."""
         for one in commands:
             if isinstance(one, Unread):
-                self._skip(one)
+                self.skip(one)
             else:
                 self._take(one)
 
-    def _skip(self, one: Unread) -> None:
+    def skip(self, one: Unread) -> None:
+        """Add something that was not read."""
         self.unread.append(one)
         if one.installs:
             self.steps.append(one)
@@ -97,66 +97,47 @@ class Commands:
                 self.unread.append(Unread(one.place, Reason.VARIABLE))
             else:
                 self.variables.append(Variable(name, value, one.place))
-        words = list(one.words)
-        while words and (words[0] in _RUNNERS or (words[0] or "").startswith("-") or "=" in (words[0] or "")):
-            if words[0] and "=" in words[0] and not words[0].startswith("-"):
-                name, _, value = words[0].partition("=")
-                self.variables.append(Variable(name, value, one.place))
-            words.pop(0)
+        words = self._take_prefix(one)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
-        self._settings(words, one.place)
-        runs_local = program in _RUNS_SCRIPT and "./" in str(words[1:2])
+        options = [found for word in words if (found := _OPTION_LIST.match(word or ""))]
+        self.variables += [Variable(found[1], found[2], one.place) for found in options]
+        runs_local = program in _SCRIPTS and "./" in str(words[1:2])
         self.builds = self.builds or runs_local or program in _BUILDERS or words[1:2] == ["setup.py"]
-        if _PYTHON.match(program):
-            if words[1:3] == ["-m", "pip"]:
-                self._pip(words[3:], one)
-            elif len(words) > 1 and (words[1] or "").endswith(".py"):
-                self._skip(Unread(one.place, Reason.SCRIPT, True))
-        elif _PIP.match(program):
-            self._pip(words[1:], one)
-        elif program == "uv":
-            self._uv(words[1:], one)
-        elif program in ("conda", "mamba", "micromamba"):
-            if words[1:2] in (["install"], ["create"], ["update"], ["env"]):
-                self._skip(Unread(one.place, Reason.SCRIPT, True))
+        if _PYTHON.match(program) and words[1:3] == ["-m", "pip"]:
+            self._take_installer("pip", words[3:], one)
+        elif _PIP.match(program) or program == "uv":
+            self._take_installer("uv" if program == "uv" else "pip", words[1:], one)
         elif program in ("docker", "podman") and "run" in words[1:3]:
-            self._container(words, one.place)
-        elif program in ("poetry", "pdm"):
-            if words[1:2] in (["install"], ["sync"], ["add"]):
-                self._skip(Unread(one.place, Reason.SCRIPT, True))
-        elif program in ("source", ".") and len(words) > 1 and (words[1] or "").rsplit("/", 1)[-1] == "activate":
-            if not any(folder in (words[1] or "") for folder in ("venv", "env")):
-                self._skip(Unread(one.place, Reason.SCRIPT, True))
-        elif program in _RUNS_SCRIPT or (words and (words[0] or "").startswith("./")) or program.endswith(".sh"):
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
+            given = [word for before, word in pairwise(words) if before in ("-e", "--env") and word and "=" in word]
+            self._set_variables(given, one.place)
+        elif _runs_something_unread(program, words):
+            self.skip(Unread(one.place, Reason.SCRIPT, True))
 
-    def _container(self, words: Sequence[str | None], place: Place) -> None:
-        """The variables that `docker run -e NAME=VALUE` sets."""
-        for before, word in pairwise(words):
-            if before in ("-e", "--env") and word and "=" in word:
-                name, _, value = word.partition("=")
-                self.variables.append(Variable(name, value, place))
+    def _take_prefix(self, one: Command) -> list[str | None]:
+        """The words of a command behind `sudo`, `env NAME=VALUE` and the like, whose variables are added."""
+        words = list(one.words)
+        while words and ((word := words[0] or "") in _PREFIXES or word.startswith("-") or "=" in word):
+            if "=" in word and not word.startswith("-"):
+                self._set_variables([word], one.place)
+            words.pop(0)
+        return words
 
-    def _settings(self, words: Sequence[str | None], place: Place) -> None:
-        """Lists of GPUs that a command names in an option: `-DGPU_TARGETS=gfx942`, `--offload-arch=gfx942`."""
+    def _set_variables(self, words: Sequence[str], place: Place) -> None:
+        """Add the variables of words such as `NAME=VALUE`."""
         for word in words:
-            if found := _OPTION_LIST.match(word or ""):
-                self.variables.append(Variable(found[1], found[2], place))
+            name, _, value = word.partition("=")
+            self.variables.append(Variable(name, value, place))
 
-    def _pip(self, words: Sequence[str | None], one: Command) -> None:
-        if words[:1] == ["uninstall"] and "torch" in words:
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
-        elif words and words[0] in ("install", "wheel"):
-            self._install("pip", words[1:], one)
-
-    def _uv(self, words: Sequence[str | None], one: Command) -> None:
-        words = [w for w in words if w not in ("-q", "--quiet", "-v", "--verbose")]
-        if words[:2] == ["pip", "install"]:
-            self._install("uv", words[2:], one)
-        elif words[:1] == ["add"]:
-            self._install("uv", words[1:], one)
-        elif words[:1] in (["run"], ["sync"]) or words[:2] == ["pip", "sync"]:
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
+    def _take_installer(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
+        """A command of pip or uv: `install`, `uv pip install`, `uv add`; what `uv sync` and `uv run` install is not read."""
+        if tool == "uv":
+            words = [word for word in words if word not in ("-q", "--quiet", "-v", "--verbose")]
+            words = words[1:] if words[:1] == ["pip"] else words
+        verb = words[0] if words else ""
+        if verb in ("install", "wheel", "add"):
+            self._install(tool, words[1:], one)
+        elif verb in ("sync", "run") or (verb == "uninstall" and "torch" in words):
+            self.skip(Unread(one.place, Reason.SCRIPT, True))
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
         place = one.place
@@ -164,45 +145,30 @@ class Commands:
         indexes: list[Index] = []
         flags: set[str] = set()
         for written in one.redirects:
-            if REDIRECT.match(written):
+            if _REDIRECT.match(written):
                 self.faults.append(Fault(place, "redirect", f"the shell takes `>{written}` for a file, not for a version",
                                          "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
-        waiting = ""
-        for word in words:
-            if word is None:
-                if waiting in ("-r", "--requirement", "-c", "--constraint") or not waiting or waiting in _ROLES:
-                    self._skip(Unread(place, Reason.VARIABLE, True))
+        for option, value in parse_options(words):
+            if value is None:
+                if option in ("", "--requirement", "--constraint", *ROLES):
+                    self.skip(Unread(place, Reason.VARIABLE, True))
                     return
-                waiting = ""
-                continue
-            if waiting:
-                option, value, waiting = waiting, word, ""
-            elif word.startswith("-") and word not in ("-", "--"):
-                option, _, value = word.partition("=")
-                if not (option in _VALUED or option in _ROLES or option in _READ):
-                    flags.add(option)
-                    continue
-                if not value and "=" not in word:
-                    waiting = option
-                    continue
-            else:
-                option, value = "", word
-            if option in _ROLES:
-                indexes += [Index(url, _ROLES[option], place) for url in value.split()]  # type: ignore[arg-type]
+            elif option in ROLES:
+                indexes += [Index(url, ROLES[option], place) for url in value.split()]
+            elif option == "--torch-backend" and value.startswith("rocm"):
+                indexes.append(Index(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
             elif option == "--torch-backend":
-                if value.startswith("rocm"):
-                    indexes.append(Index(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
-                else:
-                    self._skip(Unread(place, Reason.EXPRESSION, True))
-            elif option in ("-r", "--requirement"):
+                self.skip(Unread(place, Reason.EXPRESSION, True))
+            elif option == "--requirement":
                 self._add_file(value, one, asked, indexes)
-            elif option in ("-t", "--target", "--prefix", "--root"):
-                flags.add("--target")
-            elif option in ("", "-e", "--editable"):
+            elif option in ("", "--editable"):
                 self._add_word(value, one, asked)
+            else:
+                flags.add(option)
         step = Install(
-            tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"-U", "--upgrade", "--force-reinstall"}),
-            ignores_installed=bool(flags & {"--target", "--ignore-installed", "-I"}), without_dependencies="--no-deps" in flags,
+            tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"--upgrade", "--force-reinstall"}),
+            ignores_installed=bool(flags & {"--target", "--prefix", "--root", "--ignore-installed"}),
+            without_dependencies="--no-deps" in flags,
         )  # fmt: skip
         if asked or indexes:
             self.steps.append(step)
@@ -218,7 +184,7 @@ class Commands:
             self.builds = self.builds or found.url.startswith("git+") or found.url.endswith((".tar.gz", ".zip"))
         else:
             self.builds = self.builds or "/" in word
-            self._skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
+            self.skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
 
     def _add_project(self, folder: str, extras: str, one: Command, asked: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""
@@ -226,7 +192,7 @@ class Commands:
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
         if declared is None:
             self.builds = self.builds or self.foreign or one.folder not in ("", None)
-            self._skip(Unread(one.place, Reason.SCRIPT, True))
+            self.skip(Unread(one.place, Reason.SCRIPT, True))
         else:
             asked += declared
             self.files.append(str(path))
@@ -234,7 +200,7 @@ class Commands:
     def _add_file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index]) -> None:
         path = self._find_file(value, one)
         if path is None:
-            self._skip(Unread(one.place, Reason.MISSING, True))
+            self.skip(Unread(one.place, Reason.MISSING, True))
             return
         found = requirements.read_file(self.tree, path)
         asked += found.requirements
@@ -242,33 +208,23 @@ class Commands:
         self.files += found.files
         self.faults += found.faults
         self.has_torch_elsewhere = self.has_torch_elsewhere or found.has_torch_elsewhere
-        for one_unread in found.unread:
-            self._skip(one_unread)
+        for unread in found.unread:
+            self.skip(unread)
 
     def _find_file(self, value: str, one: Command) -> str | None:
-        """The file of the repository that a path in a command names; None where that is not certain."""
-        if one.folder is None or "://" in value:
+        """The file of the repository that a path in a command names; None where the shell's folder is not known, and in a clone."""
+        if one.folder is None or "://" in value or self.foreign:
             return None
-        for to, source in reversed(self.copied):
-            wanted = posixpath.normpath(posixpath.join(self.workdir, one.folder, value))
-            inside = posixpath.relpath(wanted, to)
-            for folder in () if inside.startswith("..") else self.folders:
-                path = posixpath.normpath(posixpath.join(folder, source.lstrip("/"), inside))
-                if self.tree.has(path):
-                    return path
-        if self.foreign:
-            return None
-        if not self.clones.isdisjoint(f"{one.folder}/{posixpath.dirname(value)}".split("/")):
-            return None  # of another repository
-        inside = one.folder.lstrip("/") if not one.folder.startswith("/") else ""
+        inside = "" if one.folder.startswith("/") else one.folder
         name = posixpath.basename(value) if value.startswith("/") else value
-        for folder in self.folders:
-            path = posixpath.normpath(posixpath.join(folder, inside, name))
-            if self.tree.has(path):
-                return path
-        return None
+        paths = (posixpath.normpath(posixpath.join(folder, inside, name)) for folder in self.folders)
+        return next((path for path in paths if self.tree.has(path)), None)
 
 
-_OPTION_LIST = regex(
-    r"(?:-D)?(\w*(?:ARCHS?|TARGETS?|ARCHITECTURES)|--offload-arch|--amdgpu-target)=(gfx[0-9a-f][:+\w-]*(?:[;,]gfx[0-9a-f][:+\w-]*)*[;,]?)$"
-)
+def _runs_something_unread(program: str, words: Sequence[str | None]) -> bool:
+    """True for a command that may install packages by what is not read: another installer, a script, a program of the repository."""
+    first = (words[1] or "") if len(words) > 1 else ""
+    if program in ("source", ".") and first.rsplit("/", 1)[-1] == "activate":
+        return "env" not in first
+    is_script = program in _SCRIPTS or program.endswith(".sh") or (words[0] or "").startswith("./") if words else False
+    return is_script or first in _INSTALLERS.get(program, ()) or (_PYTHON.match(program) is not None and first.endswith(".py"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,6 @@ from rocm_doctor.lint.readers import dockerfile
 from rocm_doctor.lint.tree import Tree
 
 _DEFAULT = regex(r"\$\{\w+:?-([^${}]*)\}")
-_SERVICES = regex(r"^services:", re.M)
 
 
 class Node:
@@ -78,11 +76,6 @@ def literal(text: str) -> str | None:
     """The text as Compose reads it where no variable is set: with literal defaults; None where a variable has none."""
     filled = _DEFAULT.sub(lambda m: m[1], text).replace("$$", "")
     return None if "$" in filled else filled
-
-
-def is_compose(text: str) -> bool:
-    """True for a text with services."""
-    return _SERVICES.search(text) is not None
 
 
 def read(tree: Tree, path: str) -> list[Environment]:

@@ -20,7 +20,7 @@ _FROM = regex(r"(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?\s*$", re.I)
 _PAIR = regex(r'([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s"\']*)')
 _FLAGS = regex(r"(?:--[a-z-]+(?:=\S+)?\s+)*")
 _HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
-_CLONE = regex(r"\bgit\s+clone\s+([^\n;&|\\]*)")
+_CLONE = regex(r"\bgit\s+clone\b")
 
 
 class Instruction(NamedTuple):
@@ -50,9 +50,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
-    return [
-        _environment(tree, path, text, _chain(end, stages), arguments, stages, end.name if len(ends) > 1 else "") for end in ends
-    ]
+    return [_environment(tree, path, text, _chain(end, stages), arguments, end.name if len(ends) > 1 else "") for end in ends]
 
 
 def _read_without_stages(tree: Tree, path: str, text: str) -> list[Environment]:
@@ -68,7 +66,7 @@ def _read_without_stages(tree: Tree, path: str, text: str) -> list[Environment]:
         place, "refused", "this file has no FROM", "A build begins with FROM: Docker and Podman stop at this line.", (_REFERENCE,)
     )
     stage = Stage("", "scratch", first.line, list(_instructions(text)))
-    rest = _environment(tree, path, text, [stage], {}, [stage], "")
+    rest = _environment(tree, path, text, [stage], {}, "")
     return [msgspec.structs.replace(rest, faults=(fault, *rest.faults))]
 
 
@@ -84,63 +82,45 @@ def _chain(end: Stage, stages: list[Stage]) -> list[Stage]:
     return chain
 
 
-def _environment(
-    tree: Tree, path: str, text: str, chain: list[Stage], arguments: dict[str, str], stages: list[Stage], label: str
-) -> Environment:
-    image, first = None, []
+def _environment(tree: Tree, path: str, text: str, chain: list[Stage], arguments: dict[str, str], label: str) -> Environment:
+    reading = _Reading(tree, path, arguments)
     name = shell.fill(chain[0].base, arguments)
     place = tree.place(path, chain[0].line)
     if name is None:
-        first = [Unread(place, Reason.VARIABLE, True)]
-    elif name.lower() != "scratch":
-        image = Image(name, place)
-    reading = _Reading(tree, path, arguments, stages)
+        reading.commands.skip(Unread(place, Reason.VARIABLE, True))
     for stage in chain:
-        reading.take(stage)
-    variables = tuple({one.name: one for one in reading.variables}.values())
-    place = Place(path, chain[-1].line if label else 1)
-    return reading.commands.environment(
-        "image", place, label, image=image, steps=first, variables=variables, unread=first, text=text
-    )
+        for one in stage.instructions:
+            reading.take(one)
+    image = Image(name, place) if name is not None and name.lower() != "scratch" else None
+    reading.commands.variables = list(
+        {variable.name: variable for variable in reading.commands.variables}.values()
+    )  # the last one counts
+    return reading.commands.environment("image", Place(path, chain[-1].line if label else 1), label, image=image, text=text)
 
 
 class _Reading:
-    """Reads the instructions of a chain of stages. A RUN inside a clone of another repository is `foreign`: its files are not
-    this repository's, unless a COPY brought requirements or pyproject before."""
+    """Reads instructions in their order. Behind a `git clone` the files that a RUN names may be another repository's, unless a COPY brought
+    requirements or a project of this one before."""
 
-    def __init__(self, tree: Tree, path: str, arguments: dict[str, str], stages: list[Stage]) -> None:
-        self.path, self.arguments, self.stages = path, arguments, stages
+    def __init__(self, tree: Tree, path: str, arguments: dict[str, str]) -> None:
+        self.path, self.arguments = path, arguments
         self.commands = Commands(tree, _folders(path))
-        self.variables: list[Variable] = []
         self.names: dict[str, str] = {}
-        self.copied = self.inside_clone = False
-        self.taken: list[Stage] = []
+        self.has_copied = self.has_cloned = False
 
-    def take(self, stage: Stage) -> None:
-        """Read the instructions of a stage."""
-        for one in stage.instructions:
-            if one.name in ("ENV", "ARG"):
-                self._assign(one)
-            elif one.name in ("COPY", "ADD"):
-                self._copy(one)
-            elif one.name == "WORKDIR":
-                to = shell.fill(one.words.strip("\"'"), self.names)
-                self.commands.workdir = posixpath.join(self.commands.workdir, to or "$")
-                self.inside_clone = not self.commands.clones.isdisjoint(one.words.strip("/").split("/"))
-            elif one.name == "RUN":
-                before = len(self.commands.variables)
-                self._clone(one.text)
-                self.commands.foreign = self.inside_clone and not self.copied
-                self.commands.take(shell.parse(_FLAGS.sub("", one.text, 1), self.path, one.line, self.names))
-                self.variables += self.commands.variables[before:]
-
-    def _clone(self, text: str) -> None:
-        """Keep the names of folders that hold clones of other repositories; one whose name is not literal may be any."""
-        for found in _CLONE.finditer(text):
-            words = [w for w in found[1].split() if not w.startswith("-") and not w.isdigit()]
-            target = words[-1].strip("\"'") if words else "$"
-            self.inside_clone = self.inside_clone or "$" in target or target == "."
-            self.commands.clones.add(target.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"))
+    def take(self, one: Instruction) -> None:
+        """Read an instruction."""
+        if one.name in ("ENV", "ARG"):
+            self._assign(one)
+        elif one.name in ("COPY", "ADD"):
+            if not _FROM_STAGE.search(one.words):
+                self.has_copied = self.has_copied or _OWN_FILES.search(one.words) is not None
+            elif _PACKAGES.search(one.words):
+                self.commands.skip(Unread(Place(self.path, one.line, one.words[:200]), Reason.SCRIPT, True))
+        elif one.name == "RUN":
+            self.has_cloned = self.has_cloned or _CLONE.search(one.text) is not None
+            self.commands.foreign = self.has_cloned and not self.has_copied
+            self.commands.take(shell.parse(_FLAGS.sub("", one.text, 1), self.path, one.line, self.names))
 
     def _assign(self, one: Instruction) -> None:
         for key, raw in _pairs(one):
@@ -148,48 +128,17 @@ class _Reading:
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
-                    self.commands.unread.append(Unread(_find_line(key, one, self.path), Reason.VARIABLE))
-                continue
-            self.names[key] = value
-            self.variables.append(Variable(key, value, _find_line(key, one, self.path)))
-
-    def _copy(self, one: Instruction) -> None:
-        """What a COPY brings: files of the repository, or the packages that another stage installed."""
-        source = _FROM_STAGE.search(one.words)
-        if source is None:
-            self.copied = self.copied or "requirements" in one.words or "pyproject" in one.words
-            self._record_copied(one)
-            return
-        if not _PACKAGES.search(one.words):
-            return
-        other = next((s for s in self.stages if s.name == source[1].lower()), None)
-        if other is None or other in self.taken:
-            self.commands.steps.append(Unread(Place(self.path, one.line, one.words[:200]), Reason.SCRIPT, True))
-            return
-        for stage in _chain(other, self.stages):
-            if stage not in self.taken:
-                self.taken.append(stage)
-                self.take(stage)
-
-    def _record_copied(self, one: Instruction) -> None:
-        """Keep where a COPY with literal paths puts files and folders of the repository."""
-        filled = [shell.fill(word, self.names) for word in one.words.split() if not word.startswith("--")]
-        words = [word for word in filled if word is not None]
-        if len(words) < 2 or len(words) < len(filled) or "[" in one.words or "$" in self.commands.workdir:
-            return
-        *sources, to = words
-        at = posixpath.normpath(posixpath.join(self.commands.workdir, to))
-        for source in sources:
-            paths = (posixpath.normpath(f"{folder}/{source}".lstrip("/")) for folder in self.commands.folders)
-            is_file = any(self.commands.tree.has(path) for path in paths)
-            inside = is_file and (to.endswith(("/", ".")) or len(sources) > 1)
-            self.commands.copied.append((f"{at}/{posixpath.basename(source)}" if inside else at, source))
+                    self.commands.skip(Unread(_find_line(key, one, self.path), Reason.VARIABLE))
+            else:
+                self.names[key] = value
+                self.commands.variables.append(Variable(key, value, _find_line(key, one, self.path)))
 
 
 _FROM_STAGE = regex(r"(?:--|,)from=([\w.-]+)")
-_PACKAGES = regex(
-    r"site-packages|dist-packages|venv|/install|/opt/conda|/wheels|\.whl|/dist|/usr/local(?:\s|/lib)|/root/\.local|/app|/workspace"
-)
+_OWN_FILES = regex(r"requirements|pyproject|(?:^|\s)\./?\s")
+"""What a COPY brings of this repository: its requirements, its project, or all of it."""
+_PACKAGES = regex(r"site-packages|dist-packages|venv|/opt/conda|/wheels|\.whl|/usr/local(?:\s|/lib)|/root/\.local")
+"""Folders of another stage or image that hold installed packages."""
 
 
 def _folders(path: str) -> list[str]:

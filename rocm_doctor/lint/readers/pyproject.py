@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
 from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
+from rocm_doctor.lint.readers.options import ROLES
 from rocm_doctor.lint.readers.requirements import ELSEWHERE, parse_specification
 from rocm_doctor.lint.tree import Tree
 
@@ -77,9 +78,11 @@ class Project:
         for one in listed:
             if not one.get("explicit"):
                 found.append(Index(one["url"], "default" if one.get("default") else "extra", self.place(one["url"])))
-        for key, role in (("index-url", "default"), ("extra-index-url", "extra")):
-            urls = uv.get(key) or uv.get("pip", {}).get(key) if isinstance(uv.get("pip", {}), dict) else uv.get(key)
-            found += [Index(str(u), role, self.place(str(u))) for u in ([urls] if isinstance(urls, str) else urls or ())]  # type: ignore[arg-type]
+        for table in (uv, self.table("tool", "uv", "pip")):
+            for option, role in ROLES.items():
+                urls = table.get(option[2:]) or ()
+                named_urls = [urls] if isinstance(urls, str) else [url for url in urls if isinstance(url, str)]
+                found += [Index(url, role, self.place(url)) for url in named_urls]
         for package, source in self.table("tool", "uv", "sources").items():
             for one in source if isinstance(source, list) else [source]:
                 if not isinstance(one, dict) or (one.get("extra") or one.get("group") or extra) != extra:

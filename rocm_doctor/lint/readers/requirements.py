@@ -11,22 +11,13 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.model import Environment, Fault, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.readers.options import ROLES, parse_options
 from rocm_doctor.lint.tree import Tree
 
 MAX_DEPTH = 8
 MAX_LINE = 4000
 ELSEWHERE = regex(r"#\s*rocm-doctor:\s*torch comes from elsewhere")
 """The comment by which a file says that it is installed where torch is there already."""
-_OPTION = regex(r"(--?[A-Za-z][\w-]*)(?:[=\s]\s{0,40}(.*))?$")
-_SHORT = {
-    "-i": "--index-url",
-    "-f": "--find-links",
-    "-r": "--requirement",
-    "-c": "--constraint",
-    "-e": "--editable",
-    "--pypi-url": "--index-url",
-}
-_ROLES = {"--index-url": "default", "--extra-index-url": "extra", "--find-links": "find-links"}
 _BEHIND = regex(r"\s+--?[a-zA-Z][\w-]*(?:[=\s].*)?$")
 """Options behind a requirement: pip reads them, and an index among them has no effect."""
 _PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+://")
@@ -96,17 +87,14 @@ class RequirementsFile:
             self._requirement(line, place)
 
     def _option(self, line: str, place: Place, depth: int) -> None:
-        found = _OPTION.match(line)
-        name = _SHORT.get(found[1], found[1]) if found else ""
-        value = (found[2] or "").strip().strip("\"'") if found else ""
-        if found and not found[2] and line[:2] in _SHORT and len(line) > 2 and line[1] != "-":
-            name, value = _SHORT[line[:2]], line[2:].strip()
-        if name in _ROLES and value:
-            self.indexes.append(Index(value, _ROLES[name], place))  # type: ignore[arg-type]
-        elif name == "--requirement" and value:
-            self._include(value, place, depth)
-        elif name == "--editable" and value:
-            self._requirement(value, place)
+        for name, words in parse_options(line.split(None, 1)):
+            value = (words or "").strip().strip("\"'")
+            if name in ROLES and value:
+                self.indexes.append(Index(value, ROLES[name], place))
+            elif name == "--requirement" and value:
+                self._include(value, place, depth)
+            elif name == "--editable" and value:
+                self._requirement(value, place)
 
     def _include(self, value: str, place: Place, depth: int) -> None:
         other = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), value))

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 
 from rocm_doctor.lint.model import Environment, Place
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.tree import Tree
-
-_SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
-
-
-def is_script(tree: Tree, path: str) -> bool:
-    """True for a file that begins as a shell script."""
-    return _SHEBANG.match(tree.head(path)) is not None
 
 
 def read(tree: Tree, path: str) -> list[Environment]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.lint.model import Problem
-from rocm_doctor.lint.rules.build_targets import build_lists, index_for_others, libraries
+from rocm_doctor.lint.rules.build_targets import build_lists, libraries
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.rules.containers import devices, hidden_gpus
 from rocm_doctor.lint.rules.machine import machine_rules
 from rocm_doctor.lint.rules.packages import cuda_only, not_for_linux, not_on_index
-from rocm_doctor.lint.rules.torch_build import base_image, image_too_old, torch_build
+from rocm_doctor.lint.rules.torch_build import base_image, torch_build
 
 
 class Rule(NamedTuple):
@@ -40,9 +40,7 @@ def faults(case: Case) -> Iterator[Problem]:
 RULES = (
     Rule(torch_build),
     Rule(base_image),
-    Rule(image_too_old, needs_gpu=True),
     Rule(build_lists, needs_gpu=True),
-    Rule(index_for_others, needs_gpu=True),
     Rule(libraries, needs_gpu=True),
     Rule(machine_rules, needs_gpu=True),
     Rule(hidden_gpus),

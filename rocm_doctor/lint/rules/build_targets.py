@@ -48,20 +48,6 @@ def build_lists(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def index_for_others(case: Case) -> Iterator[Problem]:
-    """`arch.not-in-build` for a torch from an index, or with device packages, that are for other GPUs."""
-    torch = case.torch
-    if not isinstance(torch, Torch) or not torch.gpus or not case.target.gpu:
-        return
-    if any(catalog.serves_family(gpu, case.target.gpu) for gpu in torch.gpus):
-        return
-    place = torch.source.place if torch.source else torch.place
-    yield case.problem(
-        "arch.not-in-build", f"this torch is for {', '.join(torch.gpus)} alone",
-        "An index or a device package of that name has code for these GPUs alone.", (place,), is_literal=torch.is_literal, sources=(_THEROCK,),
-    )  # fmt: skip
-
-
 def libraries(case: Case) -> Iterator[Problem]:
     """A library that is built from its repository and that serves other GPUs alone, whatever it is built for."""
     if not case.is_amd or case.target.gpu not in case.matrix.gfx:

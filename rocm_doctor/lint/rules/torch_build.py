@@ -9,7 +9,6 @@ from rocm_doctor.lint.model import LISTS, Problem
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.rules.build import usable_builds
-from rocm_doctor.versions import sort_key
 
 SILENCE = "# rocm-doctor: torch comes from elsewhere"
 _PYTORCH = "https://download.pytorch.org/"
@@ -84,21 +83,3 @@ def _rocm_build(case: Case, torch: Torch) -> tuple[str, ...]:
 
 def _sentence(words: str) -> str:
     return words + "." if "://" in words.partition(" ")[0] else words[:1].upper() + words[1:] + "."
-
-
-def image_too_old(case: Case) -> Iterator[Problem]:
-    """An image whose ROCm release is older than the first one that has code for the target."""
-    image = case.environment.image
-    if image is None or not case.is_amd or not case.target.gpu:
-        return
-    facts = case.image
-    ours = facts.torch == "rocm" or image.name.startswith("rocm/")
-    first = catalog.first_rocm(case.target.gpu, case.matrix)
-    torch_of_its_own = isinstance(case.torch, Torch) and case.torch.step is not None
-    if not ours or not facts.rocm or not first or sort_key(facts.rocm) >= sort_key(first) or torch_of_its_own:
-        return
-    yield case.problem(
-        "arch.not-in-build", f"the image {image.name} has ROCm {facts.rocm}, which has no code for the target",
-        f"The first release with code for {case.target.gpu} is {first}.", (image.place,), key=(image.name, case.target.gpu),
-        sources=(_INSTALL,),
-    )  # fmt: skip
