@@ -59,7 +59,7 @@ def wrongly(name: str, mode: Wrong) -> Any:
     def function(bench: Any) -> Any:
         bench.load()
         with mode:
-            details = getattr(importlib.import_module(f"{package}.{stage.module}"), stage.function)(bench)
+            details = stage(bench)
         return dict(details or {}, damaged=not mode.left)
 
     return function

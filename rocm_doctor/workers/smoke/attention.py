@@ -20,23 +20,12 @@ CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))
 PARTS = ("result", "gradient of q", "gradient of k", "gradient of v")
 
 
-def math_backend(context: Context) -> dict[str, Any]:
-    """Attention made of plain products, which every chip has."""
-    return run_backend(context, "math", ("float32", "float16", "bfloat16"))
+def compare(context: Context, backend: str, *dtypes: str) -> dict[str, Any]:
+    """The worst error of each format, and the operands that the kernel refused. Raises Skip with its words if it refused all.
 
-
-def efficient_backend(context: Context) -> dict[str, Any]:
-    """The memory-efficient kernel (on ROCm: AOTriton). Skipped, with torch's reason, where there is none for this chip."""
-    return run_backend(context, "efficient", ("float32", "float16", "bfloat16"))
-
-
-def flash_backend(context: Context) -> dict[str, Any]:
-    """The flash kernel (on ROCm: AOTriton). NaN in bf16 was seen on gfx1151 (unslothai/unsloth#3385)."""
-    return run_backend(context, "flash", ("float16", "bfloat16"))
-
-
-def run_backend(context: Context, backend: str, dtypes: tuple[str, ...]) -> dict[str, Any]:
-    """The worst error of each format, and the operands that the kernel refused. Raises Skip with its words if it refused all."""
+    math: plain products, which every chip has. efficient and flash: kernels, on ROCm AOTriton's. NaN in bf16 was seen with flash on gfx1151
+    (unslothai/unsloth#3385).
+    """
     worst: dict[str, float] = {}
     refused: list[str] = []
     for dtype in dtypes:

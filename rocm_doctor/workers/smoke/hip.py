@@ -5,7 +5,7 @@ written: what is written here for HIP comes from the sources named and is **unpr
 
 | Subject | CUDA | HIP | Source for HIP |
 |---|---|---|---|
-| PCI address by call | cudaDeviceGetPCIBusId | hipDeviceGetPCIBusId | HIP runtime API reference |
+| PCI address | pci_bus_id and its kin | the same | torch.cuda.get_device_properties |
 | chip name | compute capability | gcnArchName, gfx name with feature flags | torch.cuda.get_device_properties |
 | BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS), hipBLASLt | torch's preferred_blas_library |
 | visibility variables | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | ROCm/clr rocdevice.cpp: GPU_DEVICE_ORDINAL is OpenCL's |
@@ -15,7 +15,6 @@ written: what is written here for HIP comes from the sources named and is **unpr
 
 from __future__ import annotations
 
-import ctypes
 import os
 from pathlib import Path
 from typing import Any
@@ -36,28 +35,11 @@ def architecture(torch: Any, index: int) -> str:
 
 
 def pci_address(torch: Any, index: int) -> str | None:
-    """The device's PCI address as the runtime gives it ("0000:03:00.0"): from torch, else from the runtime library itself."""
+    """The device's PCI address ("0000:03:00.0"); None where this torch does not tell it."""
     properties = torch.cuda.get_device_properties(index)
-    if hasattr(properties, "pci_bus_id") and hasattr(properties, "pci_device_id"):
-        domain = getattr(properties, "pci_domain_id", 0)
-        return f"{domain:04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
-    library, call = ("libamdhip64", "hipDeviceGetPCIBusId") if is_hip(torch) else ("libcudart", "cudaDeviceGetPCIBusId")
-    path = library_path(library)
-    if path is None:
+    if not hasattr(properties, "pci_bus_id") or not hasattr(properties, "pci_device_id"):
         return None
-    text = ctypes.create_string_buffer(32)
-    status = getattr(ctypes.CDLL(path), call)(text, ctypes.c_int(32), ctypes.c_int(index))
-    return text.value.decode().lower() if status == 0 and text.value else None
-
-
-def library_path(stem: str) -> str | None:
-    """Path of a shared library of this process whose file name begins with `stem`."""
-    try:
-        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
-        paths = {line.split(None, 5)[5].strip() for line in lines if stem in line}
-    except (OSError, IndexError):
-        return None
-    return min((path for path in paths if Path(path).name.startswith(stem)), default=None)
+    return f"{getattr(properties, 'pci_domain_id', 0):04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
 
 
 def read(folder: Path, name: str) -> str:

@@ -76,31 +76,19 @@ def outcome(context: Context, function: Callable[[Context], dict[str, Any] | Non
 
 def run_stage(context: Context, name: str, functions: dict[str, Callable[[Context], Any]]) -> dict[str, Any]:
     """One stage from its start line to its end line."""
-    context.stage = name
-    context.emit(event="start", stage=name)
-    began = time.perf_counter()
-    end = outcome(context, functions.get(name) or stage_function(context.framework, name))
-    context.emit(event="end", stage=name, seconds=round(time.perf_counter() - began, 3), **end)
-    return end
 
-
-def stage_function(framework: str, name: str) -> Callable[[Context], Any]:
-    """The function of a stage."""
-    stage = stage_table(framework)[name]
-
-    def function(context: Context) -> Any:
+    def begin_stage(context: Context) -> Any:
         if name not in ("import", "device"):  # these two begin what the others find begun
             context.load()
             context.take_device()
-        module = importlib.import_module("." + stage.module.lstrip("."), parent(stage.module))
-        return getattr(module, stage.function)(context)
+        return stage_table(context.framework)[name](context)
 
-    return function
-
-
-def parent(module: str) -> str:
-    """The package that a stage's module is in: this one, or the one above for `..bench.memory`."""
-    return str(__package__).rpartition(".")[0] if module.startswith("..") else str(__package__)
+    context.stage = name
+    context.emit(event="start", stage=name)
+    began = time.perf_counter()
+    end = outcome(context, functions.get(name) or begin_stage)
+    context.emit(event="end", stage=name, seconds=round(time.perf_counter() - began, 3), **end)
+    return end
 
 
 def must_leave(context: Context, end: dict[str, Any]) -> bool:

@@ -20,24 +20,14 @@ and the result is one more.
 """
 
 
-def matmul(context: Context) -> dict[str, Any]:
-    """fp32 products. Allowed: one rounding of the result and sums in fp32."""
+def compare(context: Context, dtype: str, steps: float = 1) -> dict[str, Any]:
+    """Products of all shapes, and one of the size of a small model's layers, of which eight rows are compared. Allowed: `steps` roundings and
+    sums in fp32."""
     with context.full_precision():
-        return products(context, "float32", 1)
+        return {"worst_error": _worst_product(context, dtype, steps)}
 
 
-def fp16(context: Context) -> dict[str, Any]:
-    """fp16: conversion bit for bit, products, sums. Allowed: see SPLIT_STEPS."""
-    return sixteen_bits(context, "float16")
-
-
-def bf16(context: Context) -> dict[str, Any]:
-    """bf16, likewise. Wrong or missing on several RDNA1/2 targets while fp16 is right."""
-    return sixteen_bits(context, "bfloat16")
-
-
-def products(context: Context, dtype: str, steps: float) -> dict[str, Any]:
-    """Products of all shapes, and one of the size of a small model's layers, of which eight rows are compared."""
+def _worst_product(context: Context, dtype: str, steps: float) -> float:
     worst = 0.0
     for rows, length, columns in SHAPES:
         left, right = context.random(rows, length, dtype=dtype), context.random(length, columns, dtype=dtype)
@@ -53,10 +43,10 @@ def products(context: Context, dtype: str, steps: float) -> dict[str, Any]:
     here, there = context.put(left), context.put(right)
     want = context.widen(left[:: edge // 8]) @ context.widen(right)
     context.check(f"large {dtype} product", (here @ there)[:: edge // 8], want, tolerance(EPS[dtype], edge, steps))
-    return {"edge": edge, "worst_error": worst}
+    return worst
 
 
-def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
+def compare_halves(context: Context, dtype: str) -> dict[str, Any]:
     """Conversion, products and sums in a 16-bit format.
 
     IEEE 754 fixes every bit of a conversion: round to nearest, ties to even; overflow gives infinity.
@@ -69,7 +59,7 @@ def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
         halves = context.cast(values, dtype)
         context.same_bits(f"conversion from float32 to {dtype}", here, halves)
         context.same_bits(f"conversion from {dtype} to float32", ops.cast(here, "float32"), context.cast(halves, "float32"))
-    found = products(context, dtype, SPLIT_STEPS)
+    details = compare(context, dtype, SPLIT_STEPS)
     values = abs(context.random(257, 4099, dtype=dtype))
     context.report(f"{dtype} reductions")
     wide, allowed = context.widen(values), tolerance(eps, values.shape[1])
@@ -78,28 +68,17 @@ def sixteen_bits(context: Context, dtype: str) -> dict[str, Any]:
         want = context.get(ops.softmax(wide))
     # Softmax rounds its input differences, the exponential and the quotient in fp32, and the result once.
     context.check(f"{dtype} softmax", ops.softmax(context.put(values)), want, allowed)
-    return found
+    return details
 
 
-def blas(context: Any) -> dict[str, Any]:
-    """torch's products through cuBLAS / hipBLAS (rocBLAS), in every layout and format. On a CPU: through the one library there is."""
-    return run_library(context, "cublas")
-
-
-def blaslt(context: Any) -> dict[str, Any]:
-    """The same through cuBLASLt / hipBLASLt. Skipped where torch falls back to the other library for this chip."""
-    if not context.on_gpu:
-        raise Skip("no-choice", "a CPU build has one BLAS library")
-    return run_library(context, "cublaslt")
-
-
-def run_library(context: Any, name: str) -> dict[str, Any]:
-    """Every layout and format through a BLAS library, by torch's name for it: its worst error by format."""
+def compare_library(context: Any, name: str) -> dict[str, Any]:
+    """torch's products through a BLAS library in every layout and format: the worst error by format. `name` is torch's: cublas is hipBLAS
+    (rocBLAS) on ROCm, cublaslt hipBLASLt. On a CPU: through the one library there is. Skipped where torch falls back to the other one."""
     cuda = context.torch.backends.cuda
-    if not context.on_gpu:
+    if not context.on_gpu and name == "cublas":
         return {"library": "cpu", "worst_error": compare_layouts(context)}
-    if not hip.can_choose_blas(context.torch):
-        raise Skip("no-choice", "this torch cannot choose its BLAS library")
+    if not context.on_gpu or not hip.can_choose_blas(context.torch):
+        raise Skip("no-choice", "a CPU build has one BLAS library, and an old torch cannot choose")
     before = cuda.preferred_blas_library()
     try:
         taken = str(cuda.preferred_blas_library(name))
