@@ -41,9 +41,7 @@ STAGES = (
     Stage("blas", "smoke.products.compare_library", 1, 120, ("matmul",), "products by cuBLAS or hipBLAS", ("cublas",)),
     Stage("blaslt", "smoke.products.compare_library", 1, 120, ("matmul",), "products by cuBLASLt or hipBLASLt", ("cublaslt",)),
     Stage("attention-math", "smoke.attention.compare", 1, 180, ("matmul",), "attention written out", ("math", *ALL)),
-    Stage(
-        "attention-efficient", "smoke.attention.compare", 1, 180, ("matmul",), "memory-efficient attention", ("efficient", *ALL)
-    ),
+    Stage("attention-efficient", "smoke.attention.compare", 1, 180, ("matmul",), "memory-efficient kernel", ("efficient", *ALL)),
     Stage("attention-flash", "smoke.attention.compare", 1, 180, ("matmul",), "flash attention", ("flash", "float16", "bfloat16")),
     Stage("backward", "smoke.gradients.backward", 1, 420, ("matmul",), "gradients of the common layers against float64"),
     Stage("lora", "smoke.lora.lora", 1, 180, ("matmul",), "a LoRA training loop"),
