@@ -43,7 +43,7 @@ def run(
             environment=environment,
             on_progress=on_progress,
         )
-        interrupted = any(one.note == "interrupted" for one in artifacts)
+        interrupted = any(artifact.note == "interrupted" for artifact in artifacts)
         results.append(list(_records(artifacts)))
     return report(results, matrix, interrupted)
 
@@ -69,8 +69,8 @@ def _records(artifacts: list[Artifact]) -> Iterator[Record]:
 
 
 def _details(records: list[Record], stage: str) -> Record:
-    found = next((r for r in records if r.get("kind") == "result" and r.get("stage") == stage), {})
-    details = found.get("details")
+    result = next((r for r in records if r.get("kind") == "result" and r.get("stage") == stage), {})
+    details = result.get("details")
     return details if isinstance(details, dict) else {}
 
 
@@ -83,7 +83,7 @@ def report(results: list[list[Record]], matrix: Matrix, interrupted: bool) -> Be
         gpus=tuple(_device(n, records, matrix) for n, records in enumerate(results)),
         figures=tuple(figure for records in results for figure in _figures(_index(records), records)),
         torch=str(header.get("torch") or ""),
-        not_measured=tuple(one for records in results for one in _not_measured(_index(records), records)),
+        not_measured=tuple(stage for records in results for stage in _not_measured(_index(records), records)),
         interrupted=interrupted,
     )
 
@@ -97,7 +97,7 @@ def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
     kind = about.get("kind") if about.get("kind") in ("hip", "cuda") else "cpu"
     name = str(about.get("name") or "CPU")
     product = peaks.find_product(name, matrix) if kind != "cpu" else None
-    known = {key: limits[key] for key in Device.__struct_fields__ if key in limits}
+    sensed = {key: limits[key] for key in Device.__struct_fields__ if key in limits}
     device = msgspec.convert(
         {
             "index": _index(records),
@@ -107,7 +107,7 @@ def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
             "product": product.product if product else "",
             "total_bytes": int(about.get("total_bytes") or 0),
             "pci": str(about.get("pci") or ""),
-            **known,
+            **sensed,
         },
         Device,
         strict=False,
@@ -131,7 +131,7 @@ def derive_facts(device: Device, figures: list[Figure]) -> dict[str, Any]:
     loaded = next((f.conditions for name in LOADED for f in figures if f.name == name and f.conditions.clock_mhz), Conditions())
     values = {f.name: f.value for f in figures}
     used, possible = peaks.link(device), peaks.slot(device)
-    found = {
+    facts = {
         "speed.clock-share": _ratio(loaded.clock_mhz, loaded.clock_max_mhz),
         "speed.power-share": _ratio(loaded.power_watts, device.power_cap_watts),
         "speed.cap-share": _ratio(device.power_cap_watts, device.power_default_watts),
@@ -140,7 +140,7 @@ def derive_facts(device: Device, figures: list[Figure]) -> dict[str, Any]:
         "speed.peer-share": _ratio(values.get("peer-copy"), values.get("host-to-device-pinned")),
         "speed.profile": device.profile or None,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _ratio(one: float | None, other: float | None) -> float | None:
@@ -165,9 +165,11 @@ def _not_measured(gpu: int, records: list[Record]) -> Iterator[NotMeasured]:
             yield NotMeasured(gpu, str(name), "skipped", str(why))
 
 
-def busy_words(one: BenchReport) -> str:
+def busy_words(report: BenchReport) -> str:
     """The words of a refusal because of other programs on a GPU; empty if there was none."""
-    return next((n.reason.partition(": ")[2] for n in one.not_measured if n.stage == "idle" and n.reason.startswith("busy")), "")
+    return next(
+        (n.reason.partition(": ")[2] for n in report.not_measured if n.stage == "idle" and n.reason.startswith("busy")), ""
+    )
 
 
 def add_causes(report: BenchReport, matrix: Matrix, beside: Sequence[Artifact] = ()) -> BenchReport:

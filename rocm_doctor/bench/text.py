@@ -16,7 +16,7 @@ def page(report: BenchReport, width: int = 100) -> str:
     """The whole report in at most `width` columns: figures by GPU, then causes, then what was not measured."""
     parts = [[*_gpu(report, gpu)] for gpu in report.gpus]
     parts += [[*_cause(cause)] for cause in report.causes]
-    missing = [f"  {one.stage}: {one.status}{': ' + one.reason if one.reason else ''}" for one in report.not_measured]
+    missing = [f"  {gap.stage}: {gap.status}{': ' + gap.reason if gap.reason else ''}" for gap in report.not_measured]
     parts += [["not measured:", *missing]] if missing else []
     parts.append([summary(report)])
     return "\n\n".join("\n".join(row for line in part for row in wrap(line, width)) for part in parts)

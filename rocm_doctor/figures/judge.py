@@ -49,9 +49,10 @@ LEAST = 0.05
 
 def judge_figures(report: BenchReport, matrix: Matrix) -> BenchReport:
     """The report with references and verdicts."""
-    devices = {one.index: one for one in report.gpus}
+    devices = {device.index: device for device in report.gpus}
     figures = tuple(
-        verdict(one, [*_references(one, devices[one.gpu], matrix), *_run_references(one, report)]) for one in report.figures
+        verdict(figure, [*_references(figure, devices[figure.gpu], matrix), *_run_references(figure, report)])
+        for figure in report.figures
     )
     return msgspec.structs.replace(report, figures=figures)
 
@@ -78,27 +79,27 @@ def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit) -> Refer
 def _run_references(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The other GPUs of this machine; for a copy between GPUs the one from the host's pinned memory."""
     yield from _sibling_reference(figure, report)
-    for one in report.figures:
-        if figure.name == "peer-copy" and (one.gpu, one.name) == (figure.gpu, "host-to-device-pinned"):
-            yield _reference("host", figure, peaks.Limit(one.value, "a copy from the host's pinned memory", "this run"))
+    for other in report.figures:
+        if figure.name == "peer-copy" and (other.gpu, other.name) == (figure.gpu, "host-to-device-pinned"):
+            yield _reference("host", figure, peaks.Limit(other.value, "a copy from the host's pinned memory", "this run"))
 
 
 def _sibling_reference(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The same figure of the other GPUs of this machine, of those of the same name. Significant: worse by more than the samples spread."""
     if figure.name == "host-to-device-pageable":  # the host's processor copies it: two runs on one GPU differ by up to a quarter
         return
-    names = {one.index: one.name for one in report.gpus}
+    names = {device.index: device.name for device in report.gpus}
     same = [f for f in report.figures if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu]]
     if same:
-        middle = statistics.median(one.value for one in same)
+        middle = statistics.median(other.value for other in same)
         ratio = figure.value / middle if middle else 1.0
-        worse = 1 - ratio > max(LEAST, 2 * (figure.spread + max(one.spread for one in same)))
+        worse = 1 - ratio > max(LEAST, 2 * (figure.spread + max(other.spread for other in same)))
         yield Reference("others", middle, round(ratio, 4), "the other GPUs of this machine", "this run", worse)
 
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     """The figure with its references, the one that decided, and the verdict with its reason."""
-    chosen, word, why = _decide(figure, {one.kind: one for one in reversed(references)})
+    chosen, word, why = _decide(figure, {reference.kind: reference for reference in reversed(references)})
     value, share = (chosen.value, chosen.ratio) if chosen else (None, None)
     return msgspec.structs.replace(figure, references=tuple(references), reference=value, share=share, verdict=word, why=why)
 

@@ -22,11 +22,11 @@ class Limit(NamedTuple):
 def find_product(name: str, matrix: Matrix) -> Peak | None:
     """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
     wanted = _distinct_words(name)
-    known = {_distinct_words(one.product): one for one in matrix.peaks}
-    if wanted in known:
-        return known[wanted]
-    held = [words for words in known if re.search(rf"(?<!\S){re.escape(words)}(?!\S)", wanted)]
-    return known[max(held, key=len)] if held else None
+    products = {_distinct_words(peak.product): peak for peak in matrix.peaks}
+    if wanted in products:
+        return products[wanted]
+    contained = [words for words in products if re.search(rf"(?<!\S){re.escape(words)}(?!\S)", wanted)]
+    return products[max(contained, key=len)] if contained else None
 
 
 _NOISE = regex(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
@@ -51,28 +51,30 @@ def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:
 
 def compared_dtype(figure: str) -> str:
     """The type whose peak a figure is compared with: `bf16` for `matmul-bf16-training` and for attention; empty for none."""
-    found = re.match(r"matmul-(fp32|tf32|fp16|bf16|fp8|int8)(?:-|$)", figure)
-    return found[1] if found else "bf16" if figure.startswith("attention-") else ""
+    product = re.match(r"matmul-(fp32|tf32|fp16|bf16|fp8|int8)(?:-|$)", figure)
+    return product[1] if product else "bf16" if figure.startswith("attention-") else ""
 
 
 def compute_peak(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     """The peak of matrix products of a type in TFLOP/s (TOP/s for int8), without sparsity; every other statement is in its words."""
-    told = _other_peaks(dtype, product)
+    others = _other_peaks(dtype, product)
     if product.peaks:
-        return _limit(product.peaks.get(dtype, 0.0), f"{dtype} peak, dense{told}", product)
+        return _limit(product.peaks.get(dtype, 0.0), f"{dtype} peak, dense{others}", product)
     family = matrix.gfx[product.gfx].family if product.gfx in matrix.gfx else ""
     rate = matrix.rates.get(f"{family}-{dtype}")
     if rate is None:
         return None
     value = rate.ops * product.compute_units * product.clock_mhz / 1e6
     how = f"{dtype} peak, dense, at {product.clock_mhz:g} MHz boost" + (f"; {rate.condition}" if rate.condition else "")
-    return Limit(round(value, 2), how + told, rate.sources[0]) if value else None
+    return Limit(round(value, 2), how + others, rate.sources[0]) if value else None
 
 
 def _other_peaks(dtype: str, product: Peak) -> str:
     """What other sources state for the same peak."""
     return "".join(
-        f"; {one.value:g} by {one.source.partition(' ')[0]}: {one.words}" for one in product.stated if one.figure == dtype
+        f"; {statement.value:g} by {statement.source.partition(' ')[0]}: {statement.words}"
+        for statement in product.stated
+        if statement.figure == dtype
     )
 
 
@@ -105,5 +107,5 @@ def _link_limit(words: str, speed: str, lanes: int) -> Limit | None:
 
 
 def _transfers(speed: str) -> float:
-    found = re.match(r"([\d.]+)\s*GT/s", speed)
-    return float(found[1]) if found else 0.0
+    number = re.match(r"([\d.]+)\s*GT/s", speed)
+    return float(number[1]) if number else 0.0

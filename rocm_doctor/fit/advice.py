@@ -112,7 +112,7 @@ def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) 
     ]
     least = min((size for size, _, _ in products if size * GIB >= wanted), default=None)
     if least is not None:
-        size, product, gfx = next(one for one in reversed(products) if one[0] == least)
+        size, product, gfx = next(entry for entry in reversed(products) if entry[0] == least)
         yield Way(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
 
 

@@ -44,22 +44,22 @@ def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Ma
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, python, fast)
-    said = verdict(estimate, card)
+    word = verdict(estimate, card)
     notes = (*run.notes, note) if note else run.notes
-    found = Answer(
-        run, card, estimate, said, margin(estimate, card), None, notes, (), unsupported_features(run, card.gfx, matrix)
+    first = Answer(
+        run, card, estimate, word, margin(estimate, card), None, notes, (), unsupported_features(run, card.gfx, matrix)
     )
     try:
         peak = advice.scale_estimate(run.job, card, estimate)
     except ShapeError:
-        return msgspec.structs.replace(found, enough=None)
+        return msgspec.structs.replace(first, enough=None)
     bound = estimate.error_bound.allocated
-    if said == "fits" or (said == "tight" and not found.reserves_too_much):
-        return msgspec.structs.replace(found, limits=advice.limits(run.job, card, peak, bound))
-    if found.reserves_too_much:
+    if word == "fits" or (word == "tight" and not first.reserves_too_much):
+        return msgspec.structs.replace(first, limits=advice.limits(run.job, card, peak, bound))
+    if first.reserves_too_much:
         bound = (1 + bound) * estimate.peak_reserved_bytes / estimate.peak_allocated_bytes - 1
     ways = advice.ways(run.job, card, peak, bound, run.bitsandbytes, matrix)
-    return msgspec.structs.replace(found, enough=ways)
+    return msgspec.structs.replace(first, enough=ways)
 
 
 def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
@@ -71,10 +71,10 @@ def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, 
         lacks.append(
             f"{gfx} has no bfloat16 arithmetic and converts each operation to float32: use float16 with loss scaling, or float32"
         )
-    asked = str(run.config.value("attention", "")) if run.config else ""
-    if target and asked.startswith("flash") and not job.kernels.flash:
+    attention = str(run.config.value("attention", "")) if run.config else ""
+    if target and attention.startswith("flash") and not job.kernels.flash:
         lacks.append(
-            f"{asked} is asked for, and the prediction has no fused attention for {gfx}: install a build for it, or take sdpa"
+            f"{attention} is asked for, and the prediction has no fused attention for {gfx}: install a build for it, or take sdpa"
         )
     return tuple(lacks)
 
@@ -83,11 +83,11 @@ def _estimate(job: Job, card: Card, python: str | None, fast: bool) -> tuple[Est
     if fast:
         return compute(job, card), ""
     try:
-        found = runner.simulate(job, python)
+        simulated = runner.simulate(job, python)
     except runner.WorkerError as exc:
         return compute(job, card), f"not simulated: {_explain_failure(exc)}"
-    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    return simulate(card, found), f"simulated with {versions}; attention calls: {_count_calls(found.attention)}"
+    versions = ", ".join(f"{name} {version}" for name, version in simulated.versions.items())
+    return simulate(card, simulated), f"simulated with {versions}; attention calls: {_count_calls(simulated.attention)}"
 
 
 def _explain_failure(problem: Exception) -> str:

@@ -40,9 +40,9 @@ class Estimate(msgspec.Struct, frozen=True):
     error_bound: Bound
 
 
-def simulate(card: Card, found: Simulated) -> Estimate:
+def simulate(card: Card, simulated: Simulated) -> Estimate:
     """The estimate from a simulated step."""
-    return _make_estimate("simulation", find_peak(found, card.workspace))
+    return _make_estimate("simulation", find_peak(simulated, card.workspace))
 
 
 def compute(job: Job, card: Card) -> Estimate:

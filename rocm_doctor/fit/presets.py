@@ -29,9 +29,9 @@ def load_model_config(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
     if is_folder or path.suffix == ".json":
         return _read_file(path / "config.json" if is_folder else path)
     presets: Mapping[str, Any] = matrix.plain("models") or {}
-    found = preset_key(name, presets)
-    if found:
-        return dict(presets[found]["config"]), f"preset {found}"
+    key = preset_key(name, presets)
+    if key:
+        return dict(presets[key]["config"]), f"preset {key}"
     cached = hub_copy(name)
     if cached:
         return _read_file(cached)
@@ -43,9 +43,9 @@ def load_model_config(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
 def preset_key(name: str, presets: Mapping[str, Any]) -> str | None:
     """`meta-llama/Llama-3.2-1B-Instruct` and `llama-3.2-1b` both mean Llama-3.2-1B; a version counts where presets differ by
     it."""
-    known = {_bare_name(also): key for key, entry in presets.items() for also in (key, *entry.get("names", ()))}
+    keys = {_bare_name(also): key for key, entry in presets.items() for also in (key, *entry.get("names", ()))}
     wanted = _bare_name(name)
-    return known.get(wanted) or known.get(_VERSION.sub("", wanted))
+    return keys.get(wanted) or keys.get(_VERSION.sub("", wanted))
 
 
 def _bare_name(name: str) -> str:

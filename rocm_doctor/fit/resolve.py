@@ -65,22 +65,22 @@ def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
     if request.file is None:
         return None
     run = training.read(request.file, matrix)
-    left = tuple(one for one in run.unread if request.options.get(one.field) is None)
-    for one in left:
-        if one.field in training.OPTIONS:
-            raise training.ConfigError(f"{run.file}: {one.words}: give {training.OPTIONS[one.field]}")
-    return msgspec.structs.replace(run, unread=left)
+    unread_keys = tuple(unread for unread in run.unread if request.options.get(unread.field) is None)
+    for unread in unread_keys:
+        if unread.field in training.OPTIONS:
+            raise training.ConfigError(f"{run.file}: {unread.words}: give {training.OPTIONS[unread.field]}")
+    return msgspec.structs.replace(run, unread=unread_keys)
 
 
 def _job_fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `Job` in a configuration."""
-    found = {name: run.value(name) for name in Job.__struct_fields__ if name in run.settings}
+    fields = {name: run.value(name) for name in Job.__struct_fields__ if name in run.settings}
     if run.value("attention"):
-        found["implementation"] = "eager" if run.value("attention") == "eager" else "sdpa"
-    if found.get("dtype") == "checkpoint":
+        fields["implementation"] = "eager" if run.value("attention") == "eager" else "sdpa"
+    if fields.get("dtype") == "checkpoint":
         stored = str(config.get("dtype") or config.get("torch_dtype"))
-        found["dtype"] = stored if stored in BYTES else "bfloat16"
-    return found
+        fields["dtype"] = stored if stored in BYTES else "bfloat16"
+    return fields
 
 
 def _assumptions(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]:

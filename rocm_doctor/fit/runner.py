@@ -55,19 +55,19 @@ def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simul
     raise WorkerError("unreadable result of the worker")
 
 
-def find_peak(found: Simulated, workspace: int) -> Peak:
+def find_peak(simulated: Simulated, workspace: int) -> Peak:
     """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two
     threads."""
-    shift = len(found.events)
-    again = {storage + shift: label for storage, label in found.labels.items()}
-    return replay(_two_steps(found, workspace), {**found.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})
+    shift = len(simulated.events)
+    again = {storage + shift: label for storage, label in simulated.labels.items()}
+    return replay(_two_steps(simulated, workspace), {**simulated.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})
 
 
-def _two_steps(found: Simulated, workspace: int) -> Iterator[Event]:
+def _two_steps(simulated: Simulated, workspace: int) -> Iterator[Event]:
     """Setup, the step as it was recorded, and the step once more without what it only made the first time."""
     yield from ((-1, workspace), (-2, workspace))
-    yield from found.events
-    step = found.events[found.setup :]
+    yield from simulated.events
+    step = simulated.events[simulated.setup :]
     dead = {storage for storage, size in step if not size}
-    shift = len(found.events)
+    shift = len(simulated.events)
     yield from ((storage + shift, size) for storage, size in step if storage in dead)

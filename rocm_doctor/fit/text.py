@@ -52,8 +52,8 @@ def configuration(answer: Answer) -> list[str]:
     if run is None:
         return []
     lines = [
-        *(one.words for one in run.unread),
-        *(f"not modelled: {one.words}{_place(one.line, one.key)}" for one in run.unmodelled),
+        *(entry.words for entry in run.unread),
+        *(f"not modelled: {entry.words}{_place(entry.line, entry.key)}" for entry in run.unmodelled),
     ]
     return [f"{run.file} ({run.framework})", *(f"  {line}" for line in lines)] if lines else []
 

@@ -139,8 +139,8 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         worker.ended.add(worker.stage)
         worker.stage = ""
         worker.since = time.monotonic()
-        told = {key: event[key] for key in ("seconds", "reason", "message", "details", "traceback") if key in event}
-        record(queue, stage=event.get("stage", ""), status=event.get("status", "passed"), **told)
+        details = {key: event[key] for key in ("seconds", "reason", "message", "details", "traceback") if key in event}
+        record(queue, stage=event.get("stage", ""), status=event.get("status", "passed"), **details)
     elif kind in ("bye", "leave"):
         worker.exit_message = str(kind)
 
@@ -221,8 +221,8 @@ def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     how = worker.verdict or _how(done)
     kernel = queue.settings.kernel.new_lines()
     words = [line for line in done.stderr.splitlines() if line.strip()][-TAIL_LINES:]
-    told: Record = {"seconds": elapsed_seconds(worker), "doing": worker.doing, "stderr_bytes": len(done.stderr)}
-    record(queue, stage=stage, **told, **how)
+    circumstances: Record = {"seconds": elapsed_seconds(worker), "doing": worker.doing, "stderr_bytes": len(done.stderr)}
+    record(queue, stage=stage, **circumstances, **how)
     queue.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 
 

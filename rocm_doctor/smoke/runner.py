@@ -56,7 +56,7 @@ def run_smoke(
     stage.
     """
     names = find_frameworks(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
-    plans = {name: found for name in names if (found := list(plan) or choose_stages(level, stages, name))}
+    plans = {name: chosen for name in names if (chosen := list(plan) or choose_stages(level, stages, name))}
     if not plans:
         raise KeyError(", ".join(stages))
     shared = {
@@ -68,10 +68,10 @@ def run_smoke(
         "environment": environment or {},
     }
     artifacts: list[Artifact] = []
-    for name, found in plans.items():
+    for name, chosen in plans.items():
         if not any(artifact.note == "interrupted" for artifact in artifacts):
-            highest = max([level, *(stage.level for stage in found)])
-            artifacts += _run_framework(found, gpu, {**shared, "framework": name, "level": highest})
+            highest = max([level, *(stage.level for stage in chosen)])
+            artifacts += _run_framework(chosen, gpu, {**shared, "framework": name, "level": highest})
     return artifacts
 
 
@@ -110,10 +110,10 @@ def choose_stages(level: int, names: Sequence[str], framework: str = "torch") ->
 def stages_named(name: str) -> list[str]:
     """The stage of that name, or the stages of that family: `attention` is all whose name begins so. Raises KeyError if there is none."""
     name = name.replace("_", "-")
-    found = [name] if name in BY_NAME else [full for full in BY_NAME if full.startswith(name + "-")]
-    if not found:
+    stages = [name] if name in BY_NAME else [full for full in BY_NAME if full.startswith(name + "-")]
+    if not stages:
         raise KeyError(name)
-    return found
+    return stages
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
@@ -150,8 +150,8 @@ def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:
 
 
 def _gpu_count(queue: DeviceQueue) -> int:
-    found = _details(queue, "device")
-    return int(found.get("count", 1)) if found.get("kind") in ("cuda", "hip") else 1
+    device = _details(queue, "device")
+    return int(device.get("count", 1)) if device.get("kind") in ("cuda", "hip") else 1
 
 
 def _artifacts(queue: DeviceQueue, seconds: float, note: str) -> list[Artifact]:
@@ -161,10 +161,10 @@ def _artifacts(queue: DeviceQueue, seconds: float, note: str) -> list[Artifact]:
     return [results] + ([Artifact(f"smoke/{queue.title}.log", "smoke", "\n".join(queue.words) + "\n")] if queue.words else [])
 
 
-def _expected_device(asked: str, framework: dict[str, Any]) -> str:
+def _expected_device(device: str, framework: dict[str, Any]) -> str:
     """The kind of device if none was reached: hip or cuda by the framework's build, cpu if requested, else unknown."""
     built = {"rocm": "hip", "cuda": "cuda"}.get(str(framework.get("built_for")))
-    return "cpu" if asked == "cpu" else built or next((kind for kind in ("hip", "cuda") if framework.get(kind)), "unknown")
+    return "cpu" if device == "cpu" else built or next((kind for kind in ("hip", "cuda") if framework.get(kind)), "unknown")
 
 
 def _header(queue: DeviceQueue) -> dict[str, Any]:

@@ -86,8 +86,8 @@ class DeviceQueue(Struct):
 def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
     """Add a result. The message of a failure also goes to the words, to be searched like a log."""
     trace = str(more.pop("traceback", ""))
-    told = {key: value for key, value in more.items() if value not in ("", None)}
-    queue.records.append({"kind": "result", "stage": stage, "status": status} | told)
+    details = {key: value for key, value in more.items() if value not in ("", None)}
+    queue.records.append({"kind": "result", "stage": stage, "status": status} | details)
     if queue.states.get(stage, "passed") == "passed":
         queue.states[stage] = status
     if stage == "device":

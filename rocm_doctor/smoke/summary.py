@@ -20,13 +20,13 @@ def stage_prefixes(snapshot: Snapshot) -> list[str]:
 
 def stages_by_status(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
     """Stages with their reasons by status (passed, failed, died, timeout, skipped, not-run), in order of blame."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_status: dict[str, list[tuple[str, str]]] = {}
     for stage in FRAMEWORKS[prefix.rstrip(".") or "torch"]:
         fact = snapshot.get(f"smoke.{prefix}{stage.name}")
         if isinstance(fact.value, str):
             status, _, why = fact.value.partition(":")
-            found.setdefault(status.removesuffix("-on-cpu"), []).append((stage.name, why))
-    return {status: found[status] for status in _ORDER if status in found}
+            by_status.setdefault(status.removesuffix("-on-cpu"), []).append((stage.name, why))
+    return {status: by_status[status] for status in _ORDER if status in by_status}
 
 
 def describe(snapshot: Snapshot) -> str:

@@ -45,8 +45,8 @@ def read_text(text: str, name: str, matrix: Matrix) -> Run:
         raise ConfigError(f"{name}{f':{exc.line}' if exc.line else ''}: {exc}") from exc
     table = tables.find_by_keys(leaves)
     if table is None:
-        known = ", ".join(dict.fromkeys(t.framework for t in tables.every.values() if t.marks))
-        raise ConfigError(f"{name}: no training configuration that is known ({known}); give the settings as options")
+        frameworks = ", ".join(dict.fromkeys(t.framework for t in tables.every.values() if t.marks))
+        raise ConfigError(f"{name}: no training configuration that is known ({frameworks}); give the settings as options")
     reading = Reading(tables.words)
     reading.apply(table, leaves)
     return _make_run(reading, table.framework, name)
@@ -60,33 +60,33 @@ def _read_script(text: str, name: str, tables: Tables) -> Run:
     reading = Reading(tables.words)
     reading.settings["method"] = Setting("full", "", 0)
     reading.settings["kbit_prepare"] = Setting(False, "", 0)
-    used = [table for table in tables.every.values() if any(table is one for one, _ in calls)]
+    used = [table for table in tables.every.values() if any(table is called for called, _ in calls)]
     for table in used:
-        reading.apply(table, _merge_calls([call for one, call in calls if one is table], table))
+        reading.apply(table, _merge_calls([call for called, call in calls if called is table], table))
     names = [table.framework for table in used]
-    framework = next((one for one in ("Unsloth", "TRL") if one in names), names[0])
+    framework = next((preferred for preferred in ("Unsloth", "TRL") if preferred in names), names[0])
     return _make_run(reading, framework, name)
 
 
 def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
     """The arguments of all calls of one kind; one that has several values is none."""
-    found: dict[str, Leaf] = {}
+    leaves: dict[str, Leaf] = {}
     for leaf in (leaf for call in calls for leaf in call.leaves):
-        known = found.get(leaf.key)
-        if known is not None and known.value != leaf.value and leaf.key in table.keys:
-            leaf = msgspec.structs.replace(leaf, value=None, why=f"another value on line {known.line}")
-        found[leaf.key] = leaf
-    if not found and calls:
-        found["()"] = Leaf("()", None, calls[0].line)
-    return found
+        before = leaves.get(leaf.key)
+        if before is not None and before.value != leaf.value and leaf.key in table.keys:
+            leaf = msgspec.structs.replace(leaf, value=None, why=f"another value on line {before.line}")
+        leaves[leaf.key] = leaf
+    if not leaves and calls:
+        leaves["()"] = Leaf("()", None, calls[0].line)
+    return leaves
 
 
 def _make_run(reading: Reading, framework: str, name: str) -> Run:
     settings = dict(reading.settings)
     if settings.get("method") and settings["method"].value != "qlora":
         settings.pop("quant_bits", None)
-    unread = [one for one in reading.unread if not (one.field in OPTIONS and one.field in settings)]
-    missing = [field for field in OPTIONS if field not in settings and all(one.field != field for one in unread)]
+    unread = [entry for entry in reading.unread if not (entry.field in OPTIONS and entry.field in settings)]
+    missing = [field for field in OPTIONS if field not in settings and all(entry.field != field for entry in unread)]
     unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
-    unmodelled = tuple({one.words: one for one in reversed(reading.unmodelled)}.values())[::-1]
+    unmodelled = tuple({entry.words: entry for entry in reversed(reading.unmodelled)}.values())[::-1]
     return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled)

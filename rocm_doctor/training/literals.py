@@ -63,8 +63,8 @@ def read_script(text: str) -> list[Call]:
         raise Unreadable(f"no Python: {getattr(exc, 'msg', exc)}", getattr(exc, "lineno", 0) or 0) from exc
     constants = _constants(tree)
     calls = [node for node in _reachable(tree) if isinstance(node, ast.Call)][:CALLS_MOST]
-    found = [Call(_dotted_name(node.func), tuple(_arguments(node, constants)), node.lineno) for node in calls]
-    return sorted((call for call in found if call.name), key=lambda call: call.line)
+    named_calls = [Call(_dotted_name(node.func), tuple(_arguments(node, constants)), node.lineno) for node in calls]
+    return sorted((call for call in named_calls if call.name), key=lambda call: call.line)
 
 
 def _reachable(tree: ast.AST) -> Iterator[ast.AST]:
@@ -80,7 +80,7 @@ def _reachable(tree: ast.AST) -> Iterator[ast.AST]:
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
     """The values of names that the script sets once, wherever it does, and that are not parameters."""
     stored: list[str] = []
-    found: dict[str, ast.expr] = {}
+    values: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             stored.append(node.id)
@@ -88,8 +88,8 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr]:
             stored += [node.arg, node.arg]
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update({one.id: node.value for one in targets if isinstance(one, ast.Name)})
-    return {name: value for name, value in found.items() if stored.count(name) == 1}
+            values.update({target.id: node.value for target in targets if isinstance(target, ast.Name)})
+    return {name: value for name, value in values.items() if stored.count(name) == 1}
 
 
 def _dotted_name(node: ast.expr) -> str:

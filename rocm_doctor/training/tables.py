@@ -117,13 +117,13 @@ class Reading:
         if isinstance(rule, str):
             self._set_field(leaf, rule)
             return
-        found = rule.get(spelling(leaf.value), rule.get("*"))
-        if found is None:
+        effect = rule.get(spelling(leaf.value), rule.get("*"))
+        if effect is None:
             self.unread.append(Unread(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _first_field(rule)))
-        elif isinstance(found, str):
-            self._set_field(leaf, found)
+        elif isinstance(effect, str):
+            self._set_field(leaf, effect)
         else:
-            self._set_effect(found, leaf)
+            self._set_effect(effect, leaf)
 
     def _set_field(self, leaf: Leaf, field: str) -> None:
         if self._is_decided(field, leaf):
@@ -161,12 +161,12 @@ class Reading:
             raise ValueError(f"`{value}` is not a list of layer names")
         if any(set(name) & set("*^$()|\\.[") for name in names):
             raise ValueError("a pattern of layer names")
-        found = dict.fromkeys(self.words.layers.get(name.strip(), name.strip()) for name in names)
-        if found.keys() & HEADS:
+        layers = dict.fromkeys(self.words.layers.get(name.strip(), name.strip()) for name in names)
+        if layers.keys() & HEADS:
             self.unmodelled.append(
                 Unmodelled("embeddings or an output head that are trained beside the adapters", leaf.key, leaf.line)
             )
-        return tuple(name for name in found if name not in HEADS)
+        return tuple(name for name in layers if name not in HEADS)
 
     def _set_builder(self, leaf: Leaf) -> None:
         """torchtune's builder: `torchtune.models.llama3_2.qlora_llama3_2_1b` is model and method."""
@@ -184,11 +184,11 @@ class Reading:
             if field == "note":
                 self.unmodelled.append(Unmodelled(value, leaf.key, leaf.line))
                 continue
-            name, known = field.removesuffix("+"), self.settings.get(field.removesuffix("+"))
+            name, before = field.removesuffix("+"), self.settings.get(field.removesuffix("+"))
             if self._is_decided(name, leaf):
                 continue
             if field.endswith("+"):
-                value = (*(known.value if known else ()), *value)
+                value = (*(before.value if before else ()), *value)
             elif isinstance(value, dict):
                 decisive = self.settings.get(value.get("of", name))
                 value = value.get(spelling(decisive.value if decisive else None))

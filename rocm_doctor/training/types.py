@@ -54,13 +54,13 @@ class Run(msgspec.Struct, frozen=True):
 
     def value(self, field: str, default: Any = None) -> Any:
         """The value of a field."""
-        found = self.settings.get(field)
-        return default if found is None else found.value
+        setting = self.settings.get(field)
+        return default if setting is None else setting.value
 
     def describe_change(self, wanted: Mapping[str, Any]) -> list[str]:
         """A line for each field that is to change: `line 12, micro_batch_size: 2`, its own name where the file has no key for it."""
-        found = ((self.settings.get(field), field, value) for field, value in wanted.items())
+        pairs = ((self.settings.get(field), field, value) for field, value in wanted.items())
         return [
-            f"line {one.line}, {one.key}: {value}" if one and one.line else f"not in the file, {field}: {value}"
-            for one, field, value in found
+            f"line {setting.line}, {setting.key}: {value}" if setting and setting.line else f"not in the file, {field}: {value}"
+            for setting, field, value in pairs
         ]

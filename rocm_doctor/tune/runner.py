@@ -111,9 +111,9 @@ class Worker:
         assert self.child is not None
         until = time.monotonic() + limit
         while time.monotonic() < until:
-            found = self._read()
-            if len(found) > number:
-                return found[number]
+            lines = self._read()
+            if len(lines) > number:
+                return lines[number]
             if not process.pump([self.child], timeout=TICK):
                 return next(iter(self._read()[number:]), None)
         return None
@@ -139,8 +139,8 @@ class Worker:
 def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("transformers",)) -> Iterator[Worker]:
     """A worker that is ended with the block. `limit`: bytes of the GPU's memory that it may take, 0 for all; `packages`: what it needs."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-tune-") as folder:
-        one = Worker(Path(folder), python, limit, packages)
+        instance = Worker(Path(folder), python, limit, packages)
         try:
-            yield one
+            yield instance
         finally:
-            one.stop()
+            instance.stop()

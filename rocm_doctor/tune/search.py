@@ -83,7 +83,7 @@ class Search:
         by_choice: dict[Choice, list[Measured]] = {}
         for run in [run for run in able if run.steps >= LONG] or able:
             by_choice.setdefault(run.choice, []).append(run)
-        return sorted(map(join, by_choice.values()), key=lambda one: -one.tokens_s)
+        return sorted(map(join, by_choice.values()), key=lambda run: -run.tokens_s)
 
     def is_late(self) -> bool:
         """True if the time is over, beside what is kept for the long runs."""
@@ -105,31 +105,31 @@ class Search:
 
     def _try(self, choice: Choice, steps: int = SHORT) -> None:
         """Measure a new configuration, where the time is left and it is predicted to fit."""
-        known = any(run.choice == choice for run in self.runs)
-        if not known and not self.is_late() and is_predicted_to_fit(choice_job(choice, self.base), self.card):
+        tried = any(run.choice == choice for run in self.runs)
+        if not tried and not self.is_late() and is_predicted_to_fit(choice_job(choice, self.base), self.card):
             self.run(choice, steps)
 
     def leaders(self) -> list[Measured]:
         """The best of the own numerics, and of all. Raises RuntimeError if no run gave a figure."""
         ranked = self.rank()
         if not ranked:
-            raise RuntimeError(next((one.error for one in self.runs if one.error), "no run gave a figure"))
-        return [next((one for one in ranked if one.choice.numerics == self.own.numerics), ranked[0]), ranked[0]]
+            raise RuntimeError(next((run.error for run in self.runs if run.error), "no run gave a figure"))
+        return [next((run for run in ranked if run.choice.numerics == self.own.numerics), ranked[0]), ranked[0]]
 
     def _finish(self) -> None:
         """Long runs of the own run, the leaders and what came close, twice and in turn: the host's other work comes and goes."""
         ranked = self.rank()
-        own = [one for one in ranked if one.choice.numerics == self.own.numerics]
-        known = {one.choice: one.tokens_s for one in ranked}
+        own = [run for run in ranked if run.choice.numerics == self.own.numerics]
+        speeds = {run.choice: run.tokens_s for run in ranked}
         self.reserved = 0.0
-        for one in list(dict.fromkeys([self.own, *(run.choice for run in (*own[:2], *ranked[:2]))])) * 2:
+        for choice in list(dict.fromkeys([self.own, *(run.choice for run in (*own[:2], *ranked[:2]))])) * 2:
             tokens = self.base.tokens * self.base.grad_accum
-            self.run(one, max(LONG, math.ceil(FINAL_SECONDS * known.get(one, 0.0) / tokens)))
+            self.run(choice, max(LONG, math.ceil(FINAL_SECONDS * speeds.get(choice, 0.0) / tokens)))
 
     def outcome(self, complete: bool) -> Tuned:
         """The best so far. Raises RuntimeError if no run gave a figure."""
         best, fastest = self.leaders()
-        baseline = next((one for one in (*self.rank(), *self.runs) if one.choice == self.own), None)
+        baseline = next((run for run in (*self.rank(), *self.runs) if run.choice == self.own), None)
         faster = fastest if fastest.choice.numerics != self.own.numerics and fastest.tokens_s > 1.02 * best.tokens_s else None
         return Tuned(baseline or Measured(self.own, 0, error="not run"), best, faster, tuple(self.runs), complete)
 

@@ -89,14 +89,14 @@ def list_shapes(base: Job, card: Card) -> Iterator[Choice]:
     where the run fits without it for sure: it costs time and gains nothing."""
     sequences = base.batch * base.grad_accum
     for batch in reversed([n for n in range(1, sequences + 1) if sequences % n == 0]):
-        found: list[Choice] = []
+        sure: list[Choice] = []
         for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
-            able = any(a.checkpointing <= checkpointing and a.fused_loss <= fused for a in found)
+            able = any(shape.checkpointing <= checkpointing and shape.fused_loss <= fused for shape in sure)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}
-            one = msgspec.structs.replace(job_choice(base), **parts)
-            if not able and is_predicted_to_fit(choice_job(one, base), card):
-                yield one
-                found += [one] if is_predicted_to_fit(choice_job(one, base), card, MARGIN) else []
+            shape = msgspec.structs.replace(job_choice(base), **parts)
+            if not able and is_predicted_to_fit(choice_job(shape, base), card):
+                yield shape
+                sure += [shape] if is_predicted_to_fit(choice_job(shape, base), card, MARGIN) else []
 
 
 def is_predicted_to_fit(job: Job, card: Card, margin: float = 0.0) -> bool:

@@ -32,26 +32,26 @@ class Answer(msgspec.Struct, frozen=True):
 
 def page(answer: Answer) -> str:
     """The gain and the lines to change, what other numerics would bring, and the runs."""
-    found = answer.tuned
+    tuned = answer.tuned
     parts = [
-        [*([] if found.complete else ["ended early: the best so far"]), *_head(answer)],
+        [*([] if tuned.complete else ["ended early: the best so far"]), *_head(answer)],
         ["in your file", *answer.edits] if answer.edits else [],
         _faster(answer),
-        [f"{len(found.runs)} runs in {answer.seconds:.0f} s on {answer.gpu}", *_table(found)],
+        [f"{len(tuned.runs)} runs in {answer.seconds:.0f} s on {answer.gpu}", *_table(tuned)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def _head(answer: Answer) -> list[str]:
-    found, gain = answer.tuned, answer.gain
-    base = found.baseline.error or summary(found.baseline)
-    rows = [f"  yours  {found.baseline.choice.words}", f"         {base} ({answer.predicted / GIB:.1f} GiB predicted)"]
-    if found.best.choice == found.baseline.choice:
+    tuned, gain = answer.tuned, answer.gain
+    base = tuned.baseline.error or summary(tuned.baseline)
+    rows = [f"  yours  {tuned.baseline.choice.words}", f"         {base} ({answer.predicted / GIB:.1f} GiB predicted)"]
+    if tuned.best.choice == tuned.baseline.choice:
         return [f"{answer.source}: nothing faster was found with the same numerics", *rows]
-    said = f"{gain:.2f} x yours" if gain else "yours gave no figure"
+    gain_words = f"{gain:.2f} x yours" if gain else "yours gave no figure"
     return [
-        f"{answer.source}: {said}, with the same numerics",
-        *rows, f"  best   {found.best.choice.words}", f"         {summary(found.best)}",
+        f"{answer.source}: {gain_words}, with the same numerics",
+        *rows, f"  best   {tuned.best.choice.words}", f"         {summary(tuned.best)}",
     ]  # fmt: skip
 
 
@@ -76,14 +76,14 @@ def summary(run: Measured) -> str:
     return f"{run.tokens_s:.0f} tokens/s{memory}"
 
 
-def _table(found: Tuned) -> Iterator[str]:
-    fastest = max((run.tokens_s for run in found.runs), default=0.0)
-    for run in sorted(found.runs, key=lambda one: -one.tokens_s):
+def _table(tuned: Tuned) -> Iterator[str]:
+    fastest = max((run.tokens_s for run in tuned.runs), default=0.0)
+    for run in sorted(tuned.runs, key=lambda run: -run.tokens_s):
         part = f"{run.tokens_s / fastest:>5.0%}" if run.tokens_s else "    -"
         yield f"  {part}  {run.steps} steps  {run.choice.words}: {run.error or summary(run)}"
 
 
 def progress(run: Measured, best: float, choice: Choice) -> str:
     """One line for a run that ended, with the best so far."""
-    said = run.error or f"{run.tokens_s:.0f} tokens/s"
-    return f"{choice.words}: {said} (best so far {best:.0f})"
+    result = run.error or f"{run.tokens_s:.0f} tokens/s"
+    return f"{choice.words}: {result} (best so far {best:.0f})"
