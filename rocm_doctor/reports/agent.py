@@ -5,17 +5,17 @@ One statement a line, without colour and wrapping. A note is one line: `rocm-doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import NO_FAULT, Command, Finding, Reading, Report
+from rocm_doctor.model import NO_FAULT, Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import lines, whole_findings
+from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
-from rocm_doctor.reports.places import finding_name, line_number, where
+from rocm_doctor.reports.places import finding_name, where
 
-_SUMMED_UP = 3
-"""Likely diagnoses and readings of a finding, at most."""
+_EVIDENCE = 3
+"""Readings of a finding, at most."""
 
 
 def render(report: Report, look: RenderOptions) -> str:
@@ -29,36 +29,24 @@ def _lines(report: Report) -> Iterator[str]:
     if machine:
         yield f"machine: {'; '.join(machine)}"
     for finding in whole_findings(report):
-        yield from _finding(finding)
-    for line in lines(report):
-        yield f"{line.label}: {line.words}"
-        yield from _commands("run", line.commands)
+        yield from _finding(finding, report)
+    yield from _label_lines(lines(report))
     notes = [f for f in report.findings if f.severity == "note" and f.status not in NO_FAULT and not f.follows_from]
     yield from dict.fromkeys(f"note {finding_name(note)}: {note.title}" for note in notes)
     for question in report.questions:
         yield f"unknown: {question.asks}"
-        yield from _commands("run", (question.command,))
+        yield f"run: {question.command.text}"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: Finding, report: Report) -> Iterator[str]:
     yield f"{finding.severity} ({finding.confidence} confidence) {finding_name(finding)}: {finding.title}{where(finding)}"
-    yield f"  cause: {finding.cause}"
-    quotes = dict.fromkeys(_read(r) for r in finding.evidence if r.quote)
-    yield from (f"  evidence: {quote}" for quote in list(quotes)[:_SUMMED_UP])
-    if finding.advice:
-        yield f"  fix: {finding.advice}"
-    yield from _commands("run", finding.commands)
-    yield from _commands("verify", finding.verify)
-    if finding.sources:
-        yield f"  source ({finding.grade}): {finding.sources[0]}"
+    yield from (f"  {line}" for line in _label_lines(finding_lines(finding, report, _EVIDENCE)))
 
 
-def _read(reading: Reading) -> str:
-    line = line_number(reading)
-    return f"{reading.artifact}{f':{line}' if line else ''}: {' '.join(reading.quote.split())}"
-
-
-def _commands(label: str, commands: tuple[Command, ...]) -> Iterator[str]:
-    for command in commands:
-        said = remarks(command)
-        yield f"  {label}{f' ({said})' if said else ''}: {command.text}"
+def _label_lines(lines: Iterable[Line]) -> Iterator[str]:
+    for line in lines:
+        if line.words:
+            yield f"{line.label}: {line.words}"
+        for command in line.commands:
+            said = remarks(command)
+            yield f"{line.label if line.label in ('verify', 'settle') else 'run'}{f' ({said})' if said else ''}: {command.text}"

@@ -1,16 +1,18 @@
-"""What a person reads of a report, for every format: the findings shown whole, and labelled lines for all that is beside them."""
+"""What a reader is told of a report, as labelled lines for every format: of each finding, and of all that is beside the findings."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.model import Command, Finding, Opinion, Proof, Proposal, Report
-from rocm_doctor.reports.places import where
+from rocm_doctor.reports.places import followers, where
 
 MOST_POSSIBLE = 2
 """Other possible findings that are named, at most."""
+_CITED = 2
+"""Sources of a finding that are named, at most."""
 _QUOTED = 110
 """Characters of a line that is quoted as a reason."""
 PROOFS: dict[Proof, str] = {"proven": "checked", "corrected": "corrected", "word": "its word", "withheld": "withheld"}
@@ -34,6 +36,28 @@ def whole_findings(report: Report) -> list[Finding]:
         if report.kind == "repository"
         else [f for n, f in enumerate(roots) if f.confidence == "high" or (n == 0 and not instead)]
     )
+
+
+def finding_lines(finding: Finding, report: Report | None = None, evidence: int | None = None) -> list[Line]:
+    """The lines of one finding: why, what was read (at most `evidence` readings), what to type, who says so, and what follows from it."""
+    read = dict.fromkeys(f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence)
+    made = [
+        Line("cause", finding.cause),
+        *(Line("evidence", one) for one in list(read)[:evidence]),
+        *(Line("not", one) for one in finding.excluded),
+        Line("fix", finding.advice, finding.commands),
+        Line("verify", "", finding.verify),
+        Line("settle", "", (finding.settle,) if finding.settle else ()),
+        Line("source", _cite(finding.sources, f"{finding.grade}: " if finding.row else "")),
+        Line("source", _cite(finding.cure_sources, f"of the fix ({finding.cure_grade}): ")),
+        *(Line("related", one.title) for one in (followers(report, finding) if report else ()) if one.title != finding.title),
+    ]
+    return [line for line in made if line.words or line.commands]
+
+
+def _cite(sources: Sequence[str], grade: str) -> str:
+    more = f" and {len(sources) - _CITED} more" if len(sources) > _CITED else ""
+    return f"{grade}{'; '.join(sources[:_CITED])}{more}" if sources else ""
 
 
 def lines(report: Report) -> Iterator[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -12,10 +12,10 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import lines, whole_findings
+from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
-from rocm_doctor.reports.places import SURE, finding_name, followers, location, request, where
+from rocm_doctor.reports.places import SURE, finding_name, location, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
@@ -30,7 +30,7 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def render_finding(finding: Finding) -> str:
     """One finding, for a notebook."""
-    return "\n".join(_finding(finding, [])) + "\n"
+    return "\n".join(_finding(finding)) + "\n"
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -39,10 +39,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"rocm-doctor {escape(report.tool_version)}, matrix {escape(report.matrix_version)}, {escape(report.source)}"
     yield from _machine(report)
     for finding in [*whole_findings(report), *(f for f in report.findings if f.severity == "note" and f.leads)]:
-        yield from _finding(finding, followers(report, finding))
-    for line in lines(report):
-        yield f"\n{f'*{line.label}*: ' if line.label else ''}{prose(line.words)}"
-        yield from block(line.commands)
+        yield from _finding(finding, report)
+    yield from _label_lines(lines(report))
     if report.questions:
         yield f"\n{request(report)}"
         yield from block(q.command for q in report.questions)
@@ -63,23 +61,22 @@ def _machine(report: Report) -> Iterator[str]:
         yield from (f"| {escape(label)} | {escape(value)} |" for label, value in rows)
 
 
-def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
+def _finding(finding: Finding, report: Report | None = None) -> Iterator[str]:
     yield ""
     yield f"### {finding.severity}{SURE[finding.confidence]}: {prose(finding.title + where(finding))}"
     yield ""
     file, line = location(finding)
     at = f", {code(f'{file}:{line}')}" if line else ""
-    yield f"{prose(finding.cause)} ({code(finding_name(finding))}{at})"
-    if finding.advice:
-        yield f"\n{prose(finding.advice)}"
-    yield from block(finding.commands)
-    if finding.verify:
-        yield "\nThen check:"
-        yield from block(finding.verify)
-    if following:
-        yield "\nLeads to: " + "; ".join(prose(f.title) for f in following)
+    yield f"{code(finding_name(finding))}{at}"
+    yield from _label_lines(one for one in finding_lines(finding, report) if one.label not in ("evidence", "source"))
     evidence = [reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {_source(s)}" for s in finding.sources]
     yield from fold("Evidence and sources", evidence)
+
+
+def _label_lines(lines: Iterable[Line]) -> Iterator[str]:
+    for line in lines:
+        yield f"\n{f'*{line.label}*: ' if line.label else ''}{prose(line.words)}".rstrip()
+        yield from block(line.commands)
 
 
 def _source(source: str) -> str:

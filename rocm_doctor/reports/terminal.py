@@ -10,13 +10,15 @@ import click
 from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import lines, whole_findings
+from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import fact_lines, gpu_lines, stack_lines
-from rocm_doctor.reports.places import certainty, finding_name, followers, request, where
+from rocm_doctor.reports.places import certainty, finding_name, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _LABEL = 10
-"""Columns of a label: cause, evidence, not, fix, verify, settle, source, related, and those of answer.py."""
+"""Columns of a label of answer.py."""
+_EVIDENCE = 4
+"""Readings of a finding that a short report shows, at most."""
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
 
 
@@ -38,10 +40,9 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _finding(finding, report, look)
     if not look.verbose:
         yield from _notes(notes, look)
-    for number, line in enumerate(lines(report)):
-        yield from ("",) if number == 0 or line.label == "opinion" else ()
-        yield from _label(line.label, [line.words], look)
-        yield from command_lines("", line.commands, look.width)
+    others = list(lines(report))
+    yield from ("",) if others else ()
+    yield from _label_lines(others, look)
     if look.verbose:
         yield from _undecided_groups(report.undecided, look)
         yield from _readings(report.snapshot, look)
@@ -105,20 +106,7 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
     mark, color = _MARK[finding.severity]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
     yield click.style(f"  {certainty(finding)} · {finding_name(finding)}", dim=True)
-    yield from _label("cause", [finding.cause], look)
-    yield from _label(
-        "evidence",
-        [f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence[: None if look.verbose else 4]],
-        look,
-    )
-    yield from _label("not", finding.excluded, look)
-    yield from _label("fix", [finding.advice], look)
-    yield from command_lines("fix" if not finding.advice else "", finding.commands, look.width)
-    yield from command_lines("verify", finding.verify, look.width)
-    yield from command_lines("settle", [finding.settle] if finding.settle else [], look.width)
-    yield from _label("source", [_says(finding), _cure_says(finding)], look)
-    following = followers(report, finding)
-    yield from _label("related", dict.fromkeys(f.title for f in following if f.title != finding.title), look)
+    yield from _label_lines(finding_lines(finding, report, None if look.verbose else _EVIDENCE), look)
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
@@ -136,22 +124,14 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
             yield from command_lines("", group[0].commands, look.width)
 
 
-def _says(finding: Finding) -> str:
-    limit = 2
-    more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
-    grade = f"{finding.grade}: " if finding.row else ""
-    return f"{grade}{'; '.join(finding.sources[:limit])}{more}" if finding.sources else ""
-
-
-def _cure_says(finding: Finding) -> str:
-    return f"of the fix ({finding.cure_grade}): {'; '.join(finding.cure_sources[:2])}" if finding.cure_sources else ""
-
-
-def _label(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator[str]:
+def _label_lines(lines: Iterable[Line], look: RenderOptions) -> Iterator[str]:
+    """Each line behind its label, which is printed once for lines that share it, and the commands below it."""
+    last = ""
     for line in lines:
-        if line:
-            yield from _wrap(line, look, f"  {label:<{_LABEL}}", " " * (_LABEL + 2))
-            label = ""
+        label, last = "" if line.label == last else line.label, line.label
+        if line.words:
+            yield from _wrap(line.words, look, f"  {label:<{_LABEL}}", " " * (_LABEL + 2))
+        yield from command_lines("" if line.words else label, line.commands, look.width)
 
 
 def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterator[str]:
