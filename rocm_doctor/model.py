@@ -37,20 +37,20 @@ Effect = Literal["reads", "environment", "system", "login", "reboot", "destructi
 Shell = Literal["sh", "powershell"]
 Purpose = Literal["plan", "fix", "install", "remove", "pin", "variable", "python"]
 
-_SHOWN = "rocm_doctor.reports.shown"
+_DISPLAY = "rocm_doctor.reports.display"
 """The module that renders the types of this one, which are below it."""
 
 
-class Shown:
+class Displayable:
     """What `print` and a notebook show of a report and a finding: text and Markdown, redacted, since notebooks are shared."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return str(import_module(_SHOWN).render_shared(self, "text"))
+        return str(import_module(_DISPLAY).render_shared(self, "text"))
 
     def _repr_markdown_(self) -> str:
-        return str(import_module(_SHOWN).render_shared(self, "markdown"))
+        return str(import_module(_DISPLAY).render_shared(self, "markdown"))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -344,7 +344,7 @@ class Subject(NamedTuple):
 THE_MACHINE = Subject()
 
 
-class Finding(Shown, msgspec.Struct, frozen=True):
+class Finding(Displayable, msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 
     id: str
@@ -500,7 +500,7 @@ class Likely(msgspec.Struct, frozen=True):
     """0 to 1: docs/differential.md says how often a first answer of some probability was right."""
 
 
-class Report(Shown, msgspec.Struct, frozen=True):
+class Report(Displayable, msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
     schema_version: int
@@ -552,7 +552,7 @@ class Report(Shown, msgspec.Struct, frozen=True):
 
         Raises ValueError for a format that there is not.
         """
-        return str(import_module(_SHOWN).render_report(self, format, redact))
+        return str(import_module(_DISPLAY).render_report(self, format, redact))
 
     def to_json(self, *, redact: bool = True) -> str:
         """The whole report as JSON, which `read_report` and `rocm-doctor check` read again."""

@@ -41,10 +41,11 @@ from rocm_doctor.reports.json import SCHEMA_VERSION
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import failure_lines, is_nvidia, rank
+from rocm_doctor.rules.engine import failure_lines, is_nvidia
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.questions import questions
+from rocm_doctor.rules.ranking import rank
 from rocm_doctor.rules.verdict import missing_facts, verdict
 from rocm_doctor.smoke.summary import lacks_machine
 

@@ -22,11 +22,11 @@ from click.testing import CliRunner, Result
 from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.cli import cli
-from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.reader.server import Reader, Silent, ask
+from rocm_doctor.reader.verify import Verifier
 
 TEXT = """torch 2.9.1+rocm6.4 on an RX 7900 XTX (gfx1100), Ubuntu 24.04
 RuntimeError: HIP error: invalid device function
@@ -225,7 +225,7 @@ def test_versions_that_do_not_exist_are_marked_and_those_of_the_person_are_not()
     matrix = load()
     known = Verifier(declare_machine("gfx1100", "3.12", matrix).base, "capture", matrix, "I run ROCm 3.7.1 on a gfx1100")
     told = "Take ROCm 9.4, torch 2.99.1 or gfx1999, not ROCm 3.7.x or ROCm 6.4; see https://evil.example/x and https://repo.radeon.com/x."
-    marked = known.mark_unknown(told)
+    marked = known.names.mark(told)
     assert marked.count("[not known to exist]") == 4
     assert "evil" not in marked
     assert "https://repo.radeon.com/x [not" in marked

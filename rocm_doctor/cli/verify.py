@@ -13,10 +13,10 @@ from rocm_doctor.cli.inputs import interpreter, load_matrix, resolve_gpu, this_s
 from rocm_doctor.cli.machine import examine
 from rocm_doctor.cli.options import gpu_option, system_option
 from rocm_doctor.commands import remarks
-from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Proposal
 from rocm_doctor.plan.catalog import System
+from rocm_doctor.reader.verify import Verifier
 from rocm_doctor.reports.answer import PROOFS
 
 LONGEST = 20_000
@@ -64,7 +64,7 @@ def _judge(line: str, known: Verifier) -> Proposal:
     """A line as a command, if its first word is a program or sets a variable; else as a sentence."""
     if known.is_command(line):
         return known.judge(line)
-    strange = known.unknown_names(line)
+    strange = known.names.unknown(line)
     if known.destroys(line):
         return Proposal("withheld", "it tells to run what deletes files")
     return (

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.commands import settings
-from rocm_doctor.cures.proposed import Verifier
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Cause, Command, Finding, Proposal, Reading, Report, Step
 from rocm_doctor.reader.answer import Told, ToldCause, ToldStep
 from rocm_doctor.reader.prompt import is_decided, own_text
+from rocm_doctor.reader.verify import Verifier
 from rocm_doctor.rules.logs import readable_logs
 
 NONE, OTHER = "none", "other"
@@ -42,7 +42,7 @@ def _cause(told: ToldCause, known: Verifier, decided: Sequence[Finding], lines: 
     against = decided[0].title if decided and told.diagnosis == NONE else ""
     return Cause(
         told.diagnosis if told.diagnosis in known.matrix.diagnoses or told.diagnosis == NONE else OTHER,
-        "" if known.destroys(told.cause) else known.mark_unknown(_flat(told.cause)),
+        "" if known.destroys(told.cause) else known.names.mark(_flat(told.cause)),
         tuple(Reading(r.artifact, r.place, one) for one, r in found.items() if r),
         sum(r is None for r in found.values()),
         tuple(_step(one, known, decided) for one in told.cure),
@@ -51,7 +51,7 @@ def _cause(told: ToldCause, known: Verifier, decided: Sequence[Finding], lines: 
 
 
 def _step(told: ToldStep, known: Verifier, decided: Sequence[Finding]) -> Step:
-    words = "" if known.destroys(told.do) else known.mark_unknown(_flat(told.do))
+    words = "" if known.destroys(told.do) else known.names.mark(_flat(told.do))
     return Step(words, tuple(_proposal(text, known, decided) for text in told.commands if text.strip()))
 
 

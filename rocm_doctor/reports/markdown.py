@@ -82,7 +82,7 @@ def _label_lines(lines: Iterable[Line]) -> Iterator[str]:
 def _source(source: str) -> str:
     """A citation: its address as a link if it is plain https, the rest as text."""
     ref = parse_citation(source).ref
-    return f"<{ref}>{escape(source[len(ref) :])}" if source.startswith(ref) and _LINK.fullmatch(ref) else escape(source)
+    return f"<{ref}> {escape(source[len(ref) :])}".strip() if source.startswith(ref) and _LINK.fullmatch(ref) else escape(source)
 
 
 def _pack(report: Report) -> str:

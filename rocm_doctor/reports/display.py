@@ -1,4 +1,4 @@
-"""What Python shows of a report and of a finding: `print`, notebooks, `Report.render`."""
+"""How Python displays a report and a finding: `print`, notebooks, `Report.render`."""
 
 from __future__ import annotations
 

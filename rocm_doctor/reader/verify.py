@@ -5,33 +5,28 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.binaries.processors import MACH
-from rocm_doctor.binaries.targets import covers, parse_target
+from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, classify, settings, split_program, words
 from rocm_doctor.cures.values import Values, first_gpu, install_commands, is_ours, stated_commands
-from rocm_doctor.differential.model import load as load_weights
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Override, TorchBuild
+from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
 from rocm_doctor.plan.catalog import load_catalog
 from rocm_doctor.plan.machine import TORCH
+from rocm_doctor.reader.names import Names, addresses, releases
 from rocm_doctor.rules.frameworks import PLAN
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 PROOFS: tuple[Proof, ...] = ("proven", "corrected", "word", "withheld")
 """Of several parts of a command the last in this list counts."""
-_URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"'<>`)\]]+", re.I)
-_GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
-_NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
 _ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 _FLAGS = ("--pre", "-U", "--upgrade", "--no-deps", "--force-reinstall", "--no-cache-dir", "--user", "--no-build-isolation")
 _WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
@@ -44,7 +39,6 @@ _RUNNERS = frozenset((
 """Programs that run what their arguments or their input say."""
 _HARMLESS = regex(r"\s[12&]?>\s*(?:&[12]|/dev/null)(?=[\s;|&)]|$)")
 """A redirection that writes nothing."""
-_OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
 
 
 class Verifier:
@@ -54,30 +48,13 @@ class Verifier:
         self.snapshot, self.kind, self.matrix = snapshot, kind, matrix
         self.gpu = first_gpu(snapshot)
         self.values = Values(snapshot, self.gpu, Logs(()), matrix, kind)
-        self.said = frozenset(_NUMBER.findall(text)) | frozenset(one.lower() for one in _GFX.findall(text))
+        self.names = Names(self.values.gfx(), matrix, text)
         self.catalog = load_catalog(matrix)
 
     @property
     def gfx(self) -> str:
         """The target of the GPU to train on; empty where it is not known."""
         return self.values.gfx()
-
-    def unknown_names(self, text: str) -> list[str]:
-        """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
-        releases, named = self.matrix.once(_releases), self.matrix.once(_mention)
-        found = [
-            m[0] for m in named.finditer(text) if not self._exists(releases[m[1].casefold()], m[2].rstrip(".").removesuffix(".x"))
-        ]
-        found += [one for one in _GFX.findall(text) if not self._is_target(one.lower())]
-        found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self._override(m[1]) is None]
-        return [*found, *(one for one in _addresses(text) if not self._serves(one))]
-
-    def mark_unknown(self, text: str) -> str:
-        """The text with a mark behind each version and target that is not known, and without addresses that are not."""
-        for one in dict.fromkeys(self.unknown_names(text)):
-            hidden = _URL.match(one) and not self._is_on_known_server(one)
-            text = text.replace(one, "[an address that is not known]" if hidden else f"{one} [not known to exist]")
-        return text
 
     def destroys(self, sentence: str) -> bool:
         """True if a sentence names a command that deletes files."""
@@ -124,8 +101,8 @@ class Verifier:
 
     def _part(self, argv: Sequence[str]) -> Proposal:
         """What is known of one simple command."""
-        foreign = [one for one in _addresses(" ".join(argv)) if not self._serves(one)]
-        if not all(map(self._is_on_known_server, foreign)):
+        foreign = [one for one in addresses(" ".join(argv)) if not self.names.serves(one)]
+        if not all(map(self.names.is_on_known_server, foreign)):
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = split_program(argv)
         program = self.matrix.programs.get(name)
@@ -145,7 +122,7 @@ class Verifier:
         elif asked is not None:
             found.append(self._install(asked))
         elif effect == "reads":
-            unknown = [Proposal("word", f"{one} is not known to exist") for one in self.unknown_names(" ".join(arguments))]
+            unknown = [Proposal("word", f"{one} is not known to exist") for one in self.names.unknown(" ".join(arguments))]
             found += unknown or [Proposal("proven", f"`{name}` is known")]
         elif name and not (name == "export" and found):
             of = "environment" if effect == "environment" else "system"
@@ -153,15 +130,10 @@ class Verifier:
         found += [Proposal("word", f"{one} is not known to exist") for one in foreign]
         return _worst(found)
 
-    def _override(self, value: str) -> Override | None:
-        """What the catalog says of a value of HSA_OVERRIDE_GFX_VERSION, for the GPU or, without a known one, for any."""
-        targets = [self.matrix.gfx[self.gfx]] if self.gfx in self.matrix.gfx else self.matrix.gfx.values()
-        return next((one for target in targets for one in target.overrides if one.value == value), None)
-
     def _setting(self, name: str, value: str) -> Proposal:
         """What is known of a variable and its value."""
         if name == OVERRIDE:
-            one = self._override(value)
+            one = self.names.override(value)
             if one and one.verdict != "harmful":
                 return Proposal("proven", f"{name}={value}: {one.verdict} on {self.gfx or 'some targets'}")
             why = f"{name}={value} is {'harmful' if one else 'not known to work'} on {self.gfx or 'any target'}"
@@ -181,14 +153,14 @@ class Verifier:
     def _install(self, asked: Sequence[str]) -> Proposal:
         """What is known of the arguments of `pip install`."""
         wanted, indexes, other = _requirements(asked)
-        if other := [*other, *(one for one in indexes if not self._serves(one))]:
+        if other := [*other, *(one for one in indexes if not self.names.serves(one))]:
             return Proposal("withheld", f"what `{other[0][:60]}` would install cannot be checked")
         found = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
         for name in wanted.keys() - set(TORCH):
             package, one = self.catalog.packages.get(name), wanted[name]
             if package is None:
                 found.append(Proposal("word", f"{name} is not a package of the catalog"))
-            elif any(one.specifier.contains(version, prereleases=True) for version in self.matrix.once(_releases).get(name, ())):
+            elif any(one.specifier.contains(version, prereleases=True) for version in self.matrix.once(releases).get(name, ())):
                 found.append(Proposal("proven", f"{one} is known"))
             else:
                 found.append(Proposal("word", f"{one} is not known to exist"))
@@ -209,25 +181,6 @@ class Verifier:
         why = why if indexes else "without an index of builds for ROCm, pip takes a torch for CUDA or the CPU"
         ours = install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,)
         return Proposal("corrected", why, commands=self.matrix.classify(ours))
-
-    def _exists(self, releases: frozenset[str], version: str) -> bool:
-        return any(one == version or one.startswith((version + ".", version + "+")) for one in (*self.said, *releases))
-
-    def _is_target(self, name: str) -> bool:
-        return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
-
-    def _serves(self, address: str) -> bool:
-        return address.rstrip("/.,;") in self.matrix.once(known_addresses)
-
-    def _is_on_known_server(self, address: str) -> bool:
-        """True for an address on the server of an index of the catalog: what is there is AMD's, PyTorch's or a package of PyPI's."""
-        return urlsplit(address).scheme == "https" and urlsplit(address).netloc in {
-            urlsplit(one.url).netloc for one in self.catalog.indexes.values()
-        }
-
-
-def _addresses(text: str) -> list[str]:
-    return [one.rstrip(".,;") for one in _URL.findall(text)]
 
 
 def _runs(program: Program, arguments: Sequence[str]) -> bool:
@@ -288,37 +241,3 @@ def normalize_command(text: str) -> str:
 def stated_command_set(matrix: Matrix) -> frozenset[str]:
     """The commands of the matrix, each normalised, as `stated_commands` finds them."""
     return frozenset(map(normalize_command, stated_commands(matrix)))
-
-
-def known_addresses(matrix: Matrix) -> frozenset[str]:
-    """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
-    catalog = load_catalog(matrix)
-    found = [index.url for index in catalog.indexes.values()]
-    found += [at.url for one in matrix.torch if (at := catalog.build_index(one))]
-    texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
-    return frozenset(one.rstrip("/") for one in [*found, *(url for text in texts for url in _addresses(text))])
-
-
-def _releases(matrix: Matrix) -> dict[str, frozenset[str]]:
-    """The releases of what the catalog lists, and those that rows and solved reports name, by name in small letters."""
-    of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
-    found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
-    found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
-    packages = load_catalog(matrix).packages.values()
-    found |= {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases}
-    weights = load_weights()
-    texts = [f"{row.title} {row.cause} {row.advice}" for row in matrix.rows]
-    texts += [f"{case.cause} {case.fix}" for case in (weights.weights.cases if weights else ())]
-    for m in _mention_pattern(found).finditer("\n".join(texts)):
-        found[m[1].casefold()] |= {m[2].rstrip(".")}
-    return found
-
-
-def _mention(matrix: Matrix) -> re.Pattern[str]:
-    """A name of `_releases` with a version behind it."""
-    return _mention_pattern(matrix.once(_releases))
-
-
-def _mention_pattern(known: Iterable[str]) -> re.Pattern[str]:
-    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)

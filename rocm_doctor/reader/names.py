@@ -1,0 +1,107 @@
+"""The names that a text may hold (releases, targets, addresses): which of them exist, by the catalog and by what the person wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from rocm_doctor.binaries.processors import MACH
+from rocm_doctor.binaries.targets import parse_target
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.cures.values import stated_commands
+from rocm_doctor.differential.model import load as load_weights
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Override
+from rocm_doctor.plan.catalog import load_catalog
+from rocm_doctor.rules.override import NAME as OVERRIDE
+
+_URL = regex(r"\b(?:https?|git\+https?|ftp|file)://[^\s\"'<>`)\]]+|\bwww\.[^\s\"'<>`)\]]+", re.I)
+_GFX = regex(r"\bgfx[0-9a-f]{3,5}\b", re.I)
+_NUMBER = regex(r"\d+(?:\.\d+)+(?:\+[a-z0-9.]+)?", re.I)
+_OVERRIDDEN = regex(rf"{OVERRIDE}\W{{1,4}}(?:to\W{{1,3}})?(\d+\.\d+\.\d+)")
+
+
+class Names:
+    """The names that are known for one machine. `text`: what the person wrote; what is named there needs no other proof."""
+
+    def __init__(self, gfx: str, matrix: Matrix, text: str = "") -> None:
+        self.gfx, self.matrix = gfx, matrix
+        self.said = frozenset(_NUMBER.findall(text)) | frozenset(one.lower() for one in _GFX.findall(text))
+
+    def unknown(self, text: str) -> list[str]:
+        """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
+        known, named = self.matrix.once(releases), self.matrix.once(_mention)
+        found = [
+            m[0] for m in named.finditer(text) if not self._exists(known[m[1].casefold()], m[2].rstrip(".").removesuffix(".x"))
+        ]
+        found += [one for one in _GFX.findall(text) if not self._is_target(one.lower())]
+        found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self.override(m[1]) is None]
+        return [*found, *(one for one in addresses(text) if not self.serves(one))]
+
+    def mark(self, text: str) -> str:
+        """The text with a mark behind each version and target that is not known, and without addresses that are not."""
+        for one in dict.fromkeys(self.unknown(text)):
+            hidden = _URL.match(one) and not self.is_on_known_server(one)
+            text = text.replace(one, "[an address that is not known]" if hidden else f"{one} [not known to exist]")
+        return text
+
+    def override(self, value: str) -> Override | None:
+        """What the catalog says of a value of HSA_OVERRIDE_GFX_VERSION, for the GPU or, without a known one, for any."""
+        targets = [self.matrix.gfx[self.gfx]] if self.gfx in self.matrix.gfx else self.matrix.gfx.values()
+        return next((one for target in targets for one in target.overrides if one.value == value), None)
+
+    def _exists(self, releases: frozenset[str], version: str) -> bool:
+        return any(one == version or one.startswith((version + ".", version + "+")) for one in (*self.said, *releases))
+
+    def _is_target(self, name: str) -> bool:
+        return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
+
+    def serves(self, address: str) -> bool:
+        """True for an address that the catalog, a command or a program's instructions name."""
+        return address.rstrip("/.,;") in self.matrix.once(known_addresses)
+
+    def is_on_known_server(self, address: str) -> bool:
+        """True for an address on the server of an index of the catalog: what is there is AMD's, PyTorch's or a package of PyPI's."""
+        return urlsplit(address).scheme == "https" and urlsplit(address).netloc in {
+            urlsplit(one.url).netloc for one in load_catalog(self.matrix).indexes.values()
+        }
+
+
+def addresses(text: str) -> list[str]:
+    """The web addresses in a text, without the sentence's marks behind them."""
+    return [one.rstrip(".,;") for one in _URL.findall(text)]
+
+
+def known_addresses(matrix: Matrix) -> frozenset[str]:
+    """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
+    catalog = load_catalog(matrix)
+    found = [index.url for index in catalog.indexes.values()]
+    found += [at.url for one in matrix.torch if (at := catalog.build_index(one))]
+    texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
+    return frozenset(one.rstrip("/") for one in [*found, *(url for text in texts for url in addresses(text))])
+
+
+def releases(matrix: Matrix) -> dict[str, frozenset[str]]:
+    """The releases of what the catalog lists, and those that rows and solved reports name, by name in small letters."""
+    of_torch = frozenset(version for one in matrix.torch for version in (one.torch, one.local) if version)
+    found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
+    found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
+    packages = load_catalog(matrix).packages.values()
+    found |= {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases}
+    weights = load_weights()
+    texts = [f"{row.title} {row.cause} {row.advice}" for row in matrix.rows]
+    texts += [f"{case.cause} {case.fix}" for case in (weights.weights.cases if weights else ())]
+    for m in _mention_pattern(found).finditer("\n".join(texts)):
+        found[m[1].casefold()] |= {m[2].rstrip(".")}
+    return found
+
+
+def _mention(matrix: Matrix) -> re.Pattern[str]:
+    """A name of `releases` with a version behind it."""
+    return _mention_pattern(matrix.once(releases))
+
+
+def _mention_pattern(known: Iterable[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)
