@@ -1,4 +1,4 @@
-"""What the shell completes: targets, diagnoses, rows, variables, packages and models, from the packaged matrix."""
+"""What the shell completes: targets, names that `explain` takes, packages and models, from the packaged matrix."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ def names(incomplete: str) -> list[CompletionItem]:
     from rocm_doctor.explain.index import index
 
     matrix = load_matrix()
-    known = ((one.name, one.words) for one in index(matrix).entries if one.kind != "row" and " " not in one.name)
-    return _offer([*_targets(matrix), *known], incomplete) or _offer(_rows(matrix), incomplete)
+    entries = ((entry.name, entry.words) for entry in index(matrix).entries if entry.kind != "row" and " " not in entry.name)
+    rows = ((row.key, row.title) for row in matrix.rows)
+    return _offer([*_targets(matrix), *entries], incomplete) or _offer(rows, incomplete)
 
 
 def packages(incomplete: str) -> list[CompletionItem]:
-    """Packages separated by commas: those before the last comma stay."""
+    """Packages and frameworks that `plan` knows; of several with commas the last."""
+    from rocm_doctor.plan.catalog import load_catalog
+
     before, comma, last = incomplete.rpartition(",")
-    given = {name.strip() for name in before.split(",")}
-    return [
-        CompletionItem(f"{before}{comma}{name}", help=words)
-        for name, words in _packages(load_matrix())
-        if name.startswith(last) and name not in given
-    ]
+    known = ("torch", "jax", "tensorflow", *load_catalog(load_matrix()).packages)
+    return [CompletionItem(f"{before}{comma}{name}") for name in known if name.startswith(last) and name not in before.split(",")]
 
 
 def models(incomplete: str) -> list[CompletionItem]:
@@ -54,13 +53,3 @@ def _targets(matrix: Matrix) -> Iterator[tuple[str, str]]:
     for target in matrix.gfx.values():
         for name in target.names:
             yield name.removeprefix("Radeon ").removeprefix("Instinct ").replace(" ", ""), f"{name}, {target.gfx}"
-
-
-def _rows(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    yield from ((row.key, row.title) for row in matrix.rows)
-
-
-def _packages(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    from rocm_doctor.plan.catalog import load_catalog
-
-    yield from ((name, "") for name in ("torch", "jax", "tensorflow", *load_catalog(matrix).packages))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import click
 
@@ -21,61 +19,22 @@ from rocm_doctor.reports.page import FORMS, render
     "rocm-doctor explain arch.not-in-build;  rocm-doctor explain 'HIP error: invalid device function'"
 )
 @click.argument("words", nargs=-1, shell_complete=completes("names"))
-@click.option("--like", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-              help="List solved reports that read like this text (`-`: standard input).")  # fmt: skip
-@click.option("--list", "listed", is_flag=True, help="List every name that fits WORDS; without WORDS, every diagnosis.")
 @verbose_option
 @page_command(*FORMS)
-def command(words: Sequence[str], like: Path | None, listed: bool, verbose: bool) -> Printout:
+def command(words: Sequence[str], verbose: bool) -> Printout:
     """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
     an error line. One screen; -v shows all, each statement with its source. Without WORDS, list every diagnosis."""
-    from rocm_doctor.explain import explain
+    from rocm_doctor.explain import explain, nearest_names
 
     matrix: Matrix = load_matrix()
     text = " ".join(words)
-    if like or listed or not text.strip():
-        lines = list(_list_solved(like, matrix) if like else _list(text, matrix))
+    if not text.strip():
+        column = max(map(len, matrix.diagnoses))
+        lines = [f"{diagnosis.id:<{column}}  {diagnosis.title}" for diagnosis in matrix.diagnoses.values()]
         return Printout(lambda form, columns: "\n".join(lines))
     page = explain(text, matrix)
     if page is None:
-        raise _unknown_name(text, matrix)
+        near = ", ".join(f"`{name}`" for name in nearest_names(text, matrix))
+        names = f"; the nearest names are {near}" if near else ", and as a line of a log it shows no known failure"
+        raise InputError(f"nothing is known of `{text}`{names}. A log or a report is read by: rocm-doctor check FILE")
     return Printout(lambda form, columns: render(form, page, RenderOptions(width=columns, verbose=verbose)))
-
-
-def _unknown_name(text: str, matrix: Matrix) -> InputError:
-    from rocm_doctor.explain import nearest_names
-
-    near = ", ".join(f"`{name}`" for name in nearest_names(text, matrix))
-    names = f"; the nearest names are {near}" if near else ", and as a line of a log it shows no known failure"
-    return InputError(f"nothing is known of `{text}`{names}. A log or a report is read by: rocm-doctor check FILE")
-
-
-def _list(text: str, matrix: Matrix) -> Iterator[str]:
-    """A line for each name that fits a text, or for each diagnosis."""
-    from rocm_doctor.explain import search
-
-    if not text.strip():
-        column = max(map(len, matrix.diagnoses))
-        yield from (f"{one.id:<{column}}  {one.title}" for one in matrix.diagnoses.values())
-        return
-    matches = search(text, matrix)
-    if not matches:
-        raise _unknown_name(text, matrix)
-    for match in matches:
-        yield f"{match.query} ({match.entry.kind}): {match.entry.words}"
-
-
-def _list_solved(path: Path, matrix: Matrix) -> Iterator[str]:
-    """The solved reports that read like a text, with their causes and fixes."""
-    from rocm_doctor.cures.solved import SHOWN
-    from rocm_doctor.pipeline import find_solved
-    from rocm_doctor.sources.paste import cut
-
-    text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8", errors="replace")
-    solved = [report for report in find_solved(cut(text, path.name), matrix) if report.label != "none"]
-    if not solved:
-        yield "no solved report reads like this text"
-    for report in solved:
-        far = "" if report.likeness >= SHOWN else ", not near"
-        yield f"{report.thread} ({report.label}, likeness {report.likeness:.2f}{far})"
-        yield from (f"  cause     {report.cause}", f"  fix       {report.fix}")

@@ -11,9 +11,8 @@ from textwrap import shorten
 from rocm_doctor.explain import gpus, judgements, libraries, releases
 from rocm_doctor.explain.index import Entry, Found, Kind, fold, index
 from rocm_doctor.explain.lookup import nearest_names, search
-from rocm_doctor.explain.parts import section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.reports.page import Page
+from rocm_doctor.reports.page import Page, Section
 
 __all__ = ["Entry", "Found", "explain", "explain_entry", "index", "nearest_names", "search"]
 
@@ -23,7 +22,7 @@ _PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
     "variable": judgements.variable,
 }  # fmt: skip
 _MOST = 12
-"""Candidates that are shown."""
+"""Candidates that a short page shows."""
 _WIDTH = 86
 """Characters of a candidate, which is one line."""
 
@@ -51,7 +50,5 @@ def explain_entry(found: Found, matrix: Matrix) -> Page:
 
 
 def _candidates(text: str, how: str, found: list[Found]) -> Page:
-    left = len(found) - _MOST
-    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found[:_MOST]]
-    rest = f"{left} more: rocm-doctor explain --list '{text}'" if left > 0 else ""
-    return Page(f"`{text}` {how}", (section("", *lines, rest),))
+    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found]
+    return Page(f"`{text}` {how}", (Section("", lines, _MOST),))

@@ -24,7 +24,6 @@ else
     add --gpu "$gpu"
   done <<< "${GPU:-}"
   add --python "${PYTHON:-}"
-  add --target "${TARGET:-}"
 fi
 add --rocm "${ROCM:-}"
 add --fail-on "${FAIL_ON:-}"

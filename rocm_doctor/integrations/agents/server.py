@@ -52,8 +52,8 @@ class Failed(Exception):
 class Tool(NamedTuple):
     """A command as a tool: what it answers, its options and arguments that a client may give, and what is always given.
 
-    formats: those of its --format that a client may choose, the first by default. text: the option that takes a file with the client's
-    `text`, empty for an argument. examines: without a GPU or a path it is about this machine, so --python goes with it.
+    formats: those of its --format that a client may choose, the first by default. takes_text: the client may give a `text`, which the command
+    gets as a file. examines: without a GPU or a path it is about this machine, so --python goes with it.
     """
 
     about: str
@@ -61,14 +61,14 @@ class Tool(NamedTuple):
     formats: tuple[str, ...] = ()
     command: str = ""
     always: tuple[str, ...] = ()
-    text: str | None = None
+    takes_text: bool = False
     examines: bool = False
     redact: bool = False
 
 
 TOOLS = {
     "check": Tool("Will training work on the AMD GPU? If not: why, with evidence and commands. Without text and paths: this machine.",
-                  "paths", ("agent", "json"), always=("--no-smoke",), text="", examines=True),
+                  "paths", ("agent", "json"), always=("--no-smoke",), takes_text=True, examines=True),
     "facts": Tool("What was read of this machine (or of paths), not judged: each value with the file and line.", "paths", command="probe",
                   examines=True, redact=True),
     "plan": Tool("Which torch, ROCm and packages to install for a GPU (this machine's by default), best first, as commands, with the reasons.",
@@ -81,8 +81,7 @@ TOOLS = {
     "lint": Tool("Will the environments that a training repository declares work on a GPU? Requirements, locks, Dockerfiles, scripts; "
                  "nothing runs.", "paths gpu rocm python os", ("agent", "json")),
     "explain": Tool("What a GPU, a package, a version, a system, a variable, a diagnosis or an error line is, whether it works, and what to do.",
-                    "words list verbose"),
-    "similar": Tool("Solved reports that read like a text: address, cause and fix.", "", command="explain", text="--like="),
+                    "words verbose"),
     "verify": Tool("Are these commands and versions right for the GPU? checked, corrected (run ours), not known, or withheld. Nothing is run.",
                    "lines gpu os python", examines=True),
     "smoke": Tool("Compute on this machine's GPUs, from a copy to a LoRA step, in child processes that may crash or hang; half a minute.",
@@ -91,7 +90,7 @@ TOOLS = {
 _ARGUMENTS = {
     "paths": "Files or folders: logs, bundles, captures; for lint a repository, or files of it",
     "path": "An environment, a folder, a wheel or a library",
-    "words": "RX 9070 XT, gfx1100, bitsandbytes==0.49, torch 2.9.1, ROCm 6.4, WSL, a variable, an id; with list: what a name contains",
+    "words": "RX 9070 XT, gfx1100, bitsandbytes==0.49, torch 2.9.1, ROCm 6.4, WSL, a variable, an id",
     "lines": "pip install torch==2.9.1 --index-url ..., or: torch 2.9 on ROCm 6.4",
 }
 """What the arguments of commands are: click has a help text for options alone."""
@@ -109,7 +108,7 @@ class Tools:
         """The type of each argument of a tool."""
         tool = TOOLS[name]
         return {
-            **({} if tool.text is None else {"text": _TEXT}),
+            **({"text": _TEXT} if tool.takes_text else {}),
             **{key: _type(key, param) for key, param in self.params[name].items()},
             **({"format": Literal[tool.formats]} if tool.formats else {}),
         }
@@ -147,7 +146,7 @@ class Tools:
             options.append(f"--format={given.get('format', tool.formats[0])}")
         if "text" in given:
             file.write_text(given["text"], "utf-8", errors="replace")
-            (options if tool.text else behind).append(f"{tool.text}{file}")
+            behind.append(str(file))
         elif tool.examines and not given.keys() & {"paths", "path", "gpu"}:
             options += self.examined
         return answer((tool.command or name, *tool.always, *options, "--", *behind), self.roots[0])
