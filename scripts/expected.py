@@ -47,13 +47,13 @@ MACHINES = 80
 SEED = "1"
 WAYS = ("full", "lora", "qlora")
 
-PLANS: tuple[tuple[tuple[str, str, System, str], tuple[str, ...], str], ...] = (
-    (("gfx1100", "3.12", "linux", ""), ("lora",), ""),
-    (("gfx942", "3.11", "linux", "6.12.12"), ("flash-attn", "torchao"), ""),
-    (("gfx1201", "3.12", "wsl", ""), (), ""),
-    (("gfx1151", "3.13", "windows", "26.1.1"), ("qlora",), ""),
+PLANS: tuple[tuple[tuple[str, str, System, str], tuple[str, ...]], ...] = (
+    (("gfx1100", "3.12", "linux", ""), ("lora",)),
+    (("gfx942", "3.11", "linux", "6.12.12"), ("flash-attn", "torchao")),
+    (("gfx1201", "3.12", "wsl", ""), ()),
+    (("gfx1151", "3.13", "windows", "26.1.1"), ("qlora",)),
 )
-"""Machine (target, Python, system, driver), wishes (a way of fine-tuning or packages), and text in the name of the index."""
+"""Machine (target, Python, system, driver), and wishes (a way of fine-tuning or packages)."""
 
 Choices = dict[str, tuple[Value, ...]]
 """Values of each fact, drawn with equal chance; UNREAD leaves it out."""
@@ -219,12 +219,12 @@ def plans(matrix: Matrix) -> str:
     """Plans of some machines, one of them as every file."""
     catalog = load_catalog(matrix)
     lines = ["# Written by scripts/regen.py: plans in every format (scripts/expected.py)."]
-    for given, wish, index in PLANS:
+    for given, wish in PLANS:
         train = next((word for word in wish if word in WAYS), "")
         gfx, python, system, driver = given
         packages = order_packages([word for word in wish if word != train], train, catalog)
-        plan = answer(declare_machine(gfx, python, matrix, system, driver), catalog, packages, index)
-        lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "")]
+        plan = answer(declare_machine(gfx, python, matrix, system, driver), catalog, packages)
+        lines += ["", f"== {' '.join(filter(None, (*given, *wish)))}", text(plan)]
         if train == "lora":
             for name in FILES:
                 with contextlib.suppress(UnknownFormat):

@@ -28,7 +28,7 @@ from rocm_doctor.plan.fix import UNFINISHED
 from rocm_doctor.plan.variables import Variable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
-OPTIONS = ("--gpu", "gfx906", "--os", "linux", "--train", "lora", "--index", "rocm6.3")
+OPTIONS = ("--gpu", "gfx906", "--os", "linux", "--train", "lora", "--rocm", "6.3")
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +116,8 @@ def test_the_variables_of_the_plan_are_in_the_new_environment_and_set_when_it_is
     venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = (Variable("MIOPEN_FIND_MODE", "2", "a reason"), Variable("HSA_XNACK", None, "another"))
-    plan = Request.plan
-    monkeypatch.setattr(Request, "plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
+    plan = Request.torch_plan
+    monkeypatch.setattr(Request, "torch_plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
     monkeypatch.setenv("MIOPEN_FIND_MODE", "1")
     monkeypatch.setenv("HSA_XNACK", "1")
     file = venv.parent / Plan.folder / "rocm-variables.sh"

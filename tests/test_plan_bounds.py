@@ -1,10 +1,9 @@
-"""Bounds of a plan, exactly at the bound: the C library that a wheel asks for, and the ROCm from which WSL needs no variable."""
+"""Bounds of a plan, exactly at the bound: the ROCm from which WSL needs no variable."""
 
 from __future__ import annotations
 
 from functools import cache
 
-import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.plan.answer import Plan, answer
@@ -14,13 +13,8 @@ from rocm_doctor.versions import release
 
 
 @cache
-def plan_for(system: System, glibc: str = "") -> Plan:
-    return answer(declare_machine("gfx1100", "3.12", MATRIX, system, glibc=glibc), load_catalog(MATRIX))
-
-
-@pytest.mark.parametrize(("glibc", "refused"), [("2.17", True), ("2.27", True), ("2.28", False), ("2.39", False), ("3.0", False)])
-def test_the_oldest_c_library_that_a_wheel_takes_is_taken(glibc: str, refused: bool) -> None:
-    assert any("glibc 2.28" in one.why for one in plan_for("linux", glibc).rejected) is refused
+def plan_for(system: System) -> Plan:
+    return answer(declare_machine("gfx1100", "3.12", MATRIX, system), load_catalog(MATRIX))
 
 
 def test_the_variable_for_wsl_ends_with_rocm_10_1() -> None:

@@ -25,7 +25,7 @@ def ran(*arguments: str) -> Result:
 
 
 MI50 = ("plan", "--gpu", "gfx906", "--python", "3.12", "--os", "linux", "--train", "lora")
-SIBLING = ("plan", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--train", "lora", "--index", "pytorch")
+SIBLING = ("plan", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--train", "lora", "--rocm", "7.2")
 EXTRAS = ("plan", "--gpu", "gfx1103", "--python", "3.12", "--os", "linux", "--train", "qlora")
 
 
@@ -76,7 +76,7 @@ def test_a_nightly_is_not_written_where_another_index_could_answer() -> None:
         "lora",
         "--format",
         "requirements",
-        "--index",
+        "--rocm",
         "nightly",
     ).output
     rows = [line for line in text.splitlines() if not line.startswith("#")]
@@ -131,7 +131,7 @@ def test_a_plan_is_written_to_a_file(tmp_path: Path) -> None:
 
 
 def test_env_prints_reason_source_and_setting() -> None:
-    out = ran("env", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--index", "pytorch").stdout
+    out = ran("env", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--rocm", "7.2").stdout
     comment, setting = out.splitlines()[:2]
     assert comment.startswith("# ")
     assert comment.endswith("]")

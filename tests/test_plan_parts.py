@@ -25,9 +25,9 @@ def known_of() -> Catalog:
 
 
 @cache
-def plan_for(gfx: str, train: str = "", system: System = "linux", driver: str = "", index: str = "") -> Plan:
+def plan_for(gfx: str, train: str = "", system: System = "linux", driver: str = "", rocm: str = "") -> Plan:
     return answer(
-        declare_machine(gfx, "3.12", MATRIX, system, driver), known_of(), order_packages((), train, known_of()), index
+        declare_machine(gfx, "3.12", MATRIX, system, driver), known_of(), order_packages((), train, known_of()), rocm
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_packages_stand_after_those_that_they_are_built_on() -> None:
 
 def test_a_release_with_a_serious_finding_is_passed_over() -> None:
     """bitsandbytes 0.50 computes wrong 4-bit products on gfx1100 beside ROCm 6.4: the one before it is taken."""
-    best = plan_for("gfx1100", "qlora", index="rocm6.4").best
+    best = plan_for("gfx1100", "qlora", rocm="6.4").best
     assert best is not None
     assert best.packages["bitsandbytes"].version == "0.49.2"
 

@@ -198,14 +198,6 @@ def test_no_target_no_machine() -> None:
     assert machine_from_snapshot(Snapshot({}, (), gpus_listed=True)) is None
 
 
-def test_glibc_is_looked_at() -> None:
-    old = msgspec.structs.replace(machine({}, ("gfx1100", False)), glibc="2.17")
-    made = answer(old, load_catalog(MATRIX))
-    assert "glibc 2.28" in next(r.why for r in made.rejected if r.build.key == "2.13.0+rocm7.2")
-    assert made.best
-    assert "linux_x86_64" in made.best.candidate.build.platforms
-
-
 def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
     """The user is in no group that may open /dev/kfd: installing anything first would change nothing."""
     made = plan({"kfd.openable": False, "kfd.error": "Permission denied", "kfd.group": "render"})

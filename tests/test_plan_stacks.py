@@ -237,7 +237,7 @@ def test_steps_on_the_system_come_before_python() -> None:
     card, apu = ({step.name: step for step in plan_for(gfx).steps} for gfx in ("gfx1201", "gfx1103"))
     assert next(iter(card)) == "groups"
     assert card["groups"].commands == ("sudo usermod -aG render,video $LOGNAME",)
-    assert "31.50.0 (6.19.18.31500000)" in card["driver"].words, "as the command prints it"
+    assert "31.50.0" in card["driver"].words
     assert "shared memory" in apu.keys() - card.keys()
     assert "the kernel itself" in apu["driver"].words
     windows, wsl = ({step.name: step for step in plan_for("gfx1201", system=system).steps} for system in ("windows", "wsl"))

@@ -13,6 +13,7 @@ from rocm_doctor.model import Finding
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.text import headline
 from rocm_doctor.plan.variables import finding_variables, lines
+from rocm_doctor.rules.frameworks import TORCH
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)"')
@@ -25,7 +26,7 @@ def command(**asked: Any) -> None:
     variable mends; exit code 1 if that is an error of `check`.
     """
     request = read_request(**asked)
-    report, plan = request.report, request.plan() if request.torch else None
+    report, plan = request.report, request.torch_plan() if TORCH.key in request.frameworks else None
     torch = plan.machine.torch if plan and not asked["upgrade"] and plan.machine.base.get("torch.build").value == "rocm" else ""
     if plan and plan.best is None and not torch:
         click.echo(f"{headline(plan)} See rocm-doctor plan", err=True)
@@ -35,7 +36,7 @@ def command(**asked: Any) -> None:
         left = [one for one in report.findings if one.severity != "note" and one.leads and not changed_variables(one.commands)]
         stays = plan and plan.done and plan.best
         found = found if stays else finding_variables(report.findings, request.machine, request.known.matrix)
-    of = f"the installed torch {torch}" if torch else ", ".join(NAMES[name] for name in request.others)
+    of = f"the installed torch {torch}" if torch else ", ".join(NAMES[name] for name in request.frameworks if name != TORCH.key)
     of = f"{plan.best.name}, the first stack of plan" if plan and plan.best and not torch else of
     click.echo(f"for {of}{'' if found else ': nothing to set'}", err=True)
     for title in dict.fromkeys(one.title for one in left):

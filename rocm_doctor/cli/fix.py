@@ -34,16 +34,13 @@ from rocm_doctor.sources.live.python import own_is_active
 )
 @plan_options
 @click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
-@click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
 @click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected, where nothing is to be built.")
-def command(go: bool, dry_run: bool, verbose: bool, **asked: Any) -> None:
+def command(go: bool, verbose: bool, **asked: Any) -> None:
     """Build the stack that `plan` puts first in a new environment, .venv-rocm beside the examined one, check it, and say how to switch.
 
     The examined environment is never changed. The new one gets your other packages at their versions. Drivers and system files
     are never touched, and nothing is done where what you have works (--upgrade builds all the same).
     """
-    if go and dry_run:
-        raise InputError("--apply and --dry-run exclude each other")
     try:
         sys.exit(_fix(go, verbose, asked))
     except EnvironmentProblem as exc:

@@ -18,11 +18,11 @@ from rocm_doctor.cli.machine import examine
 from rocm_doctor.cli.options import gpu_option, machine_options, options, page_options, with_option
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
-from rocm_doctor.plan import frameworks
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import Catalog, Training, load_catalog, order_packages
 from rocm_doctor.plan.commands import Tool
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat, render
+from rocm_doctor.plan.frameworks import NAMES, FrameworkPlan, framework_plan
 from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, machine_from_snapshot
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
 from rocm_doctor.sources.declared import Target
@@ -38,9 +38,6 @@ plan_options = options(
     machine_options,
     with_option,
     click.option("--train", type=click.Choice(get_args(Training)), help="Add the packages of this kind of fine-tuning."),
-    click.option(
-        "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
-    ),
     click.option("--upgrade", is_flag=True, help="Plan for the newest, also where what is installed works."),
 )
 
@@ -61,7 +58,7 @@ def command(form: str, tool: Tool, output: Path | None, verbose: bool, **asked: 
     request = read_request(**asked)
     plans = request.plans()
     if form not in ("text", "json") and len(plans) > 1:
-        raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.names())} one at a time")
+        raise InputError(f"--format {form}: a file is one environment: ask for {', '.join(request.frameworks)} one at a time")
     try:
         pages = [render(form, plan, tool=tool, verbose=verbose) for plan in plans]
     except UnknownFormat as exc:
@@ -83,39 +80,33 @@ class NoTarget(InputError):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What a plan is asked for, and the machine that was read or declared. `torch`: torch and packages beside it are; `others`:
-    JAX and TensorFlow."""
+    """What a plan is asked for, and the machine that was read or declared. `frameworks`: their keys; `wish`: packages beside torch;
+    `rocm`: the only release; `report`: what `check` says of a machine that was read."""
 
     machine: Machine
     known: Catalog
+    frameworks: tuple[str, ...]
     wish: tuple[str, ...]
-    torch: bool
-    others: tuple[str, ...]
-    index: str
     rocm: str
     report: Report | None
     upgrade: bool
 
-    def names(self) -> list[str]:
-        """The frameworks that are asked for."""
-        return ["torch"] * self.torch + list(self.others)
-
-    def plan(self) -> Plan:
+    def torch_plan(self) -> Plan:
         """The plan for torch and the packages of the wish."""
-        return answer(self.machine, self.known, self.wish, self.index, self.rocm, self.report, self.upgrade)
+        return answer(self.machine, self.known, self.wish, self.rocm, self.report, self.upgrade)
 
-    def plans(self) -> list[Plan | frameworks.FrameworkPlan]:
+    def plans(self) -> list[Plan | FrameworkPlan]:
         """The plan of each framework that is asked for."""
-        return [*([self.plan()] if self.torch else []), *map(self.framework_plan, self.others)]
-
-    def framework_plan(self, name: str) -> frameworks.FrameworkPlan:
-        """The plan for JAX or TensorFlow."""
-        return frameworks.framework_plan(name, self.machine, self.known, None if self.upgrade else self.report)
+        report = None if self.upgrade else self.report
+        return [
+            self.torch_plan() if name == TORCH.key else framework_plan(name, self.machine, self.known, report)
+            for name in self.frameworks
+        ]
 
 
 def read_request(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
-    packages: Sequence[str], train: str | None, index: str, upgrade: bool,
+    packages: Sequence[str], train: str | None, upgrade: bool,
 ) -> Request:  # fmt: skip
     """What the options ask for, and the machine. Raises InputError if they cannot be planned. Without --with and --train it is about the
     frameworks that are installed here.
@@ -123,9 +114,9 @@ def read_request(
     matrix = load_matrix()
     known_of = load_catalog(matrix)
     names = [name.strip() for text in packages for name in text.split(",") if name.strip()]
-    beside = [name for name in names if name not in frameworks.NAMES]
+    beside = [name for name in names if name not in NAMES]
     if strange := [name for name in beside if name not in known_of.packages]:
-        others = ", ".join((*frameworks.NAMES, *known_of.packages))
+        others = ", ".join((*NAMES, *known_of.packages))
         raise InputError(f"--with {','.join(strange)}: unknown package; known are {others}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
@@ -143,9 +134,8 @@ def read_request(
     if not names and not train:
         about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]
-    asked = tuple(name for name in frameworks.NAMES if name in names and name != "torch")
-    torch = "torch" in names or bool(wish) or not asked
-    return Request(machine, known_of, wish, torch, asked, index, rocm, report, upgrade)
+    asked = [name for name in NAMES if name in names or (name == TORCH.key and wish)]
+    return Request(machine, known_of, tuple(asked) or (TORCH.key,), wish, rocm, report, upgrade)
 
 
 def examine_here(python: str | None, matrix: Matrix) -> Report:

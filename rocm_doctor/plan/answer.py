@@ -121,18 +121,16 @@ def answer(
     machine: Machine,
     known: Catalog,
     wish: Sequence[str] = (),
-    index: str = "",
     rocm: str = "",
     report: Report | None = None,
     upgrade: bool = False,
 ) -> Plan:
     """The plan for a machine and a wish. What is installed stays where it works, except to `upgrade`.
 
-    `index`: only stacks whose index or build holds this text; `rocm`: only those of this release or series. `report`: what `check` says of a machine that was read.
+    `rocm`: only stacks of this release or series, or `nightly`. `report`: what `check` says of a machine that was read.
     """
     wanted = [name for name in wish if not known.packages[name].elsewhere]
     resolver, found, blocked = _resolve(machine, known, wanted, upgrade)
-    found = [s for s in found if index in s.candidate.index.url or index in s.candidate.build.local]
     found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
     here = next((s for s in found if machine.has_build(s.candidate.build)), None)
     if here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build)):

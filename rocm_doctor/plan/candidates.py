@@ -17,7 +17,6 @@ from rocm_doctor.rules.override import NAME as OVERRIDE
 from rocm_doctor.versions import release, sort_key
 
 _PLATFORM = {"linux": ("linux", "manylinux"), "wsl": ("linux", "manylinux"), "windows": ("win",)}
-_GLIBC = {"manylinux_2_28_x86_64": (2, 28)}
 _NO_REPORT = {
     "windows": "no source says that it runs on this target on Windows",
     "wsl": "no source says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
@@ -130,9 +129,6 @@ def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
         raise Unfit(f"no wheel for {machine.system}" if platforms else "its platforms are unknown", absent=True)
     if machine.python and pythons and machine.python not in pythons:
         raise Unfit(f"no wheel for Python {machine.python}", absent=True)
-    wanted, mine = _GLIBC.get(platforms[0]), release(machine.glibc)
-    if wanted and mine and mine[:2] < wanted:
-        raise Unfit(f"its wheel needs glibc {wanted[0]}.{wanted[1]}; this system has {machine.glibc}")
 
 
 def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:

@@ -39,7 +39,6 @@ class Machine(msgspec.Struct, frozen=True):
     system: System = "linux"
     driver: str = ""
     kernel: str = ""
-    glibc: str = ""
     base: Snapshot = Snapshot()
     probed: bool = False
     intact: bool = True
@@ -50,7 +49,7 @@ class Machine(msgspec.Struct, frozen=True):
 
     def fields(self) -> dict[str, Any]:
         """What can be declared of it, by name."""
-        return {name: getattr(self, name) for name in ("gfx", "python", "system", "driver", "kernel", "glibc")}
+        return {name: getattr(self, name) for name in ("gfx", "python", "system", "driver", "kernel")}
 
     def installed_version(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or was not looked for."""
@@ -85,17 +84,17 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 def declare_machine(
-    gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = ""
+    gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = ""
 ) -> Machine:
     """A machine with one GPU of that target and no known problem. `driver`: `inbox` is the kernel's own, empty not known."""
     declared: dict[str, str | bool | None] = {"platform": "windows" if system == "windows" else "linux", "wsl": system == "wsl"}
-    declared |= {n: value for n, value in (("python.version", python), ("kernel", kernel), ("glibc", glibc)) if value}
+    declared |= {n: value for n, value in (("python.version", python), ("kernel", kernel)) if value}
     if driver:
         declared["driver.windows" if system == "windows" else "driver.version"] = None if driver == INBOX else driver
     nodes = {"linux": ("kfd.exists", "kfd.openable"), "wsl": ("dxg.exists",), "windows": ()}[system]
     facts = {name: Fact(value, (DECLARED,)) for name, value in (declared | dict.fromkeys(nodes, True)).items()}
     snapshot = Snapshot(facts, (Gpu({"gfx": Fact(gfx, (DECLARED,))}),), gpus_listed=True)
-    return Machine(gfx, python, system, driver, kernel, glibc, enrich(snapshot, matrix))
+    return Machine(gfx, python, system, driver, kernel, enrich(snapshot, matrix))
 
 
 def system_from_snapshot(snapshot: Snapshot) -> System:
@@ -114,7 +113,6 @@ def machine_from_snapshot(snapshot: Snapshot) -> Machine | None:
         system_from_snapshot(snapshot),
         _text(snapshot, "driver.version"),
         _text(snapshot, "kernel"),
-        _text(snapshot, "glibc"),
         snapshot,
         probed=True,
         creates=snapshot.get("python.env").value in ("doctor", "system") and not amd_frameworks(snapshot),
