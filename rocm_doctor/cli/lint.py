@@ -75,7 +75,7 @@ def command(
     if resolving and not wanted:
         raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    found = accept(judge.lint(root, wanted, matrix, named=files), today, reporting.ignore)
+    found = accept(judge.lint(root, wanted, matrix, files=files), today, reporting.ignore)
     name, shown = printable(root.name), _path_from_here(root, here)
     made = report.report(found, matrix, name, shown)
     made = reporting.drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made)

@@ -56,14 +56,14 @@ def names_amd(name: str) -> bool:
     return {v for token in _tokens(name.lower()) if (v := _VENDOR.get(token)) and v != "aside"} == {"amd"}
 
 
-def audience(one: Environment, policy: Policy, named: Sequence[str], matrix: Matrix, root: str) -> Purpose:
-    """Whom an environment is for. `named`: files of the command line; `root`: the name of the repository's folder."""
+def find_purpose(one: Environment, policy: Policy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
+    """Whom an environment is for. `files`: those of the command line; `root`: the name of the repository's folder."""
     if _is_other_system(one):
         return Purpose("other", frozenset())
     own = find_gpus(f"{one.file} {one.label}", matrix)
     gpus = own or find_gpus(root, matrix)
-    if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *named)):
-        return Purpose("declared", gpus)
+    if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *files)):
+        return Purpose("amd", gpus)
     by_path = _path_audience(one, bool(own))
     return Purpose(by_path or _text_audience(one), gpus, by_path is None)
 
@@ -77,12 +77,12 @@ def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
         if vendors == {"amd"} and words in folders[:-1] and _text_vendors(one) == (False, True):
             return "neutral"  # a file for NVIDIA in a folder for AMD
         if vendors == {"amd"} or (names_gpu and not vendors and words == folders[-1]):
-            return "aside" if aside else "amd"
+            return "other" if aside else "amd"
         if vendors == {"other"}:
             return "other"
         if vendors:
             break  # both: a file for several
-    return "aside" if aside else None
+    return "other" if aside else None
 
 
 def _text_audience(one: Environment) -> Audience:

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.lint import catalog, policy, readers
 from rocm_doctor.lint.accept import fold
-from rocm_doctor.lint.audience import Purpose, audience, names_amd
+from rocm_doctor.lint.audience import Purpose, find_purpose, names_amd
 from rocm_doctor.lint.decisive import decisive_unread
 from rocm_doctor.lint.model import (
     ACCEPTED,
@@ -74,40 +74,48 @@ class Result(NamedTuple):
         return PASSES if named and named <= proven and not self.tree.is_late else "nothing was judged"
 
 
-def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, named: Sequence[str] = ()) -> Result:
-    """Judge the repository at `root`. `targets`: none for what its files claim themselves; `named`: files that are judged alone, as for AMD."""
+def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, files: Sequence[str] = ()) -> Result:
+    """Judge the repository at `root`. `targets`: none for what its files claim themselves; `files`: those that are judged alone, as for AMD."""
     declared = policy.read(Tree(root))
     tree = Tree(root, declared.exclude)
-    return _Judging(tree, declared, tuple(targets), tuple(named), matrix, readers.read(tree, named or None)).result()
+    return _Judging(tree, declared, tuple(targets), tuple(files), matrix, readers.read(tree, files or None)).result()
 
 
 class _Judging:
     """The judging of some environments of one repository."""
 
     def __init__(
-        self, tree: Tree, declared: Policy, targets: tuple[Target, ...], named: tuple[str, ...], matrix: Matrix,
+        self, tree: Tree, declared: Policy, targets: tuple[Target, ...], files: tuple[str, ...], matrix: Matrix,
         environments: Sequence[Environment],
     ) -> None:  # fmt: skip
-        self.tree, self.policy, self.targets, self.named, self.matrix = tree, declared, targets, named, matrix
+        self.tree, self.policy, self.targets, self.files, self.matrix = tree, declared, targets, files, matrix
         self.environments = environments
-        root = tree.root.name
-        self.purposes = {id(one): audience(one, declared, named, matrix, root) for one in environments}
-        ours = [one for one in environments if self._audience(one) in ("declared", "amd")]
+        name = tree.root.name
+        self.purposes = {id(one): find_purpose(one, declared, files, matrix, name) for one in environments}
+        ours = [one for one in environments if self._audience(one) == "amd"]
         self.installers: dict[str, list[Environment]] = {}
         """The images and scripts for AMD that install a file, by that file."""
         for one in ours:
             for file in dict.fromkeys(one.files if one.kind in ("image", "script") else ()):
                 self.installers.setdefault(file, []).append(one)
-        self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) in ("declared", "amd", "neutral")]
-        self.has_amd = any(self._may_have_torch(one) for one in ours)
-        self.has_main = bool(targets) and (not self.has_amd or names_amd(root))
-        """Its plain lists are judged as its own: nothing in it is for AMD, or all of it."""
+        has_amd = any(self._may_have_torch(one) for one in ours)
+        if targets and (not has_amd or names_amd(name)):  # nothing in it is for AMD, or all of it
+            self._promote_main(has_amd)
+        self.runners = [e for e in environments if e.kind in _RUNNERS and self._audience(e) != "other"]
         self.replacing = catalog.replacing_torch(matrix)
         self.unknown_torch: list[Unread] = []
         self.decisive_unread: list[Unread] = []
 
     def _audience(self, one: Environment) -> Audience:
         return self.purposes[id(one)].audience
+
+    def _promote_main(self, has_amd: bool) -> None:
+        """Make plain lists the main environments of the repository, and images in its root folder where nothing else in it is for AMD."""
+        for one in self.environments:
+            is_list = one.kind in LISTS and not (has_amd and one.label)
+            is_image = not has_amd and one.kind == "image" and "/" not in one.file
+            if (is_list or is_image) and (who := self.purposes[id(one)]).is_plain:
+                self.purposes[id(one)] = who._replace(audience="main")
 
     def _may_have_torch(self, one: Environment) -> bool:
         """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
@@ -121,11 +129,7 @@ class _Judging:
         others = 0
         for one in self.environments:
             who = self.purposes[id(one)]
-            is_own = one.kind in LISTS and not (self.has_amd and one.label)
-            is_own = is_own or (not self.has_amd and one.kind == "image" and "/" not in one.file)
-            is_main = self.has_main and is_own
-            kind: Audience = "main" if is_main and who.is_plain else who.audience
-            if kind in ("other", "aside"):
+            if who.audience == "other":
                 others += 1
                 continue
             cells: dict[str, str] = {}
@@ -134,13 +138,13 @@ class _Judging:
             for target in self.targets or tuple(Target(gpu, gpu) for gpu in claims) or (Target("any", ""),):
                 if self.tree.is_late:
                     break
-                found, cell = self._judge(one, target, kind, who)
+                found, cell = self._judge(one, target, who)
                 problems += found
                 if target.gpu:
                     cells[target.gpu] = cell
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
-            if is_judged or kind in ("declared", "amd"):
-                rows.append(Row(one, kind, claims, cells))
+            if is_judged or who.audience == "amd":
+                rows.append(Row(one, who.audience, claims, cells))
         return Result(
             self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *problems])), tuple(rows), self._unread(), others,
             decisive_unread=tuple(dict.fromkeys(self.decisive_unread)),
@@ -148,24 +152,25 @@ class _Judging:
 
     def _unread(self) -> tuple[Unread, ...]:
         """What was not read of the environments that are judged: one for each line, by file and line."""
-        read = (one for one in self.environments if self._audience(one) in ("declared", "amd", "neutral"))
+        read = (one for one in self.environments if self._audience(one) != "other")
         every = [*self.unknown_torch, *self.tree.unread, *(u for one in read for u in one.unread)]
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
-    def _judge(self, one: Environment, target: Target, kind: Audience, who: Purpose) -> tuple[list[Problem], str]:
+    def _judge(self, one: Environment, target: Target, who: Purpose) -> tuple[list[Problem], str]:
         """The problems of an environment for a target, and its cell of the table."""
         if target.gpu and who.gpus and target.gpu not in who.gpus:
             return [], OTHER
         torch = outcome(one, target, self.matrix)
         if isinstance(torch, Torch) and torch.vendor != "rocm" and self._is_installed_elsewhere(one, target):
             torch = None
-        beforehand = isinstance(torch, Torch) and self._may_keep_torch(one, kind, torch, target)
+        if isinstance(torch, Torch) and self._may_keep_torch(one, who, torch, target):
+            torch = torch._replace(is_literal=False)
         if isinstance(torch, Unread):
             self.unknown_torch.append(torch)
-        case = Case(one, target, torch, kind, who.gpus, self.matrix, beforehand)
+        case = Case(one, target, torch, who.audience, who.gpus, self.matrix)
         rules = [rule for rule in RULES if target.gpu or not rule.needs_gpu]
-        found = [msgspec.structs.replace(p, severity=severity(p, kind)) for rule in rules for p in rule.find(case)]
+        found = [msgspec.structs.replace(p, severity=severity(p, who.audience)) for rule in rules for p in rule.find(case)]
         if any(p.severity == "error" for p in found):
             return found, FAILS
         doubts = (p.id == "version.torch-not-rocm" or (p.id.startswith("arch.") and p.severity == "warning") for p in found)
@@ -183,10 +188,10 @@ class _Judging:
             found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
         return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
 
-    def _may_keep_torch(self, one: Environment, kind: Audience, torch: Torch, target: Target) -> bool:
+    def _may_keep_torch(self, one: Environment, who: Purpose, torch: Torch, target: Target) -> bool:
         """True for a list that leaves a torch for ROCm that is there already as it is: one that is not for AMD alone and asks for a range that
         has such a torch, or that gets torch by another package, unless that requires one torch."""
-        asked, is_amd = torch.requirement, kind in ("declared", "amd")
+        asked, is_amd = torch.requirement, who.audience == "amd"
         if one.kind not in LISTS or asked is None or asked.name in self.replacing:
             return False
         if asked.name != "torch":
@@ -197,7 +202,7 @@ class _Judging:
 
     def _is_installed_elsewhere(self, one: Environment, target: Target) -> bool:
         """True for a file that an image or a script for AMD installs: there it is judged, with what is installed before."""
-        if one.kind not in ("requirements", "project") or self._audience(one) == "declared":
+        if one.kind not in LISTS:
             return False
         outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
         return any(not isinstance(there, Torch) or there.vendor == "rocm" for there in outcomes)
@@ -210,7 +215,7 @@ class _Judging:
         absent = [
             Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.")
             for word in self.policy.environments
-            if not self.named and "*" not in word and word not in known
+            if not self.files and "*" not in word and word not in known
         ]  # fmt: skip
         for fault in [*self.policy.faults, *absent]:
             places, key = (fault.place,), (fault.title,)

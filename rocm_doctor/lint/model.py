@@ -14,9 +14,12 @@ Kind = Literal["requirements", "project", "image", "service", "script", "policy"
 LISTS: tuple[Kind, ...] = ("requirements", "project")
 """What is written to be installed into an environment of the reader's own."""
 Tool = Literal["pip", "uv"]
-Audience = Literal["declared", "amd", "main", "neutral", "aside", "other"]
-"""Whom an environment is for. declared: the repository or the command line names it; amd: its path or its own text says AMD; main: what
-installs torch in a repository without an environment for AMD; aside: tests, archives, vendored folders; other: other hardware."""
+Audience = Literal["amd", "main", "neutral", "other"]
+"""Whom an environment is for. amd: the repository or the command line names it, or its path or its own text says AMD; main: it installs torch
+in a repository without an environment for AMD; other: other hardware, tests, archives, vendored folders: it is not judged."""
+Effect = Literal["stops", "harms", "informs"]
+"""What a problem does. stops: the target cannot train with it; harms: wrong numbers now and then, a slow path, a part that can be done without;
+informs: it is worth knowing, and no more."""
 FAILS, PASSES, ACCEPTED, OTHER, OPEN = "fails", "passes", "accepted", "-", "?"
 """What a cell of the table says: `-`: the environment is for other GPUs; `?`: nothing in it was judged."""
 
@@ -153,6 +156,10 @@ class Environment(msgspec.Struct, frozen=True):
         """The installations that were read."""
         return [step for step in self.steps if isinstance(step, Install)]
 
+    def is_certain_before(self, step: Install) -> bool:
+        """True if nothing that was not read may have installed packages before an installation."""
+        return not any(isinstance(other, Unread) for other in self.steps[: self.steps.index(step)])
+
     @property
     def requirements(self) -> list[Requirement]:
         """Every package that is asked for."""
@@ -167,7 +174,6 @@ class Fault(msgspec.Struct, frozen=True):
     kind: Literal["refused", "missing", "redirect", "path", "policy"]
     title: str
     cause: str
-    sources: tuple[str, ...] = ()
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -190,8 +196,7 @@ class Target(msgspec.Struct, frozen=True):
 
 class Problem(msgspec.Struct, frozen=True):
     """What a rule found. `key`: what is the same for two findings with one cause. `is_literal`: every line that it needs was read word for
-    word, and nothing unread may change it. `stops`: the target cannot train with it;
-    `informs`: it is worth knowing, and no more. `gpus`: the targets that it was found for. `hints`: what to write in its place, a sentence each."""
+    word, and nothing unread may change it. `gpus`: the targets that it was found for. `hints`: what to write in its place, a sentence each."""
 
     id: str
     title: str
@@ -203,8 +208,7 @@ class Problem(msgspec.Struct, frozen=True):
     key: tuple[str, ...] = ()
     is_literal: bool = True
     severity: Severity = "note"
-    stops: bool = True
-    informs: bool = False
+    effect: Effect = "stops"
     sources: tuple[str, ...] = ()
     grade: Grade = "official"
     hints: tuple[str, ...] = ()

@@ -42,42 +42,29 @@ class Resolution(NamedTuple):
 
 
 def resolve(root: Path, one: Environment, target: Target) -> Resolution:
-    """The packages of an environment on the target's system and Python, as uv exports its lock or resolves them."""
-    python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
+    """The packages of an environment on the target's system and Python, as uv exports its lock (no index is asked) or resolves them."""
     uv = shutil.which("uv")
-    lock = Path(one.file).with_name("uv.lock")
-    if uv and one.kind == "project" and (root / lock).is_file():
-        return _export_uv_lock(uv, root / lock.parent, one.label, msgspec.structs.replace(target, python=python))
-    return _run_uv(uv, root, one, python, target.os) if uv else Resolution("uv", {}, "no-resolver", "uv is not installed")
-
-
-def _run_uv(uv: str, root: Path, one: Environment, python: str, system: str) -> Resolution:
-    command = [uv, "pip", "compile", one.file, "--python-version", python, "--python-platform", _PLATFORMS[system], "--no-header", "--quiet",
-               "--no-annotate", "--python", sys.executable, *(["--extra", one.label] if one.label else [])]  # fmt: skip
-    done = run(command, limit=SECONDS, cwd=str(root))
-    packages = {m[1].lower(): m[2] for line in done.stdout.splitlines() if (m := _LINE.match(line))}
-    if done.returncode == 0:
-        return Resolution("uv", packages)
-    return Resolution("uv", {}, "unreachable" if _OFFLINE.search(done.stderr) else "unsolvable", _tail(done.stderr))
-
-
-def _export_uv_lock(uv: str, folder: Path, extra: str, target: Target) -> Resolution:
-    """What uv.lock holds for the project with one extra, as uv exports it; nothing is resolved, and no index is asked."""
-    command = [uv, "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project", "--quiet", "--no-dev",
-               *(["--extra", extra] if extra else [])]  # fmt: skip
-    done = run(command, limit=SECONDS, cwd=str(folder))
+    if uv is None:
+        return Resolution("uv", {}, "no-resolver", "uv is not installed")
+    target = msgspec.structs.replace(target, python=".".join((target.python or DEFAULT_PYTHON).split(".")[:2]))
+    extra = ("--extra", one.label) if one.label else ()
+    lock = root / Path(one.file).with_name("uv.lock")
+    is_locked = one.kind == "project" and lock.is_file()
+    if is_locked:
+        command = [uv, "export", "--frozen", "--no-hashes", "--no-emit-project", "--no-dev"]
+    else:
+        command = [uv, "pip", "compile", one.file, "--python", sys.executable, "--python-version", target.python,
+                   "--python-platform", _PLATFORMS[target.os]]  # fmt: skip
+    done = run(
+        [*command, "--no-header", "--no-annotate", "--quiet", *extra], limit=SECONDS, cwd=str(lock.parent if is_locked else root)
+    )
+    tool = "uv.lock" if is_locked else "uv"
     if done.returncode != 0:
-        return Resolution("uv.lock", {}, "no-resolver", _tail(done.stderr))
+        failure = "no-resolver" if is_locked else "unreachable" if _OFFLINE.search(done.stderr) else "unsolvable"
+        return Resolution(tool, {}, failure, " ".join(done.stderr.split())[-600:])
     lines = (line.partition(" ; ") for line in done.stdout.splitlines())
-    found = {
-        m[1].lower(): m[2] for line, _, marker in lines if (m := _LINE.match(line)) and catalog.applies(marker.strip(), target)
-    }
-    return Resolution("uv.lock", found)
-
-
-def _tail(words: str) -> str:
-    """The end of what a resolver printed, on one line."""
-    return " ".join(words.split())[-600:]
+    found = ((m, marker) for line, _, marker in lines if (m := _LINE.match(line)))
+    return Resolution(tool, {m[1].lower(): m[2] for m, marker in found if catalog.applies(marker.strip(), target)})
 
 
 def findings(
@@ -93,11 +80,7 @@ def findings(
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     for row in found.rows:
         one = row.environment
-        if (
-            one.kind not in ("requirements", "project")
-            or row.audience not in ("declared", "amd", "main")
-            or row.cells.get(target.gpu) == "-"
-        ):
+        if one.kind not in ("requirements", "project") or row.audience not in ("amd", "main") or row.cells.get(target.gpu) == "-":
             continue
         answer = resolve(found.tree.root, one, target)
         name = shown(one.name)

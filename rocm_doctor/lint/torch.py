@@ -19,8 +19,7 @@ from rocm_doctor.matrix import Matrix
 class Torch(NamedTuple):
     """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version` without its local part; `rocm`: its ROCm release
     (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `reason`: why it is this
-    one; `requirement`: what asks for it; `is_literal`: nothing unread comes before it;
-    `is_settled`: whatever was there before, this one is there now."""
+    one; `requirement`: what asks for it; `is_literal`: nothing unread comes before it."""
 
     vendor: str
     version: str
@@ -33,7 +32,6 @@ class Torch(NamedTuple):
     source: Index | None = None
     is_literal: bool = True
     nightly: bool = False
-    is_settled: bool = False
 
     @property
     def local(self) -> str:
@@ -58,7 +56,6 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
             continue
         then = _apply_install(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
-            certain = certain or then.is_settled
             now = then._replace(is_literal=certain and then.is_literal)
         elif then is not now:
             now = then
@@ -135,7 +132,7 @@ def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, tar
             certain = step.is_complete or bool(step.indexes)
             return Torch("none", version, named[1], one.place, missing, requirement=one, step=step, is_literal=certain)
         why = f"it is asked for as {one.url or one.specifier}"
-        return Torch(named[0], version, named[1], one.place, why, devices, one, step, is_settled=True)
+        return Torch(named[0], version, named[1], one.place, why, devices, one, step)
     if "+" in one.specifier or one.url:
         return Unread(one.place, Reason.INDEX, True)
     if any(s.vendor == "unknown" for s, _ in asked):
@@ -245,7 +242,7 @@ def _required_torch(
         is_new = before.vendor == "rocm" and r.name not in there
         if is_new and entry.torch == "exact" and not entry.newest and not entry.pins:
             why = f"each release of {r.name} on the package index requires one exact torch"
-            return Torch("cuda", "", "", r.place, why, requirement=r, step=step, is_settled=before.step is not None)
+            return Torch("cuda", "", "", r.place, why, requirement=r, step=step)
         if is_new and before.version and not r.specifier:
             needs = known.get(entry.through, entry) if entry.through not in there else entry
             if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):

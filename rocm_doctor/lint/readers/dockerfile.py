@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Fault, Image, Place, Reason, Unread, Variable
+from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable
 from rocm_doctor.lint.readers import shell
 from rocm_doctor.lint.readers.commands import Commands
 from rocm_doctor.lint.tree import Tree
@@ -45,33 +43,13 @@ def read(tree: Tree, path: str) -> list[Environment]:
     """An environment for each stage that no other stage is made of: the last one, and those that a build may name."""
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
-    if not stages:
-        return _read_without_stages(tree, path, text)
+    if not stages:  # a template, or a part of a file
+        unread = Unread(Place(path, 1), Reason.SYNTAX, True)
+        return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))] if text.strip() else []
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
     return [_environment(tree, path, text, _chain(end, stages), arguments, end.name if len(ends) > 1 else "") for end in ends]
-
-
-def _read_without_stages(tree: Tree, path: str, text: str) -> list[Environment]:
-    """The environment of a text from which no image is built, with what its instructions say; none for one without any."""
-    first = next(_instructions(text), None)
-    if first is None:
-        return []
-    place = tree.place(path, first.line)
-    if first.name == "FROM" or _TEMPLATE.search(text):
-        unread = Unread(place, Reason.SYNTAX, True)
-        return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))]
-    fault = Fault(
-        place, "refused", "this file has no FROM", "A build begins with FROM: Docker and Podman stop at this line.", (_REFERENCE,)
-    )
-    stage = Stage("", "scratch", first.line, list(_instructions(text)))
-    rest = _environment(tree, path, text, [stage], {}, "")
-    return [msgspec.structs.replace(rest, faults=(fault, *rest.faults))]
-
-
-_TEMPLATE = regex(r"\{\{|\{%|^\s*FROM\b|^\s*#\s*include\b|^\s*INCLUDE\b", re.I | re.M)
-_REFERENCE = "https://docs.docker.com/reference/dockerfile/"
 
 
 def _chain(end: Stage, stages: list[Stage]) -> list[Stage]:

@@ -98,11 +98,9 @@ class RequirementsFile:
 
     def _include(self, value: str, place: Place, depth: int) -> None:
         other = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), value))
-        if "://" in value:
+        if "://" in value or not self.tree.has(other):
             self.unread.append(Unread(place, Reason.MISSING, True))
-        elif not self.tree.has(other):
-            self.unread.append(Unread(place, Reason.MISSING, True))
-            if not other.startswith("..") and not value.startswith("/"):
+            if "://" not in value and not other.startswith("..") and not value.startswith("/"):
                 title = f"it includes {value}, which is not in the repository"
                 self.faults.append(Fault(place, "missing", title, "pip stops at a requirements file that it cannot open."))
         elif other not in self.files:

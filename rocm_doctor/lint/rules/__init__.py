@@ -33,7 +33,7 @@ def faults(case: Case) -> Iterator[Problem]:
             fault.cause,
             (fault.place,),
             key=(fault.kind, fault.place.file),  # one cause for each file
-            sources=fault.sources or (_FORMAT,),
+            sources=(_FORMAT,),
         )
 
 

@@ -44,7 +44,7 @@ def build_lists(case: Case) -> Iterator[Problem]:
         f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left),
         key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
         # Where another list has the GPU, what leaves it out is a part that can be done without.
-        stops=case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every),
+        effect="stops" if case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every) else "harms",
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def libraries(case: Case) -> Iterator[Problem]:
         if asked:
             yield case.problem(
                 "arch.not-in-build", f"{one.name} does not serve the target", f"It serves {', '.join(one.gfx)}.", (asked[0],),
-                key=(one.name, asked[0].file), sources=one.sources, stops=False,
+                key=(one.name, asked[0].file), sources=one.sources, effect="harms",
             )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from rocm_doctor.matrix import Matrix
 
 class Case(NamedTuple):
     """An environment and a target. `torch`: the torch that the environment ends up with, why it is not known, or None where nothing brings one;
-    `gpus`: those that its path names; `may_have_torch_before`: another torch may be there already, and pip then keeps that one."""
+    `gpus`: those that its path names."""
 
     environment: Environment
     target: Target
@@ -20,12 +20,11 @@ class Case(NamedTuple):
     audience: Audience
     gpus: frozenset[str]
     matrix: Matrix
-    may_have_torch_before: bool = False
 
     @property
     def is_amd(self) -> bool:
         """True where the environment is meant for AMD GPUs."""
-        return self.audience in ("declared", "amd")
+        return self.audience == "amd"
 
     @property
     def image(self) -> ImageFacts:

@@ -40,11 +40,12 @@ def machine_rules(case: Case) -> Iterator[Problem]:
         if is_plain_list and not stops:
             continue
         places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
-        literal = not isinstance(case.torch, Torch) or case.torch.is_literal or case.torch.place not in places
+        is_of_torch = isinstance(case.torch, Torch) and case.torch.vendor == "rocm" and case.torch.place in places
+        literal = not is_of_torch or not isinstance(case.torch, Torch) or case.torch.is_literal
         yield case.problem(
             finding.id, finding.title, finding.cause, places, row=finding.row, is_literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),
-            informs=finding.severity == "note", stops=stops, sources=finding.sources, grade=finding.grade,
+            effect="stops" if stops else "informs" if finding.severity == "note" else "harms", sources=finding.sources, grade=finding.grade,
             hints=("Remove the variable.",) if finding.id in _OF_OVERRIDES else (),
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import CudaOnly, OtherSystem
-from rocm_doctor.lint.model import Install, Problem, Requirement, Unread
+from rocm_doctor.lint.model import Install, Problem, Requirement
 from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
@@ -58,7 +58,8 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         yield case.problem(
             "version.package-mismatch", f"{r.name} has {one.wheels} wheels only",
             f"Its wheels on the package index hold no code for AMD GPUs.{f' On ROCm: {one.way}.' if one.way else ''}", (r.place,),
-            sources=one.sources, grade=one.grade, stops=r.name in replacing or (one.framework and not _has_rocm_torch(case)),  # what trains is for CUDA
+            sources=one.sources, grade=one.grade,
+            effect="stops" if r.name in replacing or (one.framework and not _has_rocm_torch(case)) else "harms",  # what trains is for CUDA
             is_literal=_is_certain(step, case),
         )  # fmt: skip
 
@@ -71,9 +72,8 @@ def _has_rocm_torch(case: Case) -> bool:
 def _is_certain(step: Install, case: Case) -> bool:
     """True if nothing unread comes before an installation, and the image is known to hold no more than torch."""
     one = case.environment
-    before = one.steps[: one.steps.index(step)]
     is_bare = case.image.torch == "none" or (one.image is not None and "torch" in one.image.name)
-    return is_bare and not any(isinstance(other, Unread) for other in before)
+    return is_bare and one.is_certain_before(step)
 
 
 def not_for_linux(case: Case) -> Iterator[Problem]:
@@ -128,11 +128,7 @@ def not_on_index(case: Case) -> Iterator[Problem]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
     held = _torch_index(case.matrix)
     there = {"pip", "setuptools", "wheel", "uv"}
-    certain = True
-    for step in case.environment.steps if held else ():
-        if isinstance(step, Unread):
-            certain = False
-            continue
+    for step in case.environment.installs if held else ():
         default = [i for i in step.indexes if i.role == "default" and not i.packages]
         is_alone = all(i.role == "default" for i in step.indexes) and "download.pytorch.org/whl" in (
             default[-1].url if default else ""
@@ -144,6 +140,6 @@ def not_on_index(case: Case) -> Iterator[Problem]:
             yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
                 "PyTorch's index holds torch and what torch requires; `--index-url` takes the place of the package index.",
-                (missing[0].place, default[-1].place), is_literal=certain and case.image.torch == "none", sources=held.sources,
+                (missing[0].place, default[-1].place), is_literal=case.environment.is_certain_before(step) and case.image.torch == "none", sources=held.sources,
             )  # fmt: skip
         there |= {r.name for r in step.requirements}

@@ -41,7 +41,7 @@ def torch_build(case: Case) -> Iterator[Problem]:
         hints = (f"If torch is installed beforehand, say so in a comment of this file: `{SILENCE}`.", *hints)
     yield case.problem(
         "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
-        is_literal=torch.is_literal and not case.may_have_torch_before, sources=(_PIP, _INSTALL), hints=hints,
+        is_literal=torch.is_literal, sources=(_PIP, _INSTALL), hints=hints,
     )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def base_image(case: Case) -> Iterator[Problem]:
     holds = facts.entry.holds if facts.entry else "a CUDA build"
     yield case.problem(
         "version.torch-not-rocm", f"the image {one.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (one.image.place,),
-        sources=facts.entry.sources if facts.entry else (), stops=facts.torch == "cuda",
+        sources=facts.entry.sources if facts.entry else (), effect="stops" if facts.torch == "cuda" else "harms",
     )  # fmt: skip
 
 
