@@ -12,10 +12,9 @@ from rocm_doctor.matrix.store import SECTIONS
 from rocm_doctor.model import Grade
 from rocm_doctor.plan.catalog import Index, Package, Step
 from rocm_doctor.plan.frameworks import FrameworkRelease
-from rocm_doctor.rules.versions import Wheels
 
 ABOVE: dict[str, Any] = {
-    "packages": Package, "indexes": Index, "steps": Step, "frameworks": FrameworkRelease, "wheels": Wheels, "images": ImageEntry,
+    "packages": Package, "indexes": Index, "steps": Step, "frameworks": FrameworkRelease, "images": ImageEntry,
     "cuda_only": CudaOnly, "other_systems": OtherSystem, "requires_torch": RequiresTorch, "libraries": Library,
 }  # fmt: skip
 """Sections whose types are in the rooms above the matrix."""

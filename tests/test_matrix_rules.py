@@ -24,21 +24,6 @@ def test_a_cuda_or_cpu_torch_beside_an_amd_gpu(version: str, build: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("python", "platform", "unsupported"),
-    [
-        ("3.12.3", "linux", False),
-        ("3.8.10", "linux", True),
-        ("3.16.0", "linux", True),
-        ("3.9.4", "windows", True),
-        ("3.12.1", "windows", False),
-    ],
-)
-def test_a_python_without_wheels(python: str, platform: str, unsupported: bool) -> None:
-    facts: Facts = {"torch.version": None, "python.version": python, "platform": platform}
-    assert bool(ids(findings(facts, NAVI31), "version.python")) is unsupported
-
-
-@pytest.mark.parametrize(
     ("packages", "wrong"),
     [
         ({"pkg__torchvision": "0.24.1+rocm6.4", "pkg__torchaudio": "2.9.1+rocm6.4", "pkg__pytorch-triton-rocm": "3.5.1"}, []),

@@ -11,7 +11,7 @@ from rocm_doctor.rules.frameworks import no_framework
 from rocm_doctor.rules.override import override, override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
 from rocm_doctor.rules.support import unlisted_targets
-from rocm_doctor.rules.versions import companions, no_wheel_for_python, package_without_wheel, torch_not_rocm
+from rocm_doctor.rules.versions import companions, torch_not_rocm
 from rocm_doctor.rules.visible import hidden_gpus, visible_devices
 
 RULES: tuple[Rule, ...] = (
@@ -19,8 +19,6 @@ RULES: tuple[Rule, ...] = (
     visible_devices,
     torch_not_rocm,
     no_framework,
-    no_wheel_for_python,
-    package_without_wheel,
     code_for_the_card,
     torch_without_device_code,
     extensions_without_code,

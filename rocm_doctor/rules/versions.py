@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
-from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.types import Extension
-from rocm_doctor.model import Fact, Finding, Severity, Snapshot, Subject
+from rocm_doctor.model import Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import find_build, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.rules.frameworks import TORCH, amd_frameworks, frameworks_in_question
-from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
+from rocm_doctor.versions import contains, parse, release, rocm_of_local
 
 
 def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -44,64 +41,6 @@ def _has_nvidia(snapshot: Snapshot) -> bool:
     """True if an NVIDIA driver is loaded: then a CUDA torch beside an integrated AMD GPU is the right build."""
     others = snapshot.value("driver.others")
     return (isinstance(others, tuple) and "nvidia" in others) or isinstance(snapshot.value("said.nvidia"), str)
-
-
-def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """The finding for a Python without torch and without a current ROCm wheel."""
-    numbers, torch = release(str(snapshot.value("python.version"))), snapshot.get("torch.version")
-    installed = not torch.known or torch.value is not None
-    if not numbers or len(numbers) < 2 or installed or TORCH not in frameworks_in_question(snapshot):
-        return
-    served = _served_pythons(snapshot.value("platform") == "windows", matrix)
-    if served and not served[0] <= numbers[:2] <= served[-1]:
-        python, first, last = (".".join(map(str, one)) for one in (numbers[:2], served[0], served[-1]))
-        severity: Severity = "warning" if numbers[:2] < served[0] else "error"
-        evidence = readings(snapshot, "python.version", "torch.version")
-        case = "version.python-unsupported/torch"
-        yield finding(matrix, case, evidence, severity=severity, python=python, first=first, last=last)
-
-
-class Wheels(msgspec.Struct, frozen=True):
-    """A package of the catalog's `wheels`: the first release that has a wheel for each Python; `none` where no release has one.
-
-    sdist: it has a source distribution too; fails: the releases whose source does not build, as a range for each Python.
-    """
-
-    name: str
-    sources: tuple[str, ...]
-    first: dict[str, str] = {}
-    sdist: bool = True
-    fails: dict[str, str] = {}
-
-
-def package_without_wheel(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """The finding for a package that pip did not find and of which the package index has no wheel for this Python."""
-    missed, python = snapshot.value("said.not_found"), str(snapshot.value("python.version"))
-    minor = ".".join(python.split(".")[:2])
-    for one in matrix.section("wheels", Wheels):
-        if isinstance(missed, tuple) and one.name in missed and one.first.get(minor) == "none":
-            served = [other for other, first in one.first.items() if first != "none"]
-            case = "version.python-unsupported/package" if served else "version.python-unsupported/any-package"
-            yield finding(
-                matrix,
-                case,
-                readings(snapshot, "said.not_found", "python.version"),
-                subject=Subject(one.name, "package"),
-                commands=fill("python{version} -m venv .venv", version=served[-1]) if served else (),
-                sources=one.sources,
-                name=one.name,
-                python=minor,
-                served=" and ".join(served),
-                version=served[-1] if served else "",
-            )
-
-
-def _served_pythons(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
-    """The Pythons that the three newest torch releases are built for on this system, oldest first."""
-    builds = [b for b in matrix.torch if b.primary and b.pythons and any(p.startswith("win") for p in b.platforms) is windows]
-    newest = sorted({b.torch for b in builds}, key=sort_key)[-3:]
-    pythons = {python.removesuffix("t") for b in builds if b.torch in newest for python in b.pythons}
-    return sorted(release(python) or () for python in pythons)
 
 
 def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:

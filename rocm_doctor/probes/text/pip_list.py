@@ -42,7 +42,6 @@ _VERSION = regex(r"^\s*Version\s*:\s*" + _VER)
 _OF_SYSTEM = {**dict.fromkeys(("rocm", "rocm-core", "rocm-dev", "rocm-libs"), "rocm.version"), "amdgpu-dkms": "driver.version"}
 """The fact that a package of the system's package manager decides, with the three numbers that its version begins with."""
 _INSTALLED = regex(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)")
-_NOT_FOUND = regex(r"no matching distribution found for " + _NAME, re.I)
 _ALREADY = regex(r"Requirement already satisfied: " + _NAME)
 _AT_END = regex(r"\(" + _VER + r"\)\s*$")
 _MATTERS = regex(
@@ -128,9 +127,6 @@ def _record_install_lines(result: ProbeResult, document: Document) -> None:
                 found.group(2),
                 document.reading(line, f"Successfully installed … {found.group(0).strip()}"),
             )
-    for line in document.find_lines("no matching distribution found for ", most=20):
-        if missed := _NOT_FOUND.search(line.text):
-            result.record("said.not_found", (canonical(missed.group(1)),), document.reading(line))
     for line in document.find_lines("requirement already satisfied: ", most=200):
         name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
         if name and version:
