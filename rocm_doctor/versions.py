@@ -36,7 +36,7 @@ _FINAL = ((9, 0),)
 
 
 class Version(NamedTuple):
-    """`pre` is a tuple of (rank, number) that sorts before the final release, `post` the number of a post-release (0: none) and
+    """`pre` is a tuple of (rank, number) that sorts before the final release and is empty for one, `post` the number of a post-release (0: none) and
     `build` the numbers behind the first `-`."""
 
     release: tuple[int, ...]
@@ -44,11 +44,6 @@ class Version(NamedTuple):
     build: tuple[int, ...]
     local: str
     post: int = 0
-
-    @property
-    def is_prerelease(self) -> bool:
-        """True for a pre-release."""
-        return bool(self.pre)
 
 
 _TOO_LONG = re.compile(r"\d{19}")

@@ -33,8 +33,10 @@ def section(label: str, *lines: Line, short: int | None = None) -> Section:
 
 
 def list_faults(rows: Iterable[Row]) -> Section:
-    """The section of the rows that name a fault, the worst first."""
-    return section("known", *map(state_row, worst_first(rows)), short=MANY)
+    """The section of the rows that name a fault: the worst first, of equals the newest."""
+    bad = [row for row in rows if row.status not in NO_FAULT]
+    bad.sort(key=lambda row: (_WORST.index(row.status), -last_read(row).toordinal()))
+    return section("known", *map(state_row, bad), short=MANY)
 
 
 def count(number: int, noun: str) -> str:
@@ -45,12 +47,6 @@ def count(number: int, noun: str) -> str:
 def introduce_remedy(grade: Grade | None) -> str:
     """`One report says: ` for a remedy of grade field or hearsay; else empty."""
     return "One report says: " if grade in ("field", "hearsay") else ""
-
-
-def worst_first(rows: Iterable[Row]) -> list[Row]:
-    """The rows that name a fault: the worst first, of equals the newest."""
-    bad = [row for row in rows if row.status not in NO_FAULT]
-    return sorted(bad, key=lambda row: (_WORST.index(row.status), -last_read(row).toordinal()))
 
 
 def source(*groups: Iterable[_Sourced]) -> Section:

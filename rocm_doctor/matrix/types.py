@@ -50,15 +50,12 @@ class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Target(Sourced, frozen=True):
-    """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in
-    hex).
+    """A gfx target.
 
-    `mach` is LLVM's number of the processor in a code object's ELF header (0: not known), `generic` the generic target whose code
-    runs on it.
-
-    `names` are marketing names (one may belong to several targets: a name is not a key), `processors` globs over the names of APUs,
-    `pci` device ids in hex, `products` the name of a product for those ids that have only one, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
-    source.
+    kfd: the kernel's decimal gfx_target_version, major * 10000 + minor * 100 + step (the step is hex in the name). mach: LLVM's number of
+    the processor in a code object's ELF header; 0: not known. generic: the generic target whose code runs on it. names: marketing names,
+    of which one may belong to several targets. processors: globs over the names of APUs. pci: device ids in hex. products: the name of
+    the product, for ids that have only one. vram: sizes in GiB by card. fp16, bf16, fp8: what the hardware multiplies; empty: no source.
     """
 
     gfx: GfxName
@@ -134,13 +131,11 @@ class RocmRelease(Sourced, frozen=True):
 
 
 class TorchBuild(Sourced, frozen=True):
-    """One torch wheel for ROCm; `local` is its full version where one is known, and then the key.
+    """One torch wheel for ROCm.
 
-    `gfx` are the targets compiled into it (for therock: its device packages), `blas` those its rocBLAS has kernels for; empty:
-    not known.
-
-    `evidence` says how the wheel itself is known (listed, observed, build matrix, inferred), `gfx_evidence` the same for its
-    targets.
+    local: its full version where one is known, and then the key. pythons: `3.14`, or `3.14t` for the build without the GIL. gfx: targets
+    compiled into it (for therock: its device packages); blas: those its rocBLAS has kernels for; empty: not known. evidence: how the
+    wheel is known (listed, observed, build matrix, inferred); gfx_evidence: the same of its targets.
     """
 
     key: str

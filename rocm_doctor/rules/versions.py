@@ -63,7 +63,7 @@ def _catalogd(torch: str, matrix: Matrix) -> TorchBuild | None:
     that is not in the catalog, or without such a build."""
     exact = find_build(matrix, torch)
     version = parse(torch)
-    if exact or version is None or version.is_prerelease:
+    if exact or version is None or version.pre:
         return exact
     return next(
         (b for b in matrix.torch if release(b.torch) == version.release and b.torchvision and "+" not in b.torchvision), None

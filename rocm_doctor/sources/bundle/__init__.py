@@ -22,26 +22,9 @@ __all__ = ["BundleError", "read", "read_stream", "write"]
 
 META = "artifacts.json"
 _ROOTS = (
-    "sys/",
-    "proc/",
-    "dev/",
-    "etc/",
-    "opt/",
-    "usr/",
-    "cmd/",
-    "py/",
-    "log/",
-    "kernel/",
-    "smoke/",
-    "bench/",
-    "code/",
-    "limits/",
-    "user/",
-    "paste/",
-    "var/",
-    "run/",
-    ".dockerenv",
-)
+    "sys/", "proc/", "dev/", "etc/", "opt/", "usr/", "cmd/", "py/", "log/", "kernel/", "smoke/", "bench/", "code/", "limits/", "user/",
+    "paste/", "var/", "run/", ".dockerenv",
+)  # fmt: skip
 _SINGLE = ("env", "host", "uname")
 _BESIDE = (META, "report.json", "report.md", "README.md", "expected.yaml")
 """Files of a bundle beside its artifacts that say nothing more."""
@@ -125,17 +108,15 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
             found.append(Artifact(name, "bundle", to_text(data)))
         elif not (beside and name in _BESIDE):
             pasted += 1
-            found += _cut_paste(name, to_text(data)) if pasted <= MOST_PASTED else [_report_left_out(name)]
+            found += _cut_paste(name, to_text(data), pasted)
     return found
 
 
-def _report_left_out(name: str) -> Artifact:
-    return Artifact(
-        name, "bundle", missing="unparsed", note=f"{NOT_READ}more than {MOST_PASTED} files of free text; give the ones that fail"
-    )
-
-
-def _cut_paste(name: str, text: str) -> list[Artifact]:
+def _cut_paste(name: str, text: str, place: int) -> list[Artifact]:
+    """The artifacts of the file of free text at that place in the bundle."""
+    if place > MOST_PASTED:
+        note = f"{NOT_READ}more than {MOST_PASTED} files of free text; give the ones that fail"
+        return [Artifact(name, "bundle", missing="unparsed", note=note)]
     return cut(text, name) if is_text(text) else [Artifact(name, "bundle", missing="unparsed", note="not text")]
 
 

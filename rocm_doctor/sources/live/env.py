@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
-from rocm_doctor.sources.live.files import list_names, read
+from rocm_doctor.sources.live.files import read_all
 
 ALSO = (
     "PYTHONNOUSERSITE", "CONDA_DEFAULT_ENV", "WSL_DISTRO_NAME", "container", "APPTAINER_NAME", "SINGULARITY_NAME", "TOOLBOX_PATH",
@@ -31,26 +31,22 @@ def environment(env: Mapping[str, str]) -> Artifact:
 
 
 _OF_USER = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".config/fish/config.fish")
-_OF_SYSTEM = ("etc/environment", "etc/profile", "etc/bash.bashrc", "etc/bashrc")
+_OF_SYSTEM = ("etc/environment", "etc/profile", "etc/bash.bashrc", "etc/bashrc", "etc/profile.d/*")
 _SETS = regex(r"\s*(?:export\s+|set\s+-\w+\s+)?([A-Z][A-Z0-9_]*)[= ]\s*[\"']?([^\s\"';#]*)")
 
 
 def startup_files(root: Path, env: Mapping[str, str]) -> Iterator[Artifact]:
-    """`user/FILE` and `etc/FILE`, of each line of a start-up file that sets a variable which matters `NAME=value`. Each other line is
-    left empty, so that lines keep their numbers."""
-    home = env.get("HOME", "").strip("/")
-    for name in _OF_USER if home else ():
-        yield from (msgspec.structs.replace(one, name=f"user/{name}") for one in _settings(root, f"{home}/{name}"))
-    for name in (*_OF_SYSTEM, *(f"etc/profile.d/{one}" for one in list_names(root, "etc/profile.d"))):
-        yield from _settings(root, name)
+    """`user/FILE` and `etc/FILE`, of each line of a start-up file that sets a variable which matters `NAME=value`."""
+    if home := env.get("HOME", "").strip("/"):
+        for one in read_all(root, *(f"{home}/{name}" for name in _OF_USER), keep=_settings):
+            yield msgspec.structs.replace(one, name=f"user/{one.name.removeprefix(home + '/')}")
+    yield from read_all(root, *_OF_SYSTEM, keep=_settings)
 
 
-def _settings(root: Path, name: str) -> Iterator[Artifact]:
-    def keep(text: str) -> str:
-        found = (_SETS.match(line) for line in text.splitlines())
-        return "".join(f"{hit[1]}={_withhold_secret(hit[2])}\n" if hit and _matters(hit[1]) else "\n" for hit in found)
-
-    yield from (one for one in read(root, name, keep=keep, limit=1 << 18) if one.text.strip())
+def _settings(text: str) -> str:
+    """The settings in a text; each other line is left empty, so that lines keep their numbers."""
+    lines = map(_SETS.match, text.splitlines())
+    return "".join(f"{hit[1]}={_withhold_secret(hit[2])}\n" if hit and _matters(hit[1]) else "\n" for hit in lines)
 
 
 def _matters(name: str) -> bool:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
@@ -178,12 +178,8 @@ def _site_folders(prefix: Path, minor: str, root: Path) -> list[Path]:
     """Folders of packages under a prefix, each once; Debian's own come in place of site-packages."""
     names = [f"{lib}/python{minor}{threads}/site-packages" for lib in ("lib", "lib64") for threads in ("", "t")]
     if prefix == root / "usr":
-        names = [
-            f"local/lib/python{minor}/dist-packages",
-            f"local/lib/python{minor}/site-packages",
-            *names,
-            "lib/python3/dist-packages",
-        ]
+        local = [f"local/lib/python{minor}/{folder}" for folder in ("dist-packages", "site-packages")]
+        names = [*local, *names, "lib/python3/dist-packages"]
     found = {resolve(root, path): path for name in [*names, "Lib/site-packages"] if (path := prefix / name)}
     return [path if root == Path("/") else real for real, path in found.items() if real.is_dir()]
 
@@ -250,18 +246,10 @@ def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Ar
         note = "no torch in " + (", ".join(map(str, folders)) or "any folder of this interpreter")
         yield Artifact("py/torch/version.py", "live", missing="absent-source", note=note)
         return
-    for name in ("torch/version.py", "torch/_rocm_init.py"):
-        yield from (_rename_artifact(artifact) for artifact in read(home, name, note_absent=name == "torch/_rocm_init.py"))
-    for package in installed:
-        if _key(package.name) == "torch":
-            yield from (
-                _rename_artifact(artifact)
-                for artifact in read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
-            )
-
-
-def _rename_artifact(artifact: Artifact) -> Artifact:
-    return Artifact(f"py/{artifact.name}", "live", artifact.text, missing=artifact.missing, note=artifact.note)
+    files = [*read(home, "torch/version.py"), *read(home, "torch/_rocm_init.py", note_absent=True)]
+    for package in (one for one in installed if _key(one.name) == "torch"):
+        files += read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
+    yield from (structs.replace(file, name=f"py/{file.name}") for file in files)
 
 
 def _head(text: str) -> str:

@@ -10,14 +10,8 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.files import exists, expand, list_names, read_all, resolve
 
 LIBRARIES = (
-    "libamdhip64.so",
-    "libhsa-runtime64.so",
-    "librocm-core.so",
-    "librocblas.so",
-    "libhipblaslt.so",
-    "libMIOpen.so",
-    "librccl.so",
-)
+    "libamdhip64.so", "libhsa-runtime64.so", "librocm-core.so", "librocblas.so", "libhipblaslt.so", "libMIOpen.so", "librccl.so",
+)  # fmt: skip
 _SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
 
 

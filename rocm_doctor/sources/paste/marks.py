@@ -44,6 +44,7 @@ STARTS: tuple[Mark, ...] = (
     *_marks("rocm-smi", "card", fits=r"card(?:\d+|system),"),
     *_marks("amd-smi", "AMD-SMI "),
     *_marks("amd-smi", "GPU: ", fits=r"GPU: \d+$"),
+    *_marks("amd-smi", "GPU ", fits=r"GPU\s+(?:XCP|POWER|GPU_T|GFX_|VRAM_)"),
     *_marks("amd-smi", '"gpu":', fits=r'"gpu":\s*\d'),
     *_marks("amd-smi", "gpu,", fits=r"gpu,\w"),
     *_marks("hipinfo", "device#  ", "gcnArchName:", "totalGlobalMem:"),
