@@ -36,8 +36,11 @@ _FINAL = ((9, 0),)
 
 
 class Version(NamedTuple):
-    """`pre` is a tuple of (rank, number) that sorts before the final release and is empty for one, `post` the number of a post-release (0: none) and
-    `build` the numbers behind the first `-`."""
+    """The parts of a version.
+
+    pre: (rank, number) of each pre-release mark; empty: a final release. build: the numbers behind the first `-`. post: the number of a
+    post-release; 0: none.
+    """
 
     release: tuple[int, ...]
     pre: tuple[tuple[int, int], ...]

@@ -169,7 +169,6 @@ def system(found: Found, matrix: Matrix) -> Page:
     for step in steps:
         first += [step.words, *map(Command, step.commands)]
     last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
-    pythons = [one for one in matrix.plain("apt") or () if one["name"].lower() == f"{of} {version}"]
     name = f"{found.entry.name} {version}".strip()
     known_of = f"{count(len(facts), 'statement')}, the newest first" if facts else "which ROCm releases support it is not known"
     return Page(
@@ -178,7 +177,6 @@ def system(found: Found, matrix: Matrix) -> Page:
             section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(list_targets(matrix, kind, last))}" if of == kind else ""),
             section("works", *map(state_fact, facts), short=MANY),
             section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
-            section("Python", *(f"its packages have {', '.join(one['pythons'])}" for one in pythons)),
             section("first", *first),
             section("install", *plan("--os", kind)),
             list_faults(

@@ -8,6 +8,7 @@ locator is a heading, a line or a comment.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from typing import NamedTuple
 
@@ -43,11 +44,7 @@ def parse_citation(text: str) -> Citation:
     found = _TEXT.match(text)
     if found is None:
         return Citation(text)
-    return Citation(found["ref"], found["at"] or "", found["quote"] or "", _date(found["seen"]))
-
-
-def _date(text: str | None) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text) if text else None
-    except ValueError:
-        return None
+    seen = None
+    with contextlib.suppress(ValueError):  # a day that is none
+        seen = datetime.date.fromisoformat(found["seen"] or "")
+    return Citation(found["ref"], found["at"] or "", found["quote"] or "", seen)

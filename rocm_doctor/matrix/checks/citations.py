@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.advice import Case
-from rocm_doctor.matrix.citations import UNADDRESSED, Citation, parse_citation
+from rocm_doctor.matrix.citations import UNADDRESSED, parse_citation
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
 
-_FORMS = (
-    regex(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
-    regex(r"field report: .+(\(.*20\d\d.*\)|\d.*)$"),
-)
+_FORM = regex(r"https://[\w.-]+\.[a-z]{2,}/\S*$|field report: .+(\(.*20\d\d.*\)|\d.*)$")
 _OF_RELEASE = regex(r"/docs-(\d+\.\d+(?:\.\d+)?)/")
 """A source that is about one ROCm release, and its number."""
 
@@ -28,19 +25,11 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
-    yield from (("sources", message) for message in missing_addresses((*sources, *_range_sources(entry))))
-
-
-def missing_addresses(sources: Iterable[str]) -> Iterator[str]:
-    """What is wrong with each source that a reader cannot open: it has no address and is not a field report."""
-    for ref in (parse_citation(source).ref for source in sources):
-        if not any(form.match(ref) for form in _FORMS):
-            yield (f"`{ref}` is not a citation: give a URL, a name of sources.yaml, or `field report: what (date)`")
-
-
-def _range_sources(entry: Any) -> Iterator[str]:
     if isinstance(entry, Row):
-        yield from (one.source for several in entry.affected.values() for one in several if one.source)
+        sources += tuple(one.source for ranges in entry.affected.values() for one in ranges if one.source)
+    for ref in (parse_citation(source).ref for source in sources):
+        if not _FORM.match(ref):
+            yield "sources", f"`{ref}` is not a citation: give a URL, a name of sources.yaml, or `field report: what (date)`"
 
 
 def publications(entry: Any) -> Iterator[tuple[str, str]]:
@@ -58,19 +47,10 @@ def addresses(entry: Any) -> Iterator[tuple[str, str]]:
             yield field, f"{one.grade}, but no source has an address; use hearsay"
 
 
-def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
+def range_sources(entry: Support) -> Iterator[tuple[str, str]]:
     """A statement does not reach beyond the release that all its sources are about."""
-    if not isinstance(entry, Support) or not entry.until:
-        return
-    about = [_find_release(parse_citation(source)) for source in entry.sources]
+    about = [release(found[1]) if (found := _OF_RELEASE.search(parse_citation(one).ref)) else None for one in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
-        yield (
-            "until",
-            f"`{entry.until}` is later than its sources, which are about {'.'.join(map(str, max(a for a in about if a)))}",
-        )
-
-
-def _find_release(source: Citation) -> tuple[int, ...] | None:
-    found = _OF_RELEASE.search(source.ref)
-    return release(found[1]) if found else None
+        last = ".".join(map(str, max(one for one in about if one)))
+        yield "until", f"`{entry.until}` is later than its sources, which are about {last}"

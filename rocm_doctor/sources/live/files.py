@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -131,13 +132,10 @@ def resolve(root: Path, path: Path) -> Path:
     return here
 
 
-def keep_lines(*words: str) -> Filter:
-    """A filter that keeps the lines with one of the words (in any case)."""
-
-    def keep(text: str) -> str:
-        return "".join(line for line in text.splitlines(keepends=True) if any(word in line.lower() for word in words))
-
-    return keep
+def keep_lines(pattern: str) -> Filter:
+    """A filter that keeps the lines that begin as the pattern says."""
+    lines = re.compile(rf"^(?:{pattern}).*\n?", re.MULTILINE)
+    return lambda text: "".join(line[0] for line in lines.finditer(text))
 
 
 def group_names(root: Path) -> dict[int, str]:

@@ -27,7 +27,7 @@ def host_files(root: Path) -> list[Artifact]:
 
 
 def _first_processor(text: str) -> str:
-    return keep_lines("model name", "flags")(text.split("\n\n", 1)[0])
+    return keep_lines("model name|flags")(text.split("\n\n", 1)[0])
 
 
 def _secure_boot(root: Path) -> Iterator[Artifact]:
@@ -38,7 +38,7 @@ def _secure_boot(root: Path) -> Iterator[Artifact]:
 
 def _containers(root: Path) -> Iterator[Artifact]:
     yield from marker(root, ".dockerenv", note_absent=True)
-    yield from read(root, "run/.containerenv", note_absent=True, keep=keep_lines("engine=", "rootless="))
+    yield from read(root, "run/.containerenv", note_absent=True, keep=keep_lines("engine=|rootless="))
     yield from marker(root, "run/.toolboxenv")
     yield from read(root, "run/systemd/container")
     yield from marker(root, "dev/dxg", note_absent="microsoft" in read_text(root, "proc/version").lower())
@@ -50,7 +50,7 @@ def _container_variable(text: str) -> str:
 
 
 _TRIMMED = {
-    "proc/meminfo": keep_lines("memtotal"), "proc/cpuinfo": _first_processor, "proc/self/limits": keep_lines("max locked memory"),
+    "proc/meminfo": keep_lines("MemTotal"), "proc/cpuinfo": _first_processor, "proc/self/limits": keep_lines("Max locked memory"),
 }  # fmt: skip
 
 

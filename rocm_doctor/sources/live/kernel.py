@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live.files import exists, list_names, marker, read, read_all, read_text
+from rocm_doctor.sources.live.files import exists, keep_lines, list_names, marker, read, read_all, read_text
 from rocm_doctor.sources.live.health import gpu_health, gpu_processes, rdma_ports
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
@@ -27,7 +27,7 @@ _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
     "mem_info_vram_used", "mem_info_gtt_total", "current_compute_partition",
 )  # fmt: skip
-_MODULES = ("amdgpu", "radeon", "nvidia", "nouveau", "vfio_pci")
+_MODULES = "amdgpu|radeon|nvidia|nouveau|vfio_pci"
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
 _LOG_LIMIT = 1 << 22
@@ -108,18 +108,10 @@ def _module(root: Path) -> Iterator[Artifact]:
         yield from read(root, f"{MODULE}/version", note_absent=True)
     else:
         release = read_text(root, "proc/sys/kernel/osrelease").strip()
-        yield from read(root, f"lib/modules/{release}/modules.dep", keep=_amdgpu_files, limit=1 << 22)
+        yield from read(root, f"lib/modules/{release}/modules.dep", keep=keep_lines(r"[^:\n]*/amdgpu\.ko"), limit=1 << 22)
     yield from read_all(root, "sys/module/ttm/parameters/pages_limit", "sys/module/amdttm/parameters/pages_limit")
-    yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
+    yield from read(root, "proc/modules", note_absent=True, keep=keep_lines(f"(?:{_MODULES}) "), limit=1 << 20)
     yield from read_all(root, "etc/modprobe.d/*", keep=_gpu_options)
-
-
-def _amdgpu_files(text: str) -> str:
-    return "".join(line for line in text.splitlines(keepends=True) if "/amdgpu.ko" in line.partition(":")[0])
-
-
-def _module_lines(text: str) -> str:
-    return "".join(line for line in text.splitlines(keepends=True) if line.split(" ", 1)[0] in _MODULES)
 
 
 def _gpu_options(text: str) -> str:
