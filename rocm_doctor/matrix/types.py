@@ -259,11 +259,15 @@ class Fact(Sourced, frozen=True):
 class Rate(Sourced, frozen=True):
     """Operations of one compute unit in one clock, for a family and a type, without sparsity. `condition`: what a kernel must use."""
 
-    key: str
     family: str
     dtype: Dtype
     ops: float
     condition: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name: family and type."""
+        return f"{self.family}-{self.dtype}"
 
 
 class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

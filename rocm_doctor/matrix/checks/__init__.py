@@ -24,7 +24,7 @@ from rocm_doctor.matrix.source import (
     read_version,
     yaml_files,
 )
-from rocm_doctor.matrix.types import Rate, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Support, Target, TorchBuild
 from rocm_doctor.model import Row
 
 RowChecks = Sequence[tuple[str, Callable[[Row], Iterable[tuple[str, str]]]]]
@@ -43,7 +43,6 @@ _OF_ONE: tuple[tuple[str, Any, Callable[[Any], Iterable[tuple[str, str]]]], ...]
     ("grade", Row, rows.grades),
     ("catalog", Target, catalog.target),
     ("catalog", TorchBuild, catalog.torch_build),
-    ("catalog", Rate, catalog.rate),
 )
 """Checks of one entry: name, types, function."""
 _OF_ALL: tuple[tuple[str, Callable[[Sequence[Entry]], Iterator[tuple[Entry, str, str]]]], ...] = (

@@ -42,12 +42,6 @@ def torch_build(entry: TorchBuild) -> Iterator[tuple[str, str]]:
         yield "blas", "from ROCm 6.4 on, rocBLAS serves fewer targets than torch is compiled for; list them"
 
 
-def rate(entry: Rate) -> Iterator[tuple[str, str]]:
-    """(field, message) for a rate whose key is not its family and type."""
-    if entry.key != f"{entry.family}-{entry.dtype}":
-        yield "key", f"`{entry.key}` is not {entry.family}-{entry.dtype}"
-
-
 def targets(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
     """A fault for each target that gfx.yaml does not have, and for each PCI id that belongs to two."""
     known = {entry.key for entry in entries if entry.section == "gfx"} | _NOT_CATALOGUED
