@@ -45,7 +45,7 @@ def run_options(*names: str) -> Callable[[F], F]:
 
 def _run_option(name: str) -> Callable[[F], F]:
     kind, default, flag = get_type_hints(Job)[name], getattr(_DEFAULTS, name), f"--{name.replace('_', '-')}"
-    words = f"{RUN[name]} [default: {({True: 'yes', False: 'no', None: 'none'}).get(default, default)}]"
+    words = f"{RUN[name]} [default: {('no', 'yes')[default] if kind is bool else default or 'none'}]"
     if kind is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=words)
     names = next((get_args(one) for one in (kind, *get_args(kind)) if get_origin(one) is Literal), None)

@@ -96,9 +96,8 @@ def check_stages(names: Iterable[str], framework: str) -> None:
         except KeyError:
             known = set()
         if not known:
-            whose = "" if framework == "auto" else f" of {framework}"
-            listed = f"rocm-doctor smoke --framework {framework} --stage list"
-            raise InputError(f"unknown stage {name}{whose}; `{listed}` shows them")
+            whose, option = ("", "") if framework == "auto" else (f" of {framework}", f" --framework {framework}")
+            raise InputError(f"unknown stage {name}{whose}; `rocm-doctor smoke{option} --stage list` shows them")
 
 
 def machine_facts(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
