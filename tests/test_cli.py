@@ -170,6 +170,24 @@ def test_no_colour_codes_into_a_pipe() -> None:
     assert "\x1b" not in run("check", "--example").stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of Unix")
+def test_text_is_as_wide_as_the_terminal() -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    longest = []
+    for columns in (60, 100):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        argv = [sys.executable, "-m", "rocm_doctor", "check", str(FIXTURES / "rx7900xtx-ready")]
+        env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"NO_COLOR": "1"}
+        subprocess.run(argv, stdout=theirs, stderr=subprocess.DEVNULL, timeout=60, check=True, env=env)
+        longest.append(max(map(len, os.read(ours, 1 << 16).decode().splitlines())))
+    assert longest[0] <= 60 < 80 < longest[1] <= 100, longest
+
+
 def test_completion_scripts() -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "rocm-doctor" in run("completion", shell).stdout

@@ -206,7 +206,9 @@ def width(to_file: bool = False) -> int:
         return 100
     import shutil
 
-    return max(40, min(100, shutil.get_terminal_size().columns))
+    # shutil asks Python's own stream, which the guarded one has replaced.
+    size = shutil.get_terminal_size(os.get_terminal_size(sys.stdout.fileno()))
+    return max(40, min(100, size.columns))
 
 
 def _color() -> bool:
