@@ -146,7 +146,7 @@ def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count
 
 
 def a_context(torch: Any, index: int = 0) -> TorchContext:
-    args = bench.arguments(["--results", "x", "--stages", "device", "--gpu", str(index)])
+    args = SimpleNamespace(framework="torch", device="auto", gpu=index, level=1)
     made = TorchContext(args, lambda **event: None)
     made.torch, made.device = torch, SimpleNamespace(type="cuda", index=index)
     return made

@@ -167,7 +167,8 @@ def test_the_worker_runs_alone(tmp_path: Path) -> None:
     """As the examined interpreter runs it: by path, from another folder, without rocm_doctor to import."""
     worker = START
     out = tmp_path / "events"
-    code = f"import sys; sys.modules['rocm_doctor'] = None; sys.argv = ['worker', 'smoke', '--results', {str(out)!r}, '--stages', 'import,matmul', '--device', 'cpu']; import runpy; runpy.run_path({str(worker)!r}, run_name='__main__')"
+    ask = {"results": str(out), "stages": ["import", "matmul"], "framework": "torch", "device": "cpu", "gpu": 0, "level": 1}
+    code = f"import sys; sys.modules['rocm_doctor'] = None; sys.argv = ['worker', 'smoke', {json.dumps({**ask, 'prelude': None})!r}]; import runpy; runpy.run_path({str(worker)!r}, run_name='__main__')"
     done = process.run([sys.executable, "-c", code], limit=60, cwd=str(tmp_path), env={**os.environ, "PYTHONPATH": ""})
     events = [json.loads(line) for line in out.read_text().splitlines()]
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -98,13 +98,14 @@ def _make_spec(queue: DeviceQueue, results: Path) -> process.ChildSpec:
     settings = queue.settings
     options = {
         "results": str(results),
-        "stages": ",".join(stage.name for stage in queue.pending),
+        "stages": [stage.name for stage in queue.pending],
         "framework": settings.framework,
         "device": settings.device,
-        "gpu": str(queue.index),
-        "level": str(settings.level),
-    } | ({"prelude": settings.prelude} if settings.prelude else {})
-    argv = [settings.python, START, "smoke", *(word for name, value in options.items() for word in (f"--{name}", value))]
+        "gpu": queue.index,
+        "level": settings.level,
+        "prelude": settings.prelude,
+    }
+    argv = [settings.python, START, "smoke", msgspec.json.encode(options).decode()]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **settings.environment, watch.MARK: _mark(queue)}
     return process.ChildSpec(argv, limit=float("inf"), env=environment, cap=TAIL_BYTES, keep="tail")
 

@@ -1,4 +1,4 @@
-"""Entry for a foreign interpreter: `python .../workers smoke --results FILE --stages import` or `python .../workers fit JOB`.
+"""Entry for a foreign interpreter: `python .../workers smoke '{"results": FILE, "stages": ["import"]}'` or `python .../workers fit JOB`.
 
 One bootstrap for every stand-alone child. What it starts is Python 3.8 syntax, the standard library, and torch & co. inside
 functions; nothing of rocm_doctor is imported, and the folder may be the only part of it that the interpreter can see.

@@ -96,9 +96,9 @@ def find_escaped(pid: int) -> list[int]:
     gone."""
     import psutil
 
-    found = []
+    escaped = []
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(pid).children(recursive=True):
             with contextlib.suppress(OSError):
-                found += [child.pid] if os.getpgid(child.pid) != pid else []
-    return found
+                escaped += [child.pid] if os.getpgid(child.pid) != pid else []
+    return escaped

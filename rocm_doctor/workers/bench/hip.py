@@ -29,12 +29,12 @@ KFD = Path("/sys/class/kfd/kfd")
 def reading(folder: Path) -> dict[str, Any]:
     """Clock, power and the hottest temperature now."""
     monitor = hwmon(folder)
-    found = {
+    sensors = {
         "clock_mhz": read_scaled(monitor, "freq1_input", 1e6),
         "power_watts": read_scaled(monitor, "power1_average", 1e6) or read_scaled(monitor, "power1_input", 1e6),
         "temperature_c": hottest_sensor(monitor),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in sensors.items() if value is not None}
 
 
 def limits(folder: Path) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def limits(folder: Path) -> dict[str, Any]:
     monitor = hwmon(folder)
     widths = [number(smoke_hip.read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
     speeds = [smoke_hip.read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
-    found = {
+    values = {
         "clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_sclk")),
         "power_cap_watts": read_scaled(monitor, "power1_cap", 1e6),
         "power_default_watts": read_scaled(monitor, "power1_cap_default", 1e6),
@@ -52,7 +52,7 @@ def limits(folder: Path) -> dict[str, Any]:
         "link_max_speed": link_words(min(filter(None, speeds), key=transfers, default="")),
         "profile": smoke_hip.read(folder, "power_dpm_force_performance_level"),
     }
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    return {name: value for name, value in values.items() if value not in (None, "")}
 
 
 def hwmon(folder: Path) -> Path:
@@ -62,8 +62,8 @@ def hwmon(folder: Path) -> Path:
 
 def read_scaled(folder: Path, name: str, unit: float) -> float | None:
     """The number in a file, divided by its unit."""
-    found = number(smoke_hip.read(folder, name))
-    return None if found is None else found / unit
+    value = number(smoke_hip.read(folder, name))
+    return None if value is None else value / unit
 
 
 def number(text: str) -> int | None:
@@ -73,20 +73,20 @@ def number(text: str) -> int | None:
 
 def hottest_sensor(monitor: Path) -> float | None:
     """The highest of edge, junction and memory temperature."""
-    found = [read_scaled(monitor, each.name, 1000.0) for each in monitor.glob("temp*_input")]
-    return max((one for one in found if one is not None), default=None)
+    temperatures = [read_scaled(monitor, each.name, 1000.0) for each in monitor.glob("temp*_input")]
+    return max((degrees for degrees in temperatures if degrees is not None), default=None)
 
 
 def highest_clock(levels: str) -> float | None:
     """The highest clock of a pp_dpm file (`1: 2100Mhz *`)."""
-    found = re.findall(r"(\d+)mhz", levels)
-    return max(map(float, found), default=None)
+    clocks = re.findall(r"(\d+)mhz", levels)
+    return max(map(float, clocks), default=None)
 
 
 def transfers(speed: str) -> float:
     """The number in `16.0 gt/s pcie`."""
-    found = re.match(r"([\d.]+) gt/s", speed.lower())
-    return float(found[1]) if found else 0.0
+    match = re.match(r"([\d.]+) gt/s", speed.lower())
+    return float(match[1]) if match else 0.0
 
 
 def link_words(speed: str) -> str:
@@ -97,12 +97,12 @@ def link_words(speed: str) -> str:
 def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
     """Programs of others that hold memory of the GPU: pid and bytes. Our own process and its parents are left out."""
     node = find_kfd_node(str(smoke_hip.pci_address(torch, index)))
-    found = []
+    programs = []
     for folder in KFD.glob("proc/[0-9]*"):
-        held = number(smoke_hip.read(folder, f"vram_{node}")) if node else None
-        if held and int(folder.name) != os.getpid():
-            found.append({"pid": int(folder.name), "bytes": held})
-    return found
+        size = number(smoke_hip.read(folder, f"vram_{node}")) if node else None
+        if size and int(folder.name) != os.getpid():
+            programs.append({"pid": int(folder.name), "bytes": size})
+    return programs
 
 
 def find_kfd_node(address: str) -> str:

@@ -15,10 +15,12 @@ from .sensors import find_sensors
 def idle(context: TorchContext) -> dict[str, Any]:
     """The limits of the GPU. Reason: busy, if another program holds memory of it."""
     read = context.on_gpu and smoke_hip.is_hip(context.torch)
-    found = hip.other_programs(context.torch, context.device.index) if read else []
-    if found:
-        words = ", ".join(f"{process_name(one['pid'])} (pid {one['pid']}, {one['bytes'] / 2**30:.1f} GiB)" for one in found)
-        raise Wrong("busy", f"the GPU is in use by {words}", programs=found)
+    programs = hip.other_programs(context.torch, context.device.index) if read else []
+    if programs:
+        words = ", ".join(
+            f"{process_name(program['pid'])} (pid {program['pid']}, {program['bytes'] / 2**30:.1f} GiB)" for program in programs
+        )
+        raise Wrong("busy", f"the GPU is in use by {words}", programs=programs)
     return {"limits": find_sensors(context).limits}
 
 

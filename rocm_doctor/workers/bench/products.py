@@ -110,7 +110,7 @@ def library(context: TorchContext) -> str:
 def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
     """The facts speed.blas (the preferred library), speed.blas-fastest, and speed.blas-gain (the fastest over the preferred one)."""
     torch = context.torch
-    usual = [one for one in figures if one["name"] == "matmul-bf16-training"]
+    usual = [figure for figure in figures if figure["name"] == "matmul-bf16-training"]
     if not context.on_gpu or not smoke_hip.can_choose_blas(torch) or not usual:
         return {}
     prefer = torch.backends.cuda.preferred_blas_library
@@ -118,14 +118,13 @@ def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], miss
     try:
         for word in ("cublas", "cublaslt"):
             prefer(word)
-            found = try_figure(missing, f"matmul-{word}", partial(measure_training_shape, context, f"matmul-{word}"))
-            if found:
-                values[hip.library_names(torch)[word]] = found[0]["value"]
+            for figure in try_figure(missing, f"matmul-{word}", partial(measure_training_shape, context, f"matmul-{word}")):
+                values[hip.library_names(torch)[word]] = figure["value"]
     finally:
         prefer(before)
     if not values:
         return {}
-    fastest = max(values, key=lambda one: values[one])
+    fastest = max(values, key=lambda library_name: values[library_name])
     gain = values[fastest] / usual[0]["value"]
     return {"speed.blas": library(context), "speed.blas-fastest": fastest, "speed.blas-gain": round(gain, 4)}
 

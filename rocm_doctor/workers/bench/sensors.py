@@ -60,14 +60,14 @@ class Watch:
 
     def conditions(self) -> dict[str, Any]:
         """Medians of the readings, and the hottest one."""
-        found: dict[str, Any] = {}
+        medians: dict[str, Any] = {}
         for name in ("clock_mhz", "power_watts"):
-            values = [one[name] for one in self.readings if name in one]
+            values = [reading[name] for reading in self.readings if name in reading]
             if values:
-                found[name] = round(float(statistics.median(values)), 1)
-        heat = [one["temperature_c"] for one in self.readings if "temperature_c" in one]
+                medians[name] = round(float(statistics.median(values)), 1)
+        heat = [reading["temperature_c"] for reading in self.readings if "temperature_c" in reading]
         if heat:
-            found["temperature_c"] = float(max(heat))
+            medians["temperature_c"] = float(max(heat))
         if "clock_max_mhz" in self.sensors.limits:
-            found["clock_max_mhz"] = float(self.sensors.limits["clock_max_mhz"])
-        return found
+            medians["clock_max_mhz"] = float(self.sensors.limits["clock_max_mhz"])
+        return medians

@@ -40,7 +40,7 @@ def rate(
     warm = warm_up(context, action, repeat)
     with Watch(find_sensors(context)) as watch:
         seconds = take_samples(context, action, repeat)
-    samples = [work / one for one in seconds]
+    samples = [work / each for each in seconds]
     return figure(name, unit, samples, dict(detail, repeat=repeat, warm_up=warm), watch.conditions())
 
 
@@ -62,7 +62,7 @@ def burst(
         seconds.append(context.clock(action, repeat))
         watch.look()
     return figure(
-        name, unit, [work / one for one in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), watch.conditions()
+        name, unit, [work / each for each in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), watch.conditions()
     )
 
 
@@ -73,7 +73,7 @@ def figure(name: str, unit: str, samples: list[float], detail: dict[str, Any], c
         "unit": unit,
         "value": round_to_five(statistics.median(samples)),
         "spread": round_to_five(spread(samples)),
-        "samples": [round_to_five(one) for one in samples],
+        "samples": [round_to_five(sample) for sample in samples],
         "detail": detail,
         "conditions": conditions,
     }
@@ -95,8 +95,8 @@ def round_to_five(value: float) -> float:
 def repeats(context: TorchContext, action: Callable[[], Any]) -> int:
     """Calls of `action` that take about one sample's seconds."""
     action()
-    one = max(context.clock(action), 1e-7)
-    return max(1, min(REPEATS, round(SAMPLE_SECONDS / one)))
+    seconds = max(context.clock(action), 1e-7)
+    return max(1, min(REPEATS, round(SAMPLE_SECONDS / seconds)))
 
 
 def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> int:
@@ -113,11 +113,11 @@ def warm_up(context: TorchContext, action: Callable[[], Any], repeat: int) -> in
 
 def take_samples(context: TorchContext, action: Callable[[], Any], repeat: int) -> list[float]:
     """Seconds of one call, once for each sample."""
-    found: list[float] = []
+    samples: list[float] = []
     until = time.perf_counter() + BUDGET_SECONDS
-    while len(found) < LEAST or (time.perf_counter() < until and len(found) < MOST):
-        found.append(context.clock(action, repeat))
-    return found
+    while len(samples) < LEAST or (time.perf_counter() < until and len(samples) < MOST):
+        samples.append(context.clock(action, repeat))
+    return samples
 
 
 def try_figure(missing: dict[str, str], name: str, make: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def try_figure(missing: dict[str, str], name: str, make: Callable[[], dict[str, 
         return []
 
 
-def ratio(figures: list[dict[str, Any]], one: str, other: str) -> float | None:
+def ratio(figures: list[dict[str, Any]], above: str, below: str) -> float | None:
     """The value of one figure divided by that of another; None without both."""
-    values = {each["name"]: each["value"] for each in figures}
-    return round_to_five(values[one] / values[other]) if one in values and values.get(other) else None
+    values = {figure["name"]: figure["value"] for figure in figures}
+    return round_to_five(values[above] / values[below]) if above in values and values.get(below) else None

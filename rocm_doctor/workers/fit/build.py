@@ -201,6 +201,6 @@ def _new_states(parameter: Any, bits: int | None) -> dict[str, Any]:
     if parameter.numel() < 4096:
         return {name: torch.zeros_like(parameter, dtype=torch.float32) for name in ("first", "second")}
     blocks = -(-parameter.numel() // 256)
-    made = {name: torch.zeros_like(parameter, dtype=torch.uint8) for name in ("first", "second")}
-    made.update({name + "_scale": parameter.new_zeros(blocks, dtype=torch.float32) for name in ("first", "second")})
-    return made
+    states = {name: torch.zeros_like(parameter, dtype=torch.uint8) for name in ("first", "second")}
+    states.update({name + "_scale": parameter.new_zeros(blocks, dtype=torch.float32) for name in ("first", "second")})
+    return states

@@ -26,8 +26,5 @@ def main(argv: list[str]) -> None:
 
 def versions() -> dict[str, str]:
     """Versions of what was run, by name; missing packages are left out."""
-    found: dict[str, str] = {}
-    for name in ("torch", "transformers", "peft"):
-        if name in sys.modules:
-            found[name] = getattr(sys.modules[name], "__version__", "")
-    return found
+    imported = [name for name in ("torch", "transformers", "peft") if name in sys.modules]
+    return {name: getattr(sys.modules[name], "__version__", "") for name in imported}

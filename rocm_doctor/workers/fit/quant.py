@@ -19,8 +19,8 @@ def quantise(model: Any, job: dict[str, Any]) -> None:
     """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
     `prepare_model_for_kbit_training` does. On a GPU the layers are bitsandbytes' own."""
     make = make_stand_in if job["device"] == "meta" else bitsandbytes_layer
-    found = [(module, name, layer) for module in list(model.modules()) for name, layer in module.named_children()]
-    linears = [one for one in found if isinstance(one[2], nn.Linear) and one[1] != "lm_head"]
+    children = [(module, name, layer) for module in list(model.modules()) for name, layer in module.named_children()]
+    linears = [child for child in children if isinstance(child[2], nn.Linear) and child[1] != "lm_head"]
     for module, name, layer in linears:
         setattr(module, name, make(layer, job))
     for parameter in model.parameters():
@@ -42,7 +42,7 @@ def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
     sizes, bias = (layer.in_features, layer.out_features), layer.bias is not None
     # On the meta device: a linear layer would first draw weights of its own, on the CPU, to be thrown away.
     with torch.device("meta"):
-        made = (
+        packed = (
             bnb.Linear4bit(
                 *sizes, bias=bias, compute_dtype=weight.dtype, compress_statistics=job["double_quant"], quant_type="nf4"
             )
@@ -50,12 +50,12 @@ def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
             else bnb.Linear8bitLt(*sizes, bias=bias, has_fp16_weights=False)
         )
     if job["quant_bits"] == 4:
-        made.weight = bnb.Params4bit(weight, requires_grad=False, compress_statistics=job["double_quant"], quant_type="nf4")
+        packed.weight = bnb.Params4bit(weight, requires_grad=False, compress_statistics=job["double_quant"], quant_type="nf4")
     else:
-        made.weight = bnb.Int8Params(weight, requires_grad=False, has_fp16_weights=False)
+        packed.weight = bnb.Int8Params(weight, requires_grad=False, has_fp16_weights=False)
     if bias:
-        made.bias = nn.Parameter(torch.zeros(layer.out_features, dtype=weight.dtype), requires_grad=False)
-    return made.to("cuda")
+        packed.bias = nn.Parameter(torch.zeros(layer.out_features, dtype=weight.dtype), requires_grad=False)
+    return packed.to("cuda")
 
 
 @functools.cache

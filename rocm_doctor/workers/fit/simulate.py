@@ -87,5 +87,5 @@ def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int
 
 
 def _tensors(optimizer: Any) -> list[Any]:
-    found = [value for state in optimizer.state.values() for value in state.values()]
-    return [value for value in found if isinstance(value, torch.Tensor) and value.device.type == "meta"]
+    values = [value for state in optimizer.state.values() for value in state.values()]
+    return [value for value in values if isinstance(value, torch.Tensor) and value.device.type == "meta"]

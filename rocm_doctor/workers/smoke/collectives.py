@@ -61,7 +61,7 @@ def run_ranks(
         finally:
             job.end()
     for reason, how in (("wrong-sums", "a sum is wrong"), ("slow", "it is slow")):
-        ranks = [name_ranks(one) for symptom, one in culprits if symptom == reason]
+        ranks = [name_ranks(culprit) for symptom, culprit in culprits if symptom == reason]
         if ranks or (reason == "wrong-sums" and shown.wrong):
             raise Wrong(reason, f"all-reduce, {how}: {'; '.join(ranks) or 'all ranks together'}", gb_per_s=details)
     return {"ranks": world, "gb_per_s": details}

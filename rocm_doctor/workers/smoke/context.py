@@ -6,13 +6,13 @@ written the same for both. Number formats are named by words: float32, float16, 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import math
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from .compare import judge, norm
@@ -34,7 +34,7 @@ class Context:
     """16-bit formats in which the device trains."""
     ops: Any = None
 
-    def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
+    def __init__(self, args: SimpleNamespace, emit: Callable[..., None]) -> None:
         self.args = args
         self.emit = emit
         self.stage = ""

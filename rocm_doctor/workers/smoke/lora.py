@@ -60,8 +60,8 @@ def make_loss(ops: Any, frozen: dict[str, Any], dtype: str) -> Callable[..., Any
 
     def loss(*operands: Any) -> Any:
         *adapters, x, y = operands
-        made = answer(ops, dict(zip(ADAPTERS, adapters), **frozen), x, dtype)
-        off = (made if dtype == "float64" else ops.cast(made, "float32")) - y
+        result = answer(ops, dict(zip(ADAPTERS, adapters), **frozen), x, dtype)
+        off = (result if dtype == "float64" else ops.cast(result, "float32")) - y
         return ops.mean(off * off)
 
     return loss

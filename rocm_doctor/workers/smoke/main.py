@@ -6,7 +6,6 @@ from standard output, which belongs to the libraries under test.
 
 from __future__ import annotations
 
-import argparse
 import faulthandler
 import importlib
 import json
@@ -19,6 +18,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from .compare import Skip, Wrong
@@ -113,19 +113,6 @@ def work(context: Context, stages: Sequence[str], functions: dict[str, Callable[
     context.emit(event="bye")
 
 
-def arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The command line of the worker."""
-    parser = argparse.ArgumentParser(prog="smoke-worker", description="Runs stages of the smoke test in this interpreter.")
-    parser.add_argument("--results", required=True, help="file that events are appended to")
-    parser.add_argument("--stages", required=True, help="stage names, separated by commas")
-    parser.add_argument("--framework", choices=tuple(CONTEXTS), default="torch")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--gpu", type=int, default=0, help="index of the GPU as the framework counts")
-    parser.add_argument("--level", type=int, default=1)
-    parser.add_argument("--prelude", help="Python file run first, with `stages` (name -> function) to replace; for tests")
-    return parser.parse_args(argv)
-
-
 def prepare_signals() -> None:
     """Python stacks on stderr when the process crashes, and when the runner asks what it hangs in."""
     faulthandler.enable()
@@ -134,9 +121,11 @@ def prepare_signals() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Entry point of the worker."""
+    """Entry point of the worker. Its argument is JSON: `results`, the file that events are appended to; `stages`, their names; `framework`;
+    `device`, auto, cpu or cuda; `gpu`, its index as the framework counts; `level`; `prelude`, null or a Python file that is run first with
+    `stages` (name -> function) to replace, for tests."""
     prepare_signals()
-    args = arguments(argv)
+    args = SimpleNamespace(**json.loads(argv[0]))
     emit = emitter(args.results)
     emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable)
     functions: dict[str, Callable[[Context], Any]] = {}
@@ -145,4 +134,4 @@ def main(argv: Sequence[str]) -> None:
     if args.prelude:
         text = Path(args.prelude).read_text(encoding="utf-8")
         exec(compile(text, args.prelude, "exec"), {"stages": functions, "bench": context})
-    work(context, args.stages.split(","), functions)
+    work(context, args.stages, functions)

@@ -131,8 +131,8 @@ class JaxContext(Context):
             result, back = self.lib.vjp(function, *operands)
             return result, list(back(self.lib.numpy.ones_like(result) if pull is None else pull))
 
-        made: Callable[..., tuple[Any, list[Any]]] = self.lib.jit(both)
-        return made
+        compiled: Callable[..., tuple[Any, list[Any]]] = self.lib.jit(both)
+        return compiled
 
     @contextlib.contextmanager
     def use_float64(self) -> Iterator[None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import math
@@ -27,7 +26,7 @@ class TorchContext(Context):
 
     package = "torch"
 
-    def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
+    def __init__(self, args: SimpleNamespace, emit: Callable[..., None]) -> None:
         super().__init__(args, emit)
         self.torch: Any = None
         self.device: Any = None

@@ -40,16 +40,16 @@ def four_bits(context: TorchContext, library: Any, dtype: Any) -> float:
     layer = library.nn.Linear4bit(INPUTS, OUTPUTS, bias=False, compute_dtype=dtype, quant_type="nf4")
     layer.weight = library.nn.Params4bit(weight.clone(), requires_grad=False, quant_type="nf4")
     layer = layer.to(context.device)
-    held = library.functional.dequantize_4bit(layer.weight.data, layer.weight.quant_state).to("cpu")
-    if held.shape != weight.shape:
-        held = held.view(weight.shape)
-    off = (held.double() - weight.double()).abs().max() / weight.double().abs().max()
-    if not bool(torch.isfinite(held).all()) or float(off) > NF4_HALF_GAP * 1.02:
+    unpacked = library.functional.dequantize_4bit(layer.weight.data, layer.weight.quant_state).to("cpu")
+    if unpacked.shape != weight.shape:
+        unpacked = unpacked.view(weight.shape)
+    off = (unpacked.double() - weight.double()).abs().max() / weight.double().abs().max()
+    if not bool(torch.isfinite(unpacked).all()) or float(off) > NF4_HALF_GAP * 1.02:
         raise Wrong(
             "nan" if float(off) != float(off) else "mismatch",
             f"4-bit weights in {short} come back off by {float(off):.2g} of the largest",
         )
-    return product(context, f"4-bit layer in {short}", layer, held.double(), dtype)
+    return product(context, f"4-bit layer in {short}", layer, unpacked.double(), dtype)
 
 
 def product(context: TorchContext, name: str, layer: Any, weight: Any, dtype: Any) -> float:

@@ -99,14 +99,14 @@ def place(buffer: Any, tensor: Any, begin: int) -> Any:
 
 def one_product(context: TorchContext, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
     """The product with both operands in both places. Allowed: as for every 16-bit product."""
-    torch, (one, other) = context.torch, reaches
+    torch, (left_reach, right_reach) = context.torch, reaches
     want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
     size = context.product_size(left, right)
-    got = one.place_at_end(left) @ other.place_at_end(right)
+    got = left_reach.place_at_end(left) @ right_reach.place_at_end(right)
     context.check(name + ", operands at the end of their allocation", got, want, allowed, size)
     shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=context.device)
     result = shore[: want.numel()].view(want.shape)
-    torch.mm(one.place_in_nan(left), other.place_in_nan(right), out=result)
+    torch.mm(left_reach.place_in_nan(left), right_reach.place_in_nan(right), out=result)
     context.check(name + ", operands followed by NaN", result, want, allowed, size)
     if not bool((shore[want.numel() :] == 7.0).all()):
         raise Wrong("wrote-beyond", name + ": the product wrote past the end of its result")

@@ -64,15 +64,15 @@ def describe_gpu(limit: int, packages: list[str]) -> dict[str, Any]:
     for name in packages:  # slow to import: the first job must not pay for it
         if importlib.util.find_spec(name):
             importlib.import_module(name)
-    found = {"torch": torch.__version__, "device": "cpu"}
+    about = {"torch": torch.__version__, "device": "cpu"}
     if torch.cuda.is_available():
         total = torch.cuda.mem_get_info()[1]
         if limit:
             torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total))
         warm_up()
         gfx = hip.architecture(torch, 0).partition(":")[0]
-        found.update(device="cuda", name=torch.cuda.get_device_name(), gfx=gfx, total=total, context=context_bytes())
-    return found
+        about.update(device="cuda", name=torch.cuda.get_device_name(), gfx=gfx, total=total, context=context_bytes())
+    return about
 
 
 def warm_up() -> None:
