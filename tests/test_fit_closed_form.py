@@ -138,8 +138,8 @@ def test_a_config_that_lacks_sizes_is_refused(config: dict[str, object]) -> None
 
 
 def test_what_the_arithmetic_does_not_know_is_refused_rather_than_guessed() -> None:
-    """Attention with sinks; LoRA on experts, which peft adapts in Qwen3's when the names of a dense MLP are given."""
-    with pytest.raises(ShapeError, match="sinks"):
+    """A type that it does not know; LoRA on experts, which peft adapts in Qwen3's when the names of a dense MLP are given."""
+    with pytest.raises(ShapeError, match="gpt_oss: the closed form knows llama"):
         read_shape(MATRIX.plain("models")["gpt-oss-20b"]["config"])
     with pytest.raises(ShapeError, match="--targets q_proj,k_proj,v_proj,o_proj,"):
         closed_form.predict(example("Qwen3-30B-A3B"), 0)

@@ -163,8 +163,8 @@ def eager_scores(shape: Shape, job: Job) -> int:
 
 
 def _mlp(shape: Shape, job: Job) -> int:
-    """Gate, its activation and up (two tensors without a gate). GELU's tanh form keeps as much."""
-    return job.tokens * shape.inner_of_all * compute_bytes(job) * (3 if shape.gated else 1)
+    """Gate, its activation and up. GELU's tanh form keeps as much."""
+    return 3 * job.tokens * shape.inner_of_all * compute_bytes(job)
 
 
 def expert_bytes(shape: Shape, job: Job) -> int:

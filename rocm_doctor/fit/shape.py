@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.fit.job import SEVEN
 
-QK_NORM = ("qwen3", "qwen3_moe", "gemma3_text", "olmo2")
+QK_NORM = ("qwen3", "qwen3_moe", "gemma3_text")
 FUSED = {"phi3": ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")}
 GEMMA = ("gemma2", "gemma3_text")
 """Four norms a layer instead of two, each of which multiplies by 1 + weight in float32."""
@@ -23,7 +23,9 @@ class ShapeError(ValueError):
 
 
 EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe")
-"""Types with experts in every layer whose sizes are known here."""
+"""Types with experts in every layer."""
+KNOWN = ("llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2", "gemma3_text", *EXPERTS)
+"""Types whose layers the closed form counts. Another one may keep other tensors: the simulation runs its own code."""
 MLP = ("gate_proj", "up_proj", "down_proj")
 
 
@@ -53,7 +55,6 @@ class Shape(msgspec.Struct, frozen=True):
     norms: int
     qk_norm: bool
     softcap: bool
-    gated: bool
     gemma_norm: bool
     fused_qkv: bool
     window: int
@@ -118,38 +119,30 @@ class Shape(msgspec.Struct, frozen=True):
 
 def read_shape(config: Mapping[str, Any]) -> Shape:
     """Sizes of a model that is trained. Raises ShapeError when one is missing or the architecture is another."""
-    if config.get("model_type") == "gpt_oss":
-        raise ShapeError("gpt_oss: attention with sinks is beyond the closed form; install torch and transformers to simulate")
-    kind, experts = config.get("model_type", ""), _experts(config)
+    kind = config.get("model_type", "")
+    if kind not in KNOWN:
+        raise ShapeError(f"{kind}: the closed form knows {', '.join(KNOWN)}; install torch and transformers to simulate")
+    experts = _experts(config, kind) if kind in EXPERTS else None
     hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
     kv_heads = config.get("num_key_value_heads") or heads
     inner = _size(config, "moe_intermediate_size" if experts and kind.startswith("qwen") else "intermediate_size")
     dim = config.get("head_dim") or hidden // heads
-    gated = kind not in ("gpt_neox", "gpt2", "opt", "phi", "starcoder2")
-    linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim, gated)
+    linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim)
     return Shape(
         layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
         vocabulary=_size(config, "vocab_size"), tied=_has_tied_weights(config, kind), linears=linears,
         biases=_biases(kind, hidden, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
-        softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
+        softcap=kind == "gemma2", gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
         window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0, experts=experts,
     )  # fmt: skip
 
 
-def _count(config: Mapping[str, Any]) -> int:
-    return next((int(n) for key in ("num_local_experts", "num_experts", "n_routed_experts") if (n := config.get(key))), 0)
-
-
-def _experts(config: Mapping[str, Any]) -> Experts | None:
-    """The experts; None for a dense model. Raises ShapeError for an architecture whose experts or layers are of another kind."""
-    kind, count = config.get("model_type", ""), _count(config)
-    if not count:
-        return None
-    if kind not in EXPERTS:
-        raise ShapeError(f"{kind}: the sizes of its experts are not known here; known are {', '.join(EXPERTS)}")
+def _experts(config: Mapping[str, Any], kind: str) -> Experts:
+    """The experts. Raises ShapeError where not every layer has them."""
     if config.get("mlp_only_layers") or config.get("decoder_sparse_step", 1) != 1:
         raise ShapeError(f"{kind}: layers with and without experts in one model are not covered")
     shared = _size(config, "shared_expert_intermediate_size") if kind == "qwen2_moe" else 0
+    count = _size(config, "num_local_experts" if kind == "mixtral" else "num_experts")
     return Experts(count, _size(config, "num_experts_per_tok"), shared)
 
 
@@ -172,10 +165,9 @@ def _size(config: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _linears(kind: str, hidden: int, inner: int, query: int, kv: int, gated: bool) -> dict[str, tuple[int, int]]:
+def _linears(kind: str, hidden: int, inner: int, query: int, kv: int) -> dict[str, tuple[int, int]]:
     if kind in FUSED:
         sizes = [(hidden, query + 2 * kv), (query, hidden), (hidden, 2 * inner), (inner, hidden)]
         return dict(zip(FUSED[kind], sizes))
     sizes = [(hidden, query), (hidden, kv), (hidden, kv), (query, hidden), (hidden, inner), (hidden, inner), (inner, hidden)]
-    both = dict(zip(SEVEN, sizes))
-    return both if gated else {name: size for name, size in both.items() if name != "gate_proj"}
+    return dict(zip(SEVEN, sizes))
