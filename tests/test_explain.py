@@ -21,10 +21,10 @@ from rocm_doctor.reports.page import MOST, Page, render
 TYPED = (
     # 58 words of an earlier reading, and what else stands in the titles of issues: words, and how the answer begins
     ("RX 9070 XT", "RX 9070 XT: gfx1201"), ("RX 7900 XTX", "RX 7900 XTX: gfx1100"), ("7900xtx", "7900xtx: gfx1100"), ("MI50", "MI50: gfx906"),
-    ("R9700", "R9700: gfx1201"), ("780M", "780M: gfx1103"), ("Strix Halo", "Strix Halo: gfx1151"), ("Radeon VII", "Radeon VII: gfx906"),
+    ("R9700", "R9700: gfx1201"), ("Strix Halo", "Strix Halo: gfx1151"), ("Radeon VII", "Radeon VII: gfx906"),
     ("W7900", "W7900: gfx1100"), ("RX 580", "RX 580: gfx803"), ("Ryzen AI Max+ 395", "Ryzen AI Max+ 395: gfx1151"), ("MI300X", "MI300X: gfx942"),
-    ("RX 6600 XT", "RX 6600 XT: gfx1032"), ("RX 5700 XT", "RX 5700 XT: gfx1010"), ("890M", "890M: gfx1150"), ("9070", "Radeon RX 9070 XT: gfx1201"),
-    ("RDNA3", "`RDNA3` may be one of"), ("Navi 31", "Navi 31: gfx1100"), ("Vega 64", "Vega 64: gfx900"), ("MI355X", "MI355X: gfx950"),
+    ("9070", "Radeon RX 9070 XT: gfx1201"),
+    ("RDNA3", "`RDNA3` may be one of"), ("Navi 31", "Navi 31: gfx1100"),
     ("gfx1100", "gfx1100: Radeon RX 7900 XTX"), ("GFX90A", "GFX90A: Instinct MI210"), ("gfx906:xnack-", "gfx906"), ("gfx11", "`gfx11` may be one of"),
     ("bitsandbytes", "bitsandbytes: 4-bit"), ("bitsandbytes==0.45", "bitsandbytes 0.45"), ("unsloth", "unsloth:"), ("triton", "Triton:"),
     ("flash-attn", "flash-attn:"), ("flash_attn 2.8", "flash-attn 2.8"), ("flash attention", "flash attention:"), ("xformers", "xformers:"),
@@ -49,7 +49,7 @@ TYPED = (
     ("9060 xt 16gb", "9060 xt: gfx1200"), ("debian 13 rocm", "Debian 13:"), ("bitsandbytes windows", "bitsandbytes:"), ("amdgpu: [gfxhub] page fault", "hw.gpu"),
     ("vllm 0.14 gfx1100", "vllm 0.14 on gfx1100"), ("axolotl rocm", "axolotl:"), ("torch 2.10 rocm7.1", "torch 2.10+rocm7.1:"), ("Gentoo", "Linux:"),
     ("GTT", "memory.gtt-limit:"), ("SDXL", "comfyui:"), ("Proxmox", "platform.vm-passthrough:"), ("macOS", "macOS:"), ("eGPU", "`eGPU` may be one of"),
-    ("RX 7600S", "RX 7600S: gfx1102"), ("RX 7600M XT laptop", "gfx1102: "), ("max_split_size_mb:128", "max_split_size_mb 128:"), ("Python 3.14t", "Python 3.14t:"),
+    ("RX 7600M XT laptop", "gfx1102: "), ("max_split_size_mb:128", "max_split_size_mb 128:"), ("Python 3.14t", "Python 3.14t:"),
     ("gfx906-rocblas-6.4", "gfx906-rocblas-6.4: "),
 )  # fmt: skip
 

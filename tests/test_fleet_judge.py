@@ -78,10 +78,10 @@ def found_is_planted(summary: dict[str, Any], count: int) -> None:
     assert summary["refused"] == []
 
 
-def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
-    result = judge(tmp_path, (one.rstrip() for one in many_nodes.lines(1000)), "--format", "json")
+def test_planted_deviations_of_many_nodes(tmp_path: Path) -> None:
+    result = judge(tmp_path, (one.rstrip() for one in many_nodes.lines(600)), "--format", "json")
     assert result.exit_code == 1
-    found_is_planted(plain(result), 1000)
+    found_is_planted(plain(result), 600)
 
 
 def test_sound_nodes_have_no_deviation(tmp_path: Path) -> None:
