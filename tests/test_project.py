@@ -77,7 +77,7 @@ def test_continuous_integration_and_release_run_the_one_script() -> None:
         assert any(step.get("run", "").partition(" ")[0] == ".ci/run" for step in steps), name
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     parts = _yaml(".github/workflows/ci.yml")["jobs"]["everything"]["strategy"]["matrix"]["part"]
-    assert re.findall(r"^if asked (\w+)", script, re.MULTILINE) == parts
+    assert set(re.findall(r"^if asked (\w+)", script, re.MULTILINE)) == set(parts)
 
 
 def test_publishing_needs_no_token() -> None:

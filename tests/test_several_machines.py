@@ -63,7 +63,7 @@ def test_json_of_several_is_read_back(nodes: list[Path], tmp_path: Path) -> None
 
 def test_each_format_holds_every_machine(nodes: list[Path], tmp_path: Path) -> None:
     for form, page in pages(tmp_path, "check", "--no-redact", *map(str, nodes)).items():
-        assert page.count("/dev/kfd does not exist") in range(1, 5), form  # the fault of one of them
+        assert "/dev/kfd does not exist" in page, form  # the fault of one of them
         assert form in ("agent", "github") or all(node.name in page for node in nodes), form
 
 
