@@ -29,7 +29,7 @@ TYPED = (
     ("bitsandbytes", "bitsandbytes: 4-bit"), ("bitsandbytes==0.45", "bitsandbytes 0.45"), ("unsloth", "unsloth:"), ("triton", "Triton:"),
     ("flash-attn", "flash-attn:"), ("flash_attn 2.8", "flash-attn 2.8"), ("flash attention", "flash attention:"), ("xformers", "xformers:"),
     ("deepspeed", "deepspeed:"), ("vllm", "vllm: inference server"), ("sglang", "sglang:"), ("torchao", "torchao:"), ("torchtune", "torchtune:"),
-    ("aiter", "aiter:"), ("axolotl", "axolotl:"), ("llama.cpp", "llama.cpp:"), ("ollama", "Ollama:"), ("ComfyUI", "comfyui:"), ("jax", "jax:"),
+    ("aiter", "aiter:"), ("axolotl", "axolotl:"), ("llama.cpp", "llama.cpp:"), ("ollama", "Ollama:"), ("ComfyUI", "comfyui:"), ("jax", "jax: its wheels on the package index are for CPU"),
     ("tensorflow", "tensorflow:"), ("peft", "peft:"), ("onnxruntime-rocm", "onnxruntime-rocm:"), ("auto-gptq", "auto-gptq: its wheels on the package index are for CUDA"),
     ("hipBLASLt", "hipBLASLt:"), ("RCCL", "RCCL:"), ("MIOpen", "MIOpen:"), ("rocminfo", "rocminfo:"), ("rocm-smi", "rocm-smi:"),
     ("torch 2.9.1", "torch 2.9.1:"), ("torch==2.9.1+rocm6.4", "torch 2.9.1+rocm6.4:"), ("pytorch 2.6", "torch 2.6:"), ("PyTorch", "torch: PyTorch"),

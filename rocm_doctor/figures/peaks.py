@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.figures.types import Device
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Peak
+from rocm_doctor.matrix.speed import Peak
 
 
 class Limit(NamedTuple):

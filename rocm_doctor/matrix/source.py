@@ -14,7 +14,6 @@ checked. `gfx: {set: NAME}` in any entry means the targets that gfx.yaml lists u
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +28,6 @@ from rocm_doctor.matrix.ranges import all_conditions
 from rocm_doctor.matrix.store import SECTIONS
 from rocm_doctor.model import Grade, Row
 
-SCHEMA = SCHEMAS[-1]
 MAX_BYTES = 8 * files.MIB
 """Bytes of one YAML file: twenty times the longest of ours."""
 MAX_NODES = 500_000
@@ -43,6 +41,7 @@ COMMANDS = ("commands", "verify", "settle", "command", "tells")
 _KEYS = ("key", "id", "product", "gfx", "module", "name", "version", "names")
 """Fields that name an entry: its type has one of them."""
 _SHORT = regex(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
+_VERSION = regex(r"(\d{4}\.\d{1,2}\.\d{1,2}(?:\.\d+)?)\s*\nrows (\d+)\s*")
 _STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
@@ -178,17 +177,16 @@ def yaml_files(root: Path) -> list[Path]:
 
 
 def read_version(root: Path) -> tuple[str, int]:
-    """Calendar version and row schema of VERSION (`2026.11.21` and `rows 1`, a line each)."""
+    """Calendar version and row schema of VERSION (`2026.11.21` and `rows 1`, a line each). Raises MatrixError."""
     path = root / "VERSION"
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    found = re.fullmatch(r"rows (\d+)", lines[1].strip()) if len(lines) > 1 else None
-    if not found or not re.fullmatch(r"\d{4}\.\d{1,2}\.\d{1,2}(\.\d+)?", lines[0].strip()):
+    found = _VERSION.fullmatch(path.read_text(encoding="utf-8") if path.is_file() else "")
+    if not found:
         raise MatrixError([Problem("VERSION", 1, "", "expected a calendar version and, on the next line, `rows N`")])
-    if int(found[1]) != SCHEMA:
-        raise MatrixError(
-            [Problem("VERSION", 2, "", f"row schema {found[1]}; this rocm-doctor reads {SCHEMA}: update one of the two")]
-        )
-    return lines[0].strip(), int(found[1])
+    version, schema = found[1], int(found[2])
+    if schema != SCHEMAS[-1]:
+        words = f"row schema {schema}; this rocm-doctor reads {SCHEMAS[-1]}: update one of the two"
+        raise MatrixError([Problem("VERSION", 2, "", words)])
+    return version, schema
 
 
 def read_shorts(root: Path) -> Shorts:

@@ -22,17 +22,15 @@ from rocm_doctor.commands import Program
 from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.advice import Application, Case, Complaint, Cure, QuestionEntry, Slot, Synonym
+from rocm_doctor.matrix.speed import FieldFigure, Peak, Rate
 from rocm_doctor.matrix.types import (
     DriverModule,
     DriverRange,
     EnvVar,
     Extension,
     Fact,
-    FieldFigure,
     KernelPackage,
-    Peak,
     Processor,
-    Rate,
     RocmPackage,
     RocmRelease,
     Soname,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor.matrix.source import Entry
-from rocm_doctor.matrix.types import FieldFigure, Peak, Rate, Target, TorchBuild
+from rocm_doctor.matrix.speed import FieldFigure, Peak, Rate
+from rocm_doctor.matrix.types import Target, TorchBuild
 from rocm_doctor.versions import release
 
 _NOT_CATALOGUED = {"gfx940", "gfx941"}

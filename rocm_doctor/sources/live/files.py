@@ -35,7 +35,7 @@ def read(
 
 
 def read_all(root: Path, *patterns: str, keep: Filter | None = None) -> Iterator[Artifact]:
-    """The files that exist under names in which `*` stands for any part of one name, in natural order. A `keep` that leaves nothing of a
+    """The files that exist under names in which `*` is any part of one name, in natural order. A `keep` that leaves nothing of a
     file drops it."""
     for pattern in patterns:
         for name in expand(root, pattern):
