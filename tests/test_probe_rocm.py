@@ -38,18 +38,17 @@ def test_side_by_side_the_link_decides() -> None:
     got = values(TWO)
     assert got["rocm.installations"] == ("/opt/rocm-6.3.0=6.3.0", "/opt/rocm-6.4.1=6.4.1")
     assert (got["rocm.version"], got["rocm.source"]) == ("6.4.1", "opt")
-    assert "rocm.loader" not in got
 
 
 def test_side_by_side_the_loader_decides() -> None:
     got = values({**TWO, "etc/ld.so.conf.d/rocm.conf": "/opt/rocm/lib\n"})
-    assert (got["rocm.loader"], got["rocm.version"]) == ("/opt/rocm/lib", "6.4.1")
+    assert got["rocm.version"] == "6.4.1"
 
 
 def test_ld_library_path_comes_before() -> None:
     env = {"env": "LD_LIBRARY_PATH=/nothing:/opt/rocm-6.3.0/lib:/opt/rocm/lib\n", "etc/ld.so.conf.d/rocm.conf": "/opt/rocm/lib\n"}
     got = values({**TWO, **env})
-    assert (got["rocm.loader"], got["rocm.version"]) == ("/opt/rocm-6.3.0/lib", "6.3.0")
+    assert got["rocm.version"] == "6.3.0"
     assert got["rocm.on_path"] == ("/opt/rocm-6.3.0=6.3.0", "/opt/rocm-6.4.1=6.4.1")
 
 
@@ -62,14 +61,14 @@ def test_two_without_a_link_or_loader_stay_undecided() -> None:
 def test_a_distributions_libraries_spell_their_release() -> None:
     got = values({"usr/lib64/.listing": f"{HIP}librocm-core.so.1 -> librocm-core.so.1.0.60401\n"})
     assert got["rocm.installations"] == ("/usr/lib64=6.4.1",)
-    assert (got["rocm.version"], got["rocm.source"], got["rocm.loader"]) == ("6.4.1", "distribution", "/usr/lib64")
+    assert (got["rocm.version"], got["rocm.source"]) == ("6.4.1", "distribution")
 
 
 def test_the_distributions_own_before_opt() -> None:
     """No path leads to /opt/rocm: the loader takes what lies in the system's folders, and that release counts."""
     own = {"usr/lib64/.listing": "libamdhip64.so.6 -> libamdhip64.so.6.3.42131\nlibrocm-core.so.1.0.60302\n"}
     got = values({**own, "opt/rocm-6.4.1/.info/version": "6.4.1-83\n", "opt/rocm": "link: /opt/rocm-6.4.1\n"})
-    assert (got["rocm.loader"], got["rocm.version"], got["rocm.source"]) == ("/usr/lib64", "6.3.2", "distribution")
+    assert (got["rocm.version"], got["rocm.source"]) == ("6.3.2", "distribution")
 
 
 def test_a_runtime_without_hip_is_an_installation_of_unknown_release() -> None:

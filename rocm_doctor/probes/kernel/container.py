@@ -9,7 +9,7 @@
 
 >>> print(probe(sample))
 container = docker
-virtual_machine = kvm
+virtual_machine = QEMU
 """
 
 from __future__ import annotations
@@ -56,16 +56,6 @@ SIGNS = (
 )
 """Traces of each container runtime; the first match decides."""
 _LOOKED = (".dockerenv", "run/.containerenv")
-_VENDORS = {
-    "qemu": "kvm", "red hat": "kvm", "amazon ec2": "ec2", "google": "gce", "microsoft": "hyper-v", "vmware": "vmware",
-    "innotek": "virtualbox", "xen": "xen", "parallels": "parallels", "openstack": "openstack", "alibaba": "kvm",
-    "digitalocean": "kvm", "nutanix": "nutanix",
-}  # fmt: skip
-_TELLING = (
-    ("sys/hypervisor/type", _VENDORS),
-    ("sys/class/dmi/id/sys_vendor", _VENDORS),
-    ("proc/version", {"microsoft": "hyper-v"}),  # WSL has no DMI; a compiler's "Red Hat" must not count
-)
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -90,17 +80,11 @@ def _record_container(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _record_virtual_machine(result: ProbeResult, artifacts: Artifacts) -> None:
-    """virtual_machine: from the processor's hypervisor flag; DMI or Xen's own file names the hypervisor."""
-    flags = read_keys(artifacts.get("proc/cpuinfo"), ":").get("flags")
-    if flags is None:
-        return
-    if "hypervisor" not in flags.value.split():
-        result.record("virtual_machine", None, Reading(flags.reading.artifact, flags.reading.place, "no hypervisor flag"))
-        return
-    for name, vendors in _TELLING:
-        entry = first_value(artifacts.get(name))
-        vendor = next((kind for words, kind in vendors.items() if entry and words in entry.value.lower()), None)
-        if entry and vendor:
-            result.record("virtual_machine", vendor, entry.reading)
-            return
-    result.record("virtual_machine", "unnamed", Reading(flags.reading.artifact, flags.reading.place, "hypervisor flag"))
+    """virtual_machine: the hypervisor by the name that the firmware gives, if the processor has the hypervisor flag."""
+    if flags := read_keys(artifacts.get("proc/cpuinfo"), ":").get("flags"):
+        guest = "hypervisor" in flags.value.split()
+        names = filter(None, map(first_value, map(artifacts.get, ("sys/hypervisor/type", "sys/class/dmi/id/sys_vendor"))))
+        vendor = next(names, None) if guest else None
+        quote = "hypervisor flag" if guest else "no hypervisor flag"
+        reading = vendor.reading if vendor else Reading(flags.reading.artifact, flags.reading.place, quote)
+        result.record("virtual_machine", vendor.value if vendor else "unnamed" if guest else None, reading)

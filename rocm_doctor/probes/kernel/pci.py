@@ -14,21 +14,22 @@ gpu 0 driver = amdgpu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.keyed import absence, first_value, parse_number, read_keys
+from rocm_doctor.model import Fact, Reading
+from rocm_doctor.probes.read.keyed import Entries, absence, first_value, parse_number, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
-_FILE = regex(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/(vendor|device|class|uevent)$")
+_FILE = regex(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/uevent$")
 _AMD = 0x1002
-_Device = dict[str, Artifact]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
     """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
     result = ProbeResult()
-    devices = {address: device for address, device in _devices(artifacts).items() if _is_gpu(device)}
+    devices = {address: event for address, event in _devices(artifacts) if _is_gpu(event)}
     bus = first_value(artifacts.get(BUS))
     if not bus and not devices:
         nothing = absence(artifacts.get(BUS))
@@ -36,50 +37,40 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             result.record("pci.gpus", None, nothing)
         return result
     listing = result.listing()
-    for address, device in devices.items():
-        _record_gpu(result, address, device, listing.gpu())
+    for address, event in devices.items():
+        _record_gpu(result, address, event, listing.gpu())
     quote = f"{bus.value}, " if bus else ""
     result.record("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
     _mark_no_node(result, artifacts, listing.gpus)
     return result
 
 
-def _devices(artifacts: Artifacts) -> dict[str, _Device]:
-    devices: dict[str, _Device] = {}
+def _devices(artifacts: Artifacts) -> Iterator[tuple[str, Entries]]:
+    """(address, entries of uevent) of each device on the bus."""
     for artifact in artifacts:
-        if "pci/devices/" in artifact.name and (found := _FILE.search(artifact.name)):
-            devices.setdefault(found.group(1).lower(), {})[found.group(2)] = artifact
-    return devices
+        if "pci/devices/" in artifact.name and (found := _FILE.search(artifact.name)) and not artifact.missing:
+            yield found[1].lower(), read_keys(artifact, "=")
 
 
-def _is_gpu(device: _Device) -> bool:
+def _ids(event: Entries) -> tuple[int | None, ...]:
+    """Vendor, device and class."""
+    pair = event["PCI_ID"].value.partition(":") if "PCI_ID" in event else ("", "", "")
+    kind = event["PCI_CLASS"].value if "PCI_CLASS" in event else ""
+    return tuple(parse_number(f"0x{text}") for text in (pair[0], pair[2], kind))
+
+
+def _is_gpu(event: Entries) -> bool:
     """True for AMD devices of class 03 (display) or 1200 (processing accelerator)."""
-    ids = _ids(device)
-    return ids is not None and ids[0] == _AMD and (ids[2] >> 16 == 0x03 or ids[2] >> 8 == 0x1200)
+    vendor, _, kind = _ids(event)
+    return vendor == _AMD and kind is not None and (kind >> 16 == 0x03 or kind >> 8 == 0x1200)
 
 
-def _ids(device: _Device) -> tuple[int, int, int] | None:
-    """Vendor, device and class, from their own files or from uevent; None if one is missing."""
-    event = read_keys(device.get("uevent"), "=")
-    pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
-    spare: list[int | None] = [parse_number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
-    spare.append(parse_number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
-    stated = [entry.number if (entry := first_value(device.get(name))) else None for name in ("vendor", "device", "class")]
-    vendor, chip, kind = (one if one is not None else other for one, other in zip(stated, spare))
-    return None if vendor is None or chip is None or kind is None else (vendor, chip, kind)
-
-
-def _record_gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fact]) -> None:
-    source = next(iter(device.values()))
-    ids = _ids(device)
-    result.record("pci_bdf", address, Reading(source.name, "", address), into)
-    if ids:
-        result.record("device_id", ids[1], Reading(source.name, "", f"device 0x{ids[1]:04x}"), into)
-    event = device.get("uevent")
-    if event and not event.missing:
-        driver = read_keys(event, "=").get("DRIVER")
-        reading = driver.reading if driver else Reading(event.name, "", "no DRIVER line")
-        result.record("driver", driver.value if driver else None, reading, into)
+def _record_gpu(result: ProbeResult, address: str, event: Entries, into: dict[str, Fact]) -> None:
+    source, driver = event["PCI_ID"].reading, event.get("DRIVER")
+    result.record("pci_bdf", address, Reading(source.artifact, "", address), into)
+    result.record("device_id", _ids(event)[1], source, into)
+    reading = driver.reading if driver else Reading(source.artifact, "", "no DRIVER line")
+    result.record("driver", driver.value if driver else None, reading, into)
 
 
 def _mark_no_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:

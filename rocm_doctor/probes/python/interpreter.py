@@ -10,8 +10,8 @@
 
 >>> print(probe(sample))
 python.version = 3.12.3
-python.prefix = /home/ada/.venv
 platform = linux
+python.prefix = /home/ada/.venv
 python.env = venv
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import leading_version
 
@@ -33,30 +33,18 @@ _SYSTEMS = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 def probe(artifacts: Artifacts) -> ProbeResult:
     """python.version, python.prefix, python.env; platform and glibc if the interpreter reported them."""
     result = ProbeResult()
-    source = artifacts.get("py/interpreter")
-    if source is not None and not source.missing:
-        _add_stated(result, source.name, source.text)
+    entries = read_keys(artifacts.get("py/interpreter"), ":")
+    for key, fact in (("version", "python.version"), ("glibc", "glibc")):
+        if key in entries:
+            result.record(fact, leading_version(entries[key].value), entries[key].reading)
+    if system := entries.get("platform"):
+        known = "linux" if system.value.startswith("linux") else system.value
+        result.record("platform", _SYSTEMS.get(system.value, known), system.reading)
+    if prefix := entries.get("prefix"):
+        result.record("python.prefix", prefix.value, prefix.reading)
+        own = entries.get("base_prefix", prefix).value != prefix.value
+        result.record("python.env", "doctor" if "owner" in entries else environment(prefix.value, own), prefix.reading)
     return result
-
-
-def _add_stated(result: ProbeResult, name: str, text: str) -> None:
-    told = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        key, colon, value = line.partition(":")
-        if colon and value.strip():
-            told[key.strip()] = (value.strip(), Reading(name, f"line {number}", line.strip()))
-    for key, fact in (("version", "python.version"), ("prefix", "python.prefix"), ("glibc", "glibc")):
-        if key in told:
-            value, reading = told[key]
-            result.record(fact, leading_version(value) if fact != "python.prefix" else value, reading)
-    if "platform" in told:
-        system, reading = told["platform"]
-        result.record("platform", _SYSTEMS.get(system, "linux" if system.startswith("linux") else system), reading)
-    if "prefix" in told:
-        prefix, reading = told["prefix"]
-        base = told.get("base_prefix", (prefix, reading))[0]
-        kind = "doctor" if "owner" in told else environment(prefix, base != prefix)
-        result.record("python.env", kind, reading)
 
 
 def environment(prefix: str, own: bool) -> str:

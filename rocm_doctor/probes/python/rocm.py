@@ -16,6 +16,7 @@ rocm.version = 6.4.1
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -28,6 +29,7 @@ _LISTING = regex(r"^(.+)/\.listing$")
 _RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)(?:[-.]\S*)?$")
 _CORE = regex(r"librocm-core\.so\.\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})$", re.MULTILINE)
 _RUNTIME = ("libamdhip64.so", "libhsa-runtime64.so")
+_OF_SYSTEM = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
 _SYSTEM = ("usr/lib", "lib/", "lib64", "usr/local/lib")
 
 
@@ -41,16 +43,26 @@ class Installation(NamedTuple):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """rocm.{version,installations,loader,source,on_path}, from files."""
+    """rocm.{version,installations,source,on_path}: of several the release that the loader takes, else the link /opt/rocm."""
     result = ProbeResult()
     link = _link(artifacts)
     found = _installations(artifacts, link)
-    loader = _loader(result, artifacts)
-    _record_release(result, found, loader, link)
-    _add_path(result, artifacts, found, link)
-    nothing = absence(artifacts.get("opt/rocm"))
-    if nothing and not found:
+    folders = _library_path(artifacts)
+    holders = (_holder(found, _resolve(folder, link)) for folder in _loader_folders(artifacts, folders))
+    chosen = next(filter(None, holders), None) or found.get(_resolve("opt/rocm", link))
+    if len(found) == 1:
+        chosen = next(iter(found.values()))
+    if found:
+        result.record("rocm.installations", tuple(map(_installation_name, found.values())), next(iter(found.values())).reading)
+    elif nothing := absence(artifacts.get("opt/rocm")):
         result.record("rocm.installations", (), nothing)
+    if chosen:
+        result.record("rocm.source", chosen.source, chosen.reading)
+    if chosen and chosen.version:
+        result.record("rocm.version", chosen.version, chosen.reading)
+    if path := read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH"):
+        holders = (_holder(found, _resolve(folder, link)) for folder in folders)
+        result.record("rocm.on_path", tuple(dict.fromkeys(_installation_name(one) for one in holders if one)), path.reading)
     return result
 
 
@@ -110,40 +122,18 @@ def _has_runtime(text: str) -> bool:
     return any(line.startswith(_RUNTIME) for line in text.splitlines())
 
 
-def _loader(result: ProbeResult, artifacts: Artifacts) -> str | None:
-    """rocm.loader: where the loader finds the HIP runtime: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's folders."""
-    folders = [
-        found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
-    ]
-    for folder, reading in _search_path(artifacts):
-        if folder in folders:
-            result.record("rocm.loader", f"/{folder}", reading)
-            return folder
-    return None
-
-
-def _search_path(artifacts: Artifacts) -> list[tuple[str, Reading]]:
+def _library_path(artifacts: Artifacts) -> list[str]:
+    """The folders on LD_LIBRARY_PATH, without leading slash."""
     path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
-    found = [(part.strip("/"), path.reading) for part in path.value.split(":") if part.startswith("/")] if path else []
-    for artifact in artifacts.like("etc/ld.so.conf.d/*"):
-        lines = (line.strip() for line in artifact.text.splitlines())
-        found += [(line.strip("/"), Reading(artifact.name, "", line)) for line in lines if line.startswith("/")]
-    system = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
-    return found + [(folder, Reading(f"{folder}/.listing", "", "a folder of the system")) for folder in system]
+    return [part.strip("/") for part in path.value.split(":") if part.startswith("/")] if path else []
 
 
-def _record_release(result: ProbeResult, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
-    """rocm.installations and rocm.version: the release that the loader takes, else /opt/rocm, else the only one."""
-    if not found:
-        return
-    every = list(found.values())
-    result.record("rocm.installations", tuple(_installation_name(one) for one in every), every[0].reading)
-    chosen = _holder(found, _resolve(loader, link)) if loader else None
-    chosen = chosen or found.get(_resolve("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
-    if chosen:
-        result.record("rocm.source", chosen.source, chosen.reading)
-        if chosen.version:
-            result.record("rocm.version", chosen.version, chosen.reading)
+def _loader_folders(artifacts: Artifacts, path: list[str]) -> Iterator[str]:
+    """The folders that hold the HIP runtime, in the loader's order: LD_LIBRARY_PATH, ld.so.conf.d, the system's."""
+    configured = [line.strip() for artifact in artifacts.like("etc/ld.so.conf.d/*") for line in artifact.text.splitlines()]
+    for folder in (*path, *(line.strip("/") for line in configured if line.startswith("/")), *_OF_SYSTEM):
+        if "libamdhip64.so" in (artifacts.text(f"{folder}/.listing") or ""):
+            yield folder
 
 
 def _installation_name(one: Installation) -> str:
@@ -153,12 +143,3 @@ def _installation_name(one: Installation) -> str:
 def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
     """The installation to which a library folder belongs."""
     return found.get(folder) or found.get(folder.rpartition("/")[0])
-
-
-def _add_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
-    """The installations on LD_LIBRARY_PATH, in order: the loader prefers them to a wheel's RUNPATH."""
-    path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
-    if path:
-        folders = (_resolve(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
-        named = dict.fromkeys(_installation_name(one) for folder in folders if (one := _holder(found, folder)))
-        result.record("rocm.on_path", tuple(named), path.reading)
