@@ -34,9 +34,6 @@ from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical, texts
 
-FRAMEWORK_PACKAGES = (
-    "torch", "jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt", "jax-rocm10-plugin", "jax-rocm10-pjrt", "tensorflow", "tensorflow-rocm",
-)  # fmt: skip
 _MOST_RUNS = 60
 _MOST_LINES = 400
 _PROMPT = regex(
@@ -96,52 +93,45 @@ def runs(document: Document) -> Iterator[Run]:
 
 
 def _record_python(result: ProbeResult, run: Run) -> None:
-    """`python -c CODE`: each printed line is read by the arguments of its `print`."""
+    """`python -c CODE`, or an expression that was typed: each printed line is read by the expressions that it shows."""
+    output = [(re.sub(r"^Out ?\[\d+\]:\s*", "", text), reading) for text, reading in run.output]
+    for text, reading in output if "torch" in run.command else ():
+        if "No module named 'torch'" in text:
+            result.record("torch.version", None, reading)
+            return
+    for expressions in _shown_expressions(run.command):
+        names = [ast.unparse(one) for one in expressions]
+        pattern = regex(r"\s+".join(_shape(name, one) for name, one in zip(names, expressions)))
+        place = next((n for n, (text, _) in enumerate(output) if pattern.fullmatch(text)), None)
+        if place is not None and (values := pattern.fullmatch(output[place][0])):
+            for name, value in zip([n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups()):
+                _add_printed(result, name, value, output[place][1])
+            output = output[place + 1 :]
+
+
+def _shown_expressions(command: str) -> list[list[ast.expr]]:
+    """The arguments of each `print`, or the one expression that an interactive Python shows."""
     try:
-        argv = shlex.split(run.command)
-        tree = ast.parse(argv[argv.index("-c") + 1])
+        code = command if command.startswith(_TYPED) else shlex.split(command)[shlex.split(command).index("-c") + 1]
+        tree = ast.parse(code)
     except (ValueError, IndexError, SyntaxError):
-        return
-    if any("No module named 'torch'" in text for text, _ in run.output) and "torch" in run.command:
-        at = next(reading for text, reading in run.output if "No module named" in text)
-        result.record("torch.version", None, at)
-        return
+        return []
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "print"]
-    left = list(run.output)
-    for call in calls:
-        names = [ast.unparse(argument) for argument in call.args]
-        pattern = regex(r"\s+".join(_shape(n, a) for n, a in zip(names, call.args)))
-        place = next((n for n, (text, _) in enumerate(left) if pattern.fullmatch(text)), None)
-        if place is not None:
-            text, reading = left[place]
-            values = pattern.fullmatch(text)
-            for name, value in zip(
-                [n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups() if values else ()
-            ):
-                _add_printed(result, name, value, reading)
-            left = left[place + 1 :]
-
-
-def _record_typed(result: ProbeResult, run: Run) -> None:
-    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`: the first printed line that is not a warning."""
-    name = run.command.removeprefix("print(").rstrip(";").removesuffix(")" * run.command.startswith("print("))
-    lines = ((text, at) for text, at in run.output if "warn" not in text.lower() and "No such file" not in text)
-    for text, reading in islice(lines, 1):
-        value = re.sub(r"^Out ?\[\d+\]:\s*", "", text).strip("'\"")
-        if name in _PRINTED and re.fullmatch(_PRINTED[name][0], value):
-            _add_printed(result, name, value, reading)
+    typed = [[one.value] for one in tree.body if isinstance(one, ast.Expr)] if command.startswith(_TYPED) else []
+    return [call.args for call in calls] or typed
 
 
 def _shape(name: str, argument: ast.expr) -> str:
-    """The pattern of what one argument of `print` leaves in the line; a group for one that is a fact."""
+    """The pattern of what one expression leaves in the line; a group for one that is a fact."""
     if isinstance(argument, ast.Constant):
         return re.escape(str(argument.value))
     if name in _PRINTED:
-        return f"({_PRINTED[name][0]})"
-    return r"(\S+)" if name.endswith(".__version__") else ".*?"
+        return f"'?({_PRINTED[name][0]})'?"
+    return r"'?([^\s']+)'?" if name.endswith(".__version__") else ".*?"
 
 
-_WORD, _LIST, _FLAG = r"\S+", r"\[[^\]]*\]", "True|False"
+_TYPED = ("torch.", "sys.", "platform.", "print(")
+_WORD, _LIST, _FLAG = r"[^\s']+", r"\[[^\]]*\]", "True|False"
 _PRINTED: dict[str, tuple[str, str]] = {
     "torch.__version__": (_WORD, "torch.version"),
     "torch.version.hip": (_WORD, "torch.hip"),
@@ -260,15 +250,6 @@ def _record_packages(result: ProbeResult, run: Run) -> None:
             result.record("torch.version", None, run.at)
 
 
-def _record_missing_packages(result: ProbeResult, run: Run) -> None:
-    """`pip list | grep jax`: a framework's package whose name holds the word and that is not printed is not installed."""
-    words = re.findall(r"[\w-]{3,}", run.command.partition("grep")[2].lower())
-    printed = {canonical(re.split(r"[ =]", text)[0]) for text, _ in run.output}
-    for name in FRAMEWORK_PACKAGES if run.output else ():
-        if name not in printed and any(word in name for word in words):
-            result.record(f"pkg.{name}", None, run.at)
-
-
 def _record_variables(result: ProbeResult, run: Run) -> None:
     """Variables from `env | grep ...` with the question's list of prefixes: what is not printed is not set."""
     result.record("env.", True, run.at)
@@ -288,14 +269,12 @@ def _record_video(result: ProbeResult, run: Run) -> None:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
-    (regex(r"\b(?:python|py)[\d.]* -c "), _record_python),
-    (regex(r"^(?:print\()?(?:torch|sys|platform)\.[\w.]+(?:\(\d?\))?(?:\.\w+)?\)?;?$"), _record_typed),
+    (regex(r"\b(?:python|py)[\d.]* -c |^(?:torch|sys|platform)\.|^print\("), _record_python),
     (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _record_id),
     (regex(r"\buname -|\bcat /|^systemd-detect"), _record_single),
     (regex(r"\bls\b[^|]* /"), _record_files),
     (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _record_modules),
     (regex(r"^(?:python3? -m )?pip3? list$"), _record_packages),
-    (regex(r"^(?:python3? -m )?pip3? (?:list|freeze) ?\| ?e?grep (?!-\w*v)[^|]*[^|]$"), _record_missing_packages),
     (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _record_variables),
     (regex(r"Win32_VideoController"), _record_video),
 )
