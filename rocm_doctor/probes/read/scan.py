@@ -1,4 +1,4 @@
-"""The texts in which a tool's output may occur, and values in their lines: versions, names, nothing stated."""
+"""The texts in which a tool's output may occur, and versions and names in their lines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts
 
-_NOT_STATED = frozenset((
-    "", "n/a", "na", "none", "null", "unknown", "unsupported", "false", "<fill in>", "<redacted>", "[censored]", "?", "-", "nan",
-    "not set", "not available", "not applicable", "not installed", "not found", "could not collect", "no cuda", "module not"
-    " found",
-))  # fmt: skip
 _VERSION = regex(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 
 
@@ -26,13 +21,6 @@ def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
 def texts(artifacts: Artifacts) -> list[Document]:
     """All pasted texts and logs, uncut."""
     return [artifacts.document(a) for a in artifacts.like("paste/text*", "log/*")]
-
-
-def stated_value(value: str) -> str | None:
-    """The value without outer blanks and quotes; None if the tool prints that it has none."""
-    value = value.strip().strip("'\"`").strip()
-    empty = not value.strip("0xX:.-") and not value.isdigit()
-    return None if empty or value.lower() in _NOT_STATED else value
 
 
 def leading_version(value: str) -> str | None:

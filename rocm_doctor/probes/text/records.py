@@ -24,8 +24,9 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.printed import stated_value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import stated_value, texts
+from rocm_doctor.probes.read.scan import texts
 
 Record = dict[str, Any]
 """Values by key; the keys of nested objects are joined by dots."""

@@ -138,7 +138,7 @@ _PRINTED: dict[str, tuple[str, str]] = {
     "torch.version.cuda": (_WORD, "torch.cuda"),
     "torch.cuda.is_available()": (_FLAG, "torch.available"),
     "torch.cuda.get_arch_list()": (_LIST, "torch.arch_list"),
-    "torch.cuda.get_device_properties(0).gcnArchName": (r"gfx\w+\S*", "gpu.gfx"),
+    "torch.cuda.get_device_properties(0).gcnArchName": (r"gfx\w+[^\s']*", "gpu.gfx"),
     "torch.cuda.get_device_name(0)": (r"\S.*?", "gpu.marketing_name"),
     "platform.python_version()": (_WORD, "python.version"),
     "sys.version.split()[0]": (_WORD, "python.version"),

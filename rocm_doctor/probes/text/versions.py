@@ -34,7 +34,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Unknown, Value
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, stated_value, texts
+from rocm_doctor.probes.read.scan import canonical, texts
 from rocm_doctor.probes.read.sentences import Sentence, sentences
 
 _VERSION = r"\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?"
@@ -166,7 +166,7 @@ def _printed_fact(name: str) -> str:
 
 
 _SHAPES = {
-    "torch.version": r"\d.*|N/A|None", "torch.hip": r"\d.*|N/A|None", "torch.cuda": r"\d.*|N/A|None", "driver.version": r"\d{1,2}\.\d+\.\d+(?![\w-])",
+    "torch.version": r"\d.*|N/A", "torch.hip": r"\d.*|N/A|None", "torch.cuda": r"\d.*|N/A|None", "driver.version": r"\d{1,2}\.\d+\.\d+(?![\w-])",
     "rocm.version": r"\d{1,2}(?:\.\d{1,2}){1,2}(?!\d)|\(\d+, \d+", "python.version": r"\d+\.\d+(?:\.\d+)?|3\d+$", "hip.version": r"\d.*",
 }  # fmt: skip
 """The part of a printed value that is the fact's; none means another thing: `Driver version: 550.54.15` is NVIDIA's."""
@@ -178,7 +178,7 @@ def _value(fact: str, text: str) -> Value:
         return text.lower() == "true"
     if fact == "python.version" and text[1:].isdigit():
         return f"3.{text[1:].lstrip('.')}"
-    if fact in ("torch.hip", "torch.cuda") and stated_value(text) is None:
+    if text in ("N/A", "None"):
         return None
     return text.strip("(").replace(", ", ".").rstrip(".,;:-+").removeprefix("20" if fact == "driver.windows" else "")
 
