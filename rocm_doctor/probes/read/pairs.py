@@ -22,7 +22,7 @@ Gpus = dict[int, dict[str, Fact]]
 Keys = Mapping[str, tuple[str, Callable[[str], Plain | None]]]
 """Fact and reader of each key."""
 
-_DECORATION = regex(r"(?m)^[ \t#>|]+")
+_DECORATION = regex(r"(?m)^(?:<!--|[ \t#>|])+")
 _START = regex(r"(?m)^([\[{])\s*(?=[\]}\"\[{]|\Z)")
 _LEFT_OUT = regex(r"(?m)^(?:\.{2,}|…),?[ \t]*$")
 _EXTRA_COMMA = regex(r",(?=\s*[\]}])")
@@ -48,8 +48,8 @@ def record_pair(result: ProbeResult, gpus: Gpus, pair: Pair, keys: Keys) -> None
         record_entries(result, gpus.setdefault(pair.gpu, {}), {name: Entry(pair.value, pair.reading)}, keys)
 
 
-def record_entries(result: ProbeResult, gpu: dict[str, Fact], entries: Mapping[str, Entry], keys: Keys) -> None:
-    """The facts of a GPU behind its keys, in the order of the table; none where the reader finds no value."""
+def record_entries(result: ProbeResult, gpu: dict[str, Fact] | None, entries: Mapping[str, Entry], keys: Keys) -> None:
+    """The facts of a GPU (None: of the machine) behind its keys, in the order of the table; none where the reader finds no value."""
     for key, (fact, read) in keys.items():
         if key in entries and (value := read(entries[key].value)) is not None:
             result.record(fact, value, entries[key].reading, gpu)
@@ -79,7 +79,7 @@ def json_pairs(artifact: Artifact) -> Iterator[Pair]:
         entries = root.get("gpu_data", [root]) if isinstance(root, dict) else root
         for entry in entries if isinstance(entries, list) else ():
             for gpu, place, keys in _owners(entry) if isinstance(entry, dict) else ():
-                for key, value in _leaves(keys):
+                for key, value in leaves(keys):
                     yield Pair(gpu, key, value, Reading(artifact.name, place + key, f'"{key}": "{value}"'[:200]))
 
 
@@ -99,7 +99,7 @@ def _owners(entry: dict[str, Json]) -> Iterator[tuple[int | None, str, dict[str,
         yield None, "", entry
 
 
-def _leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str]]:
+def leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str]]:
     """Key and value of the first two levels; `{"value": 16304, "unit": "MB"}` is `16304 MB`."""
     for key, value in entry.items():
         if isinstance(value, dict) and "value" not in value:
@@ -111,7 +111,9 @@ def _leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str]]:
 def _words(value: Json) -> str:
     if isinstance(value, dict):
         return f"{value.get('value', '')} {value.get('unit', '')}".strip()
-    return "" if value is None or isinstance(value, (list, bool)) else str(value)
+    if isinstance(value, list):
+        return ", ".join(one for one in value if isinstance(one, str))
+    return "" if value is None or isinstance(value, bool) else str(value)
 
 
 def csv_pairs(artifact: Artifact, first: str) -> Iterator[Pair]:

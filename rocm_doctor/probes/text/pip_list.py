@@ -102,8 +102,8 @@ def _record_install_lines(result: ProbeResult, document: Document) -> None:
             quote = f"Successfully installed … {found[0].strip()}"
             result.record(f"pkg.{canonical(found[1])}", found[2], document.reading(line, quote))
     for line in document.find_lines("requirement already satisfied: ", most=200):
-        if found := _ALREADY.search(line.text):
-            result.record(f"pkg.{canonical(found[1])}", found[2], document.reading(line))
+        if present := _ALREADY.search(line.text):
+            result.record(f"pkg.{canonical(present[1])}", present[2], document.reading(line))
 
 
 def _record_shown(result: ProbeResult, document: Document) -> None:
