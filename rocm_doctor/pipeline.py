@@ -20,7 +20,6 @@ from rocm_doctor.cures.solved import near_reports
 from rocm_doctor.cures.values import is_ours
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
-from rocm_doctor.facts.machines import Capture, group_captures
 from rocm_doctor.facts.origin import Files, name_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import (
@@ -68,13 +67,13 @@ def read_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifac
     return found + [artifact for path in logs for artifact in as_log(path)]
 
 
-def machines(captures: Sequence[Named], matrix: Matrix) -> list[Named]:
-    """The captures of each machine as one: (names, artifacts)."""
-    if len(captures) < 2:
-        return list(captures)
-    seen = [Capture(name, read_facts(artifacts, matrix), _is_whole_machine(artifacts)) for name, artifacts in captures]
-    groups = group_captures(seen)
-    return [(", ".join(captures[n][0] for n in group), [a for n in group for a in captures[n][1]]) for group in groups]
+def machines(captures: Sequence[Named]) -> list[Named]:
+    """The captures of each machine as one: (names, artifacts). A whole capture is a machine; single outputs and logs are parts of the only
+    one, else of one machine together."""
+    whole = [one for one in captures if _is_whole_machine(one[1])]
+    parts = [one for one in captures if not _is_whole_machine(one[1])]
+    groups = [[*whole, *parts]] if len(whole) < 2 else [*([one] for one in whole), *filter(None, [parts])]
+    return [(", ".join(name for name, _ in group), [a for _, artifacts in group for a in artifacts]) for group in groups]
 
 
 def _is_whole_machine(artifacts: Sequence[Artifact]) -> bool:

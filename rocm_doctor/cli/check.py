@@ -125,7 +125,7 @@ def command(
         else:
             captures = [("this machine", live(python, sysroot, logs, smoke=not no_smoke, beside=beside))]
             interrupted = was_interrupted(captures[0][1])
-        machines = pipeline.machines(captures, matrix)
+        machines = pipeline.machines(captures)
         reports = [pipeline.judge(read, matrix, source=name, kind=kind, ignore=reporting.ignore) for name, read in machines]
     reports = list(map(reporting.drop_baseline, reports))
     if reader.reader_dry_run:

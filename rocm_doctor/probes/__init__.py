@@ -31,7 +31,6 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.bench", ("bench/*",)),
     # what tools print
     ("text.own_report", ("report/*",)),
-    ("text.host_name", ("host", *_TEXT)),
     ("tools.failed_tools", ("cmd/*",)),
     ("tools.rocminfo", ("cmd/*rocminfo*", "paste/*-rocminfo")),
     ("tools.amd_smi", ("cmd/*amd-smi*", "paste/*-amd-smi")),

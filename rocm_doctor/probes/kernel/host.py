@@ -1,4 +1,4 @@
-"""The host: system, kernel and its command line, memory and limits, groups of the user, and secure boot.
+"""The host: name, system, kernel and its command line, memory and limits, groups of the user, and secure boot.
 
     ==> proc/sys/kernel/osrelease <==
     6.8.0-60-generic
@@ -37,13 +37,14 @@ _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "f
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """platform, os, kernel, cmdline, cpu, memory, limits, secure_boot, numa_balancing, wsl and the user's groups."""
+    """host.*, platform, os, kernel, cmdline, cpu, memory, limits, secure_boot, numa_balancing, wsl and the user's groups."""
     result = ProbeResult()
     _record_system(result, artifacts)
     _record_command_line(result, artifacts)
     _record_memory(result, artifacts)
     _record_limits(result, artifacts)
     _record_user(result, artifacts)
+    _record_name(result, artifacts)
     _record_firmware(result, artifacts)
     return result
 
@@ -121,6 +122,14 @@ def _record_limits(result: ProbeResult, artifacts: Artifacts) -> None:
     if line:
         soft = -1 if line.group(1) == "unlimited" else int(line.group(1))
         result.record("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
+
+
+def _record_name(result: ProbeResult, artifacts: Artifacts) -> None:
+    """host.hostname; host.id, a hash of the machine id. A redacted bundle has pseudonyms in their place."""
+    known = read_keys(artifacts.get("host"), ":")
+    for key, fact in (("name", "host.hostname"), ("id", "host.id")):
+        if key in known and "<" not in known[key].value:
+            result.record(fact, known[key].value, known[key].reading)
 
 
 def _record_user(result: ProbeResult, artifacts: Artifacts) -> None:
