@@ -107,6 +107,11 @@ class GpuNames:
         """The targets of a PCI device id."""
         return self.pci.get(device_id, ())
 
+    def targets_with_prefix(self, digits: str) -> tuple[str, ...]:
+        """All targets of the catalog with this prefix: gfx110x is gfx1100 to gfx1103."""
+        known = {gfx for entry in self.entries.values() for gfx in entry.gfx}
+        return tuple(sorted(gfx for gfx in known if gfx.startswith("gfx" + digits) and len(gfx) == len(digits) + 4))
+
     def _find_in_line(self, text: str) -> list[Mention]:
         low = _TIMES.sub(" ", _MARKS.sub(lambda m: " " * len(m.group()), text.replace("\u0130", "I").lower()))
         named = [] if self._firsts.isdisjoint(_TOKEN.findall(low)) else list(self._find_names(text, low))
@@ -124,8 +129,6 @@ class GpuNames:
             entry, count = next(((e, n) for n in range(len(words), 0, -1) if (e := self.entries.get(words[:n]))), (None, 1))
             if entry and _is_name(entry, tokens[place : place + count], low):
                 start, end = tokens[place].start(), tokens[place + count - 1].end()
-                brand = _BRAND.search(low, max(0, start - 30), start)
-                start = brand.start() if brand else start
                 yield Mention(start, end, text[start:end], entry.gfx, entry.kind)
             else:
                 count = 1
@@ -141,7 +144,6 @@ class GpuNames:
 
 
 _PROCESSOR = regex(r"ryzen|ai max|custom apu")
-_BRAND = regex(r"\bamd(?:\s{1,3}instinct)?\s{1,6}$|\binstinct\s{1,6}$")
 
 
 def _is_name(entry: _Entry, tokens: list[re.Match[str]], low: str) -> bool:

@@ -1,6 +1,6 @@
-"""What a person writes around the output of tools: the system, the GPUs, the program, and questions.
+"""What a person writes around the output of tools: the system, the GPUs and the program.
 
-Names and the numbers beside them are read, and whether a sentence asks something. What a sentence says of them (works, failed, was,
+Names and the numbers beside them are read. What a sentence says of them (works, failed, was,
 would) is not: that takes a reader of language (`--reader`). A name that has several versions, or a GPU's name that fits several targets,
 is ambiguous.
 
@@ -21,16 +21,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.advice import Application
-from rocm_doctor.model import Fact, Reading, Unknown
+from rocm_doctor.model import Reading, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.sentences import Sentence, sentences
-from rocm_doctor.probes.text.gpu_names import GpuNames
+from rocm_doctor.probes.text.gpu_names import GpuNames, Mention
 from rocm_doctor.probes.text.versions import name_before, record_written
 
 _NVIDIA = regex(
@@ -39,7 +38,7 @@ _NVIDIA = regex(
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, the system, the program and its version, and questions, from pasted texts (`paste/text`)."""
+    """GPUs, the system, the program and its version, from pasted texts (`paste/text`)."""
     result = ProbeResult()
     for artifact in artifacts.like("paste/text*"):
         text = sentences(artifacts.document(artifact))
@@ -52,14 +51,6 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-class Program(NamedTuple):
-    """The program that a text is about, the first sentence that names it, and the pattern of its versions (group 2)."""
-
-    known: Application
-    sentence: Sentence
-    version: re.Pattern[str]
-
-
 class Programs:
     """The programs of the catalog, and a pattern of all their names. Built once for a matrix."""
 
@@ -68,7 +59,7 @@ class Programs:
         self._by_name = {name: one for one in known for name in one.names}
         self._names = re.compile(rf"(?<![\w.])({_alternatives(self._by_name)})(?![\w])") if known else None
 
-    def find_program(self, text: Iterable[Sentence]) -> Program | None:
+    def find_program(self, text: Iterable[Sentence]) -> tuple[Application, Sentence] | None:
         """The program that is named most, the first sentence above all; an engine only where no program that may bring it is."""
         seen: Counter[str] = Counter()
         first: dict[str, Sentence] = {}
@@ -81,20 +72,21 @@ class Programs:
         if not named:
             return None
         best = max(named, key=lambda one: seen[one.key] / (3 if one.engine else 1))
-        builds = f"|{best.versions}" if best.versions else ""
-        release = r"\d+\.\d+(?:\.\d+){0,2}(?:[-.]?(?:rc|beta|alpha|post|a|b)\.?\d{1,3})?" + builds
-        version = name_before(release, _alternatives(best.names))
-        return Program(best, first[best.key], version)
+        return best, first[best.key]
 
 
 def record_program(result: ProbeResult, text: Sequence[Sentence], programs: Programs | None) -> None:
-    """said.program and, where the text names it, said.release."""
-    if program := programs.find_program(text) if programs else None:
-        result.record("said.program", program.known.key, program.sentence.reading)
+    """said.program and, where the text has a version beside its name, said.release."""
+    if named := programs.find_program(text) if programs else None:
+        program, sentence = named
+        result.record("said.program", program.key, sentence.reading)
+        builds = f"|{program.versions}" if program.versions else ""
+        release = r"\d+\.\d+(?:\.\d+){0,2}(?:[-.]?(?:rc|beta|alpha|post|a|b)\.?\d{1,3})?" + builds
+        pattern = name_before(release, _alternatives(program.names))
         stated: dict[str, Sentence] = {}
-        for sentence in text:
-            for found in program.version.finditer(sentence.text):
-                stated.setdefault(found[2].rstrip(".-"), sentence)
+        for one in text:
+            for found in pattern.finditer(one.text):
+                stated.setdefault(found[2].rstrip(".-"), one)
         if stated:
             record_written(result, "said.release", stated)
 
@@ -140,11 +132,10 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
                 linux.append((" ".join(filter(None, found.groups())), sentence.reading))
         if not wsl and not linux and (hint := _WINDOWS.search(sentence.text)) and (hint[1] or not sign):
             windows.append((hint[1] or "", sentence.reading))
-        if container := _CONTAINERS.search(sentence.text):
+        container = _CONTAINERS.search(sentence.text)
+        if container and not _OUTSIDE.search(sentence.text[: container.start()]):
             kind = _KINDS[(container.lastindex or 1) - 1]
-            if not _OUTSIDE.search(sentence.text[: container.start()]) and (
-                kind != "container" or "container" not in result.facts
-            ):
+            if kind != "container" or "container" not in result.facts:
                 result.record("container", kind, sentence.reading)
     wsl_fact = result.facts.get("wsl")
     inside = wsl_fact.readings[0] if wsl_fact and wsl_fact.value else None
@@ -172,46 +163,38 @@ _AS_IF = regex(
 _KIND_ORDER = ("name", "gfx", "codename", "processor", "family")
 
 
-class Mention(NamedTuple):
-    """A GPU named in a sentence, and how many of it."""
-
-    gfx: tuple[str, ...]
-    kind: str
-    words: str
-    times: int
-    sentence: Sentence
-    start: int
-
-
 class Group(msgspec.Struct):
-    """Mentions of one GPU, and the targets that all of them allow."""
+    """The mentions of one GPU: the best of them with its sentence, the targets that all of them allow, and how many GPUs there are."""
 
+    mention: Mention
+    sentence: Sentence
     gfx: tuple[str, ...]
-    mentions: list[Mention]
-    count: int = 1
+    count: int
 
 
 def record_gpus(result: ProbeResult, text: Iterable[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs that the text names."""
-    groups = _groups([mention for sentence in text for mention in _mentions(sentence, names)])
-    if groups:
-        listing = result.listing(complete=False)
-        for group in groups[:MOST]:
-            for _ in range(group.count):
-                _describe(result, group, listing.gpu())
+    groups = _groups([(mention, sentence) for sentence in text for mention in _mentions(sentence.text, names)])
+    listing = result.listing(complete=False) if groups else None
+    for group in groups[:MOST] if listing else ():
+        mention, reading = group.mention, group.sentence.reading
+        for _ in range(group.count):
+            gpu = listing.gpu()
+            if mention.kind == "name":
+                result.record("marketing_name", mention.text, reading, gpu)
+            elif mention.kind == "family":
+                result.record("family", re.sub(r"\s", "", mention.text).upper(), reading, gpu)
+            result.record("gfx", group.gfx[0] if len(group.gfx) == 1 else Unknown("ambiguous", group.gfx), reading, gpu)
 
 
-def _mentions(sentence: Sentence, names: GpuNames) -> Iterator[Mention]:
-    text = sentence.text
-    for one in names.find(text)[:MOST]:
-        if text[one.end : one.end + 1] != "+":  # `MI300+` is a requirement
-            yield Mention(one.gfx, one.kind, one.text, _count(text, one.start, one.end), sentence, one.start)
+def _mentions(text: str, names: GpuNames) -> Iterator[Mention]:
+    yield from (one for one in names.find(text)[:MOST] if text[one.end : one.end + 1] != "+")  # `MI300+` is a requirement
     targets = {hit[0].lower(): hit for hit in reversed(list(_GFX.finditer(text)))} if "gfx" in text.lower() else {}
     # Several targets in one sentence are those of a build or a table.
     for hit in targets.values() if len(targets) == 1 else ():
-        known = _targets_with_prefix(hit[1], names) if hit[1] else (hit[0].lower(),)
+        known = names.targets_with_prefix(hit[1]) if hit[1] else (hit[0].lower(),)
         if known and not _AS_IF.search(text[max(0, hit.start() - 40) : hit.start()]):
-            yield Mention(known, "gfx", hit[0], _count(text, *hit.span()), sentence, hit.start())
+            yield Mention(*hit.span(), hit[0], known, "gfx")
 
 
 def _count(text: str, start: int, end: int) -> int:
@@ -224,33 +207,16 @@ def _count(text: str, start: int, end: int) -> int:
     return _COUNTS[before[2].lower()] if before[2] else min(MOST, int(before[1] or before[3]))
 
 
-def _targets_with_prefix(digits: str, names: GpuNames) -> tuple[str, ...]:
-    """All targets of the catalog with this prefix: gfx110x is gfx1100 to gfx1103."""
-    known = {gfx for entry in names.entries.values() for gfx in entry.gfx}
-    return tuple(sorted(gfx for gfx in known if gfx.startswith("gfx" + digits) and len(gfx) == len(digits) + 4))
-
-
-def _groups(mentions: list[Mention]) -> list[Group]:
+def _groups(mentions: list[tuple[Mention, Sentence]]) -> list[Group]:
     """Mentions by GPU. Names of products make the groups; others only narrow them, or are a group where no product is named: a target that
     none of the products has is that of an override or a build."""
     groups: list[Group] = []
-    for one in sorted(mentions, key=lambda one: min(2, _KIND_ORDER.index(one.kind))):
+    for one, sentence in sorted(mentions, key=lambda pair: _KIND_ORDER.index(pair[0].kind)):
+        times = max(1, _count(sentence.text, one.start, one.end))
         group = next((group for group in groups if set(group.gfx) & set(one.gfx)), None)
         if group is not None:
             group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
-            group.mentions.append(one)
-            group.count = max(group.count, one.times)
-        elif one.kind == "name" or not groups or groups[0].mentions[0].kind == one.kind:
-            groups.append(Group(one.gfx, [one], max(1, one.times)))
+            group.count = max(group.count, times)
+        elif one.kind == "name" or not groups or groups[0].mention.kind == one.kind:
+            groups.append(Group(one, sentence, one.gfx, times))
     return groups
-
-
-def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
-    best = min(group.mentions, key=lambda one: _KIND_ORDER.index(one.kind))
-    reading = best.sentence.reading
-    if best.kind == "name":
-        result.record("marketing_name", best.words, reading, gpu)
-    elif best.kind == "family":
-        result.record("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
-    several = Unknown("ambiguous", group.gfx)
-    result.record("gfx", group.gfx[0] if len(group.gfx) == 1 else several, reading, gpu)
