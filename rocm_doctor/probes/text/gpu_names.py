@@ -129,6 +129,8 @@ class GpuNames:
             entry, count = next(((e, n) for n in range(len(words), 0, -1) if (e := self.entries.get(words[:n]))), (None, 1))
             if entry and _is_name(entry, tokens[place : place + count], low):
                 start, end = tokens[place].start(), tokens[place + count - 1].end()
+                brand = _BRAND.search(low, max(0, start - 30), start)
+                start = brand.start() if brand else start
                 yield Mention(start, end, text[start:end], entry.gfx, entry.kind)
             else:
                 count = 1
@@ -144,6 +146,7 @@ class GpuNames:
 
 
 _PROCESSOR = regex(r"ryzen|ai max|custom apu")
+_BRAND = regex(r"\bamd(?:\s{1,3}instinct)?\s{1,6}$|\binstinct\s{1,6}$")
 
 
 def _is_name(entry: _Entry, tokens: list[re.Match[str]], low: str) -> bool:
