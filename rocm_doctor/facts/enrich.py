@@ -60,40 +60,17 @@ def _enrich_gpu(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     if "gfx_reported" in out and out["gfx_reported"].value == out["gfx"].value:
         del out["gfx_reported"]
     target = matrix.gfx.get(str(out["gfx"].value))
-    if target:
-        out = {**out, **_missing_facts(_facts_of_target(target, out["gfx"].readings), out), **_product(target, facts)}
-    return {**_percentages(out), **out}
-
-
-_PARTS = {
-    "link_percent": ("link_width", "link_max_width"),
-    "power_cap_percent": ("power_cap_watts", "power_default_watts"),
-    "vram_used_percent": ("vram_used_bytes", "vram_bytes"),
-}
-"""Facts of a card that are a part of a whole, each with the two facts that it follows from."""
-
-
-def _percentages(facts: dict[str, Fact]) -> dict[str, Fact]:
-    """The parts of _PARTS in percent, where both facts are known; none for an integrated GPU."""
-    pairs = {name: (facts[part], facts[whole]) for name, (part, whole) in _PARTS.items() if part in facts and whole in facts}
-    apu = "is_apu" in facts and facts["is_apu"].value is True
-    return {
-        name: Fact(round(100 * part.value / whole.value), (*part.readings[:1], *whole.readings[:1]))
-        for name, (part, whole) in pairs.items()
-        if not apu and isinstance(part.value, int) and isinstance(whole.value, int) and 0 < part.value <= whole.value
-    }
+    if target is None:
+        return out
+    known = {name: fact for name, fact in out.items() if fact.known and fact.value is not None}
+    return {**out, **_facts_of_target(target, out["gfx"].readings), **known, **_product(target, facts)}
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
     """The product's name, if the device id has only one: the kernel and pci.ids name the chip."""
     number = facts.get("device_id")
-    known = target.products.get(f"{number.value:04x}") if number and isinstance(number.value, int) else None
-    return {"product": Fact(known, number.readings)} if known and number else {}
-
-
-def _missing_facts(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
-    """The catalog's facts about a GPU that were not read."""
-    return {k: f for k, f in known.items() if k not in said or said[k].value is None or not said[k].known}
+    name = target.products.get(f"{number.value:04x}") if number and isinstance(number.value, int) else None
+    return {"product": Fact(name, number.readings)} if name and number else {}
 
 
 def _is_from_kernel(fact: Fact) -> bool:
@@ -110,17 +87,8 @@ def _facts_of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str,
 
 
 def _targets_of_id(fact: Fact | None, matrix: Matrix) -> tuple[str, ...]:
-    if fact is None or not isinstance(fact.value, int):
-        return ()
-    return _targets_by_pci(matrix).get(f"{fact.value:04x}", ())
-
-
-def _targets_by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
-    table: dict[str, tuple[str, ...]] = {}
-    for target in matrix.gfx.values():
-        for pci in target.pci:
-            table[pci] = (*table.get(pci, ()), target.gfx)
-    return table
+    number = f"{fact.value:04x}" if fact and isinstance(fact.value, int) else ""
+    return tuple(target.gfx for target in matrix.gfx.values() if number in target.pci)
 
 
 def _target_of_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
@@ -152,21 +120,13 @@ def find_target(text: str, matrix: Matrix) -> str | tuple[str, ...]:
 
 def gpu_names(matrix: Matrix) -> GpuNames:
     """The names and PCI ids of the catalog in the form that the prose probe takes; built once for a matrix."""
-    return matrix.once(_gpu_names)
-
-
-def _gpu_names(matrix: Matrix) -> GpuNames:
     from rocm_doctor.probes.text.gpu_names import GpuNames
 
-    return GpuNames(matrix.gfx.values())
+    return matrix.once(GpuNames)
 
 
 def programs(matrix: Matrix) -> Programs:
     """The programs of the catalog in the form that the prose probe takes; built once for a matrix."""
-    return matrix.once(_programs)
-
-
-def _programs(matrix: Matrix) -> Programs:
     from rocm_doctor.probes.text.prose import Programs
 
-    return Programs(matrix.applications)
+    return matrix.once(Programs)

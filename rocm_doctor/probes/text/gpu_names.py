@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.types import Target
+from rocm_doctor.matrix import Matrix
 
 _TOKEN = regex(r"[0-9]+|[a-z]+")
 _MARKS = regex(r"\((?:tm|r|c)\)|[™®©]")
@@ -53,13 +53,13 @@ class _Word(NamedTuple):
 class GpuNames:
     """The lookup, built once from the catalog. `accelerators`: device ids of Instinct boards, whose subsystem id is the device id."""
 
-    def __init__(self, targets: Iterable[Target]) -> None:
+    def __init__(self, matrix: Matrix) -> None:
         self.entries: dict[tuple[str, ...], _Entry] = {}
         self.pci: dict[int, tuple[str, ...]] = {}
         self.processors: list[tuple[re.Pattern[str], str]] = []
         self.accelerators: set[int] = set()
         short: list[tuple[list[_Word], str]] = []
-        for target in targets:
+        for target in matrix.gfx.values():
             for words in map(_words, target.names):
                 self._add(_spellings(words), target.gfx, "name")
                 short += [(spelled, target.gfx) for spelled in _spellings(_drop_suffix(words))]

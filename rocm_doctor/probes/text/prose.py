@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.advice import Application
 from rocm_doctor.model import Fact, Reading, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -54,10 +55,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 class Programs:
     """The programs of the catalog, and a pattern of all their names. Built once for a matrix."""
 
-    def __init__(self, known: Sequence[Application]) -> None:
-        self.known = known
-        self._by_name = {name: one for one in known for name in one.names}
-        self._names = re.compile(rf"(?<![\w.])({_alternatives(self._by_name)})(?![\w])") if known else None
+    def __init__(self, matrix: Matrix) -> None:
+        self.known = matrix.applications
+        self._by_name = {name: one for one in self.known for name in one.names}
+        self._names = re.compile(rf"(?<![\w.])({_alternatives(self._by_name)})(?![\w])") if self.known else None
 
     def find_program(self, text: Iterable[Sentence]) -> tuple[Application, Sentence] | None:
         """The program that is named most, the first sentence above all; an engine only where no program that may bring it is."""
