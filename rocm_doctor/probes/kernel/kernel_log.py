@@ -85,8 +85,10 @@ def _record_gpus(result: ProbeResult, document: Document, lines: list[Line]) -> 
         if device := _DEVICE_ID.search(line.text):
             devices.setdefault(device[1].lower(), line)
     single = len(addresses) <= 1 and len(devices) <= 1
-    listing = result.listing(complete=False) if addresses or devices else None
-    for key, line in (addresses or devices).items() if listing else ():
+    if not addresses and not devices:
+        return
+    listing = result.listing(complete=False)
+    for key, line in (addresses or devices).items():
         gpu = listing.gpu()
         if addresses:
             result.record("pci_bdf", key, document.reading(line), gpu)
