@@ -24,7 +24,7 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 
 class Sign(NamedTuple):
-    """A container of this kind, recognised by `pattern` in the text of `artifact`."""
+    """A container of this kind, recognised by `pattern` in the text of `artifact`; without a kind, its group 1 names it."""
 
     kind: str
     artifact: str
@@ -44,15 +44,12 @@ SIGNS = (
     _sign("k8s", "env", r"^KUBERNETES_SERVICE_HOST=.+"),
     _sign("k8s", "proc/1/cgroup", r"/kubepods.*"),
     _sign("podman", "run/.containerenv", r"engine=\"?podman.*"),
-    _sign("podman", "run/systemd/container", r"^podman"),
     _sign("podman", "env", r"^container=podman"),
     _sign("docker", ".dockerenv", r"exists: yes"),
-    _sign("docker", "run/systemd/container", r"^docker"),
     _sign("docker", "proc/1/cgroup", r"/docker[/-].*"),
-    _sign("lxc", "run/systemd/container", r"^lxc"),
     _sign("lxc", "proc/1/environ", r"^container=lxc"),
-    _sign("lxc", "env", r"^container=lxc"),
     _sign("lxc", "proc/1/cgroup", r":/lxc[/.].*"),
+    _sign("", "run/systemd/container", r"^(podman|docker|lxc)"),
 )
 """Traces of each container runtime; the first match decides."""
 _LOOKED = (".dockerenv", "run/.containerenv")
@@ -70,7 +67,7 @@ def _record_container(result: ProbeResult, artifacts: Artifacts) -> None:
     for sign in SIGNS:
         found = sign.pattern.search(artifacts.text(sign.artifact) or "")
         if found:
-            result.record("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
+            result.record("container", sign.kind or found[1], Reading(sign.artifact, "", found.group()[:120]))
             if mode := read_keys(artifacts.get("run/.containerenv"), "=").get("rootless"):
                 result.record("container.rootless", mode.value == "1", mode.reading)
             return

@@ -16,40 +16,50 @@ that DRM reports (Linux, amdgpu `apu_prefer_gtt`); on a partitioned board they h
 >>> print(probe(sample))
 gpu 0 pci_bdf = 0000:03:00.0
 gpu 0 driver = amdgpu
+gpu 0 device_id = 29772
 gpu 0 carveout_bytes = 25753026560
 gpu 0 vram_bytes = 25753026560
-gpu 0 device_id = 29772
 """
 
 from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact
-from rocm_doctor.probes.read.keyed import Entry, first_value, read_keys
+from rocm_doctor.probes.read.keyed import first_value, parse_number, read_keys
+from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _FILE = regex(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
-_NUMBERS = (
-    ("gtt_bytes", "mem_info_gtt_total"),
-    ("carveout_bytes", "mem_info_vram_total"),
-    ("vram_used_bytes", "mem_info_vram_used"),
-    ("device_id", "device"),
-)
-_WORDS = (("vbios", "vbios_version"), ("marketing_name", "product_name"), ("partition", "current_compute_partition"))
-_POWER = (("power_cap_watts", "power1_cap"), ("power_default_watts", "power1_cap_default"))
-_MICRO = 1_000_000
-_LINK = (
-    ("link_width", "current_link_width"),
-    ("link_max_width", "max_link_width"),
-    ("link_speed", "current_link_speed"),
-    ("link_max_speed", "max_link_speed"),
-)
+
+
+def _above_zero(value: str) -> int | None:
+    number = parse_number(value)
+    return number if number and number > 0 else None
+
+
+def _watts(value: str) -> int | None:
+    """Watts of a number of microwatts."""
+    return (_above_zero(value) or 0) // 1_000_000 or None
+
+
+def _speed(value: str) -> str | None:
+    return value.removesuffix(" PCIe") if value[0].isdigit() else None
+
+
+KEYS: Keys = {
+    "PCI_SLOT_NAME": ("pci_bdf", str.lower), "DRIVER": ("driver", str.lower), "device": ("device_id", _above_zero),
+    "mem_info_gtt_total": ("gtt_bytes", _above_zero), "mem_info_vram_total": ("carveout_bytes", _above_zero),
+    "mem_info_vram_used": ("vram_used_bytes", _above_zero), "product_name": ("marketing_name", str),
+    "current_compute_partition": ("partition", str), "current_link_width": ("link_width", _above_zero),
+    "max_link_width": ("link_max_width", _above_zero), "current_link_speed": ("link_speed", _speed), "max_link_speed": ("link_max_speed", _speed),
+    "power1_cap": ("power_cap_watts", _watts), "power1_cap_default": ("power_default_watts", _watts),
+}  # fmt: skip
+"""Fact and reader of each file of a card's device, and of the keys of its `uevent`, `.link` (the slot's PCIe link) and `.power`."""
 _Card = dict[str, Artifact]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, vbios, link_*, power_*, partition, numa_node and driver
-    of each AMD GPU."""
+    """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, link_*, power_*, partition, numa_node and driver of each AMD GPU."""
     result = ProbeResult()
     cards = {number: card for number, card in _cards(artifacts).items() if _is_amd(card)}
     if not cards:
@@ -77,45 +87,17 @@ def _is_amd(card: _Card) -> bool:
 
 
 def _record_gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
-    event = read_keys(card.get("uevent"), "=")
-    for key, name in (("pci_bdf", "PCI_SLOT_NAME"), ("driver", "DRIVER")):
-        if name in event:
-            result.record(key, event[name].value.lower(), event[name].reading, into)
-    for key, name in _NUMBERS:
-        entry = first_value(card.get(name))
-        if entry and (entry.number or 0) > 0:
-            result.record(key, entry.number, entry.reading, into)
-            if key == "carveout_bytes" and not has_banks:
-                result.record("vram_bytes", entry.number, entry.reading, into)
-    for key, name in _WORDS:
-        entry = first_value(card.get(name))
-        if entry:
-            result.record(key, entry.value, entry.reading, into)
-    _record_link(result, card, into)
-    _record_power(result, card, into)
-    _record_numa(result, first_value(card.get("numa_node")), into)
-
-
-def _record_link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
-    """link_*: the PCIe link of the slot where that was recorded, else of the GPU's own port."""
-    slot = read_keys(card.get(".link"), ":")
-    for key, name in _LINK:
-        entry = slot.get(name) or first_value(card.get(name))
-        if entry and key.endswith("speed") and entry.value[0].isdigit():
-            result.record(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
-        elif entry and key.endswith("width") and (entry.number or 0) > 0:
-            result.record(key, entry.number, entry.reading, into)
-
-
-def _record_power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
-    told = read_keys(card.get(".power"), ":")
-    for key, name in _POWER:
-        entry = told.get(name)
-        if entry and (entry.number or 0) >= _MICRO:
-            result.record(key, (entry.number or 0) // _MICRO, entry.reading, into)
-
-
-def _record_numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:
-    """The NUMA node; the kernel prints -1 for none."""
-    if entry and entry.number is not None:
-        result.record("numa_node", entry.number if entry.number >= 0 else None, entry.reading, into)
+    """The link of the slot counts where it was recorded, else that of the GPU's own port. The kernel prints -1 for no NUMA node."""
+    files = {name: entry for name, artifact in card.items() if (entry := first_value(artifact))}
+    entries = {
+        **files,
+        **read_keys(card.get("uevent"), "="),
+        **read_keys(card.get(".link"), ":"),
+        **read_keys(card.get(".power"), ":"),
+    }
+    record_entries(result, into, entries, KEYS)
+    if "carveout_bytes" in into and not has_banks:
+        into["vram_bytes"] = into["carveout_bytes"]
+    numa = files.get("numa_node")
+    if numa and numa.number is not None:
+        result.record("numa_node", numa.number if numa.number >= 0 else None, numa.reading, into)

@@ -24,7 +24,7 @@ _AWAKE = ("active", "unsupported", "")
 """Values of power/runtime_status for a powered device: now, always (no runtime power management), or unknown."""
 _LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
 _DRM_FILES = (
-    "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
+    "vendor", "device", "class", "uevent", "product_name", "numa_node", "mem_info_vram_total",
     "mem_info_vram_used", "mem_info_gtt_total", "current_compute_partition",
 )  # fmt: skip
 _MODULES = "amdgpu|radeon|nvidia|nouveau|vfio_pci"
