@@ -15,7 +15,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli.inputs import InputError, notice_when_slow
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.probes.read.scan import canonical
+from rocm_doctor.probes.read.printed import canonical
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.keyed import Entry, absence, read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import texts
 
 _RENDER = regex(r"dev/dri/(renderD\d{1,4})$")
 _LISTED = regex(
@@ -38,7 +37,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     _record_kfd(result, artifacts)
     _record_render(result, artifacts)
     _record_dxg(result, artifacts)
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         _read_listing(result, document)
     return result
 

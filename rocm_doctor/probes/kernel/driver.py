@@ -19,8 +19,8 @@ from __future__ import annotations
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import absence, first_value, read_keys
+from rocm_doctor.probes.read.printed import leading_version
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import leading_version
 
 MODULE = "sys/module/amdgpu"
 _BLACKLIST = regex(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")

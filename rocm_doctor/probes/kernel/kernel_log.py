@@ -24,7 +24,6 @@ from rocm_doctor.model import Reading
 from rocm_doctor.probes.kernel.host import record_command_line
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import documents
 
 MOST = 4000
 """Lines read: a crash loop fills a log with the same four."""
@@ -52,7 +51,7 @@ _NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs by PCI address, driver.{version,loaded}, kernel and its command line, from each log."""
     result = ProbeResult()
-    for document in documents(artifacts, "dmesg", "kernel/log"):
+    for document in artifacts.texts("paste/*-dmesg", "kernel/log") or artifacts.texts():
         lines = [line for line in document.find_lines(*_NEEDLES, most=MOST) if _is_kernels(line)]
         for line in lines:
             _record_system(result, line, document.reading(line))

@@ -21,8 +21,8 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.keyed import read_keys
+from rocm_doctor.probes.read.printed import leading_version
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import leading_version
 
 _SYSTEM = regex(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
 _CONDA = regex(r"conda|mamba|miniforge", re.I)

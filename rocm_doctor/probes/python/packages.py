@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.printed import canonical
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical
 
 _DEVICE = regex(r"(?:amd-torch-device|rocm-sdk-device)-(gfx[0-9a-z-]+)")
 _SDK = ("rocm-sdk-core", "rocm")

@@ -1,4 +1,4 @@
-"""Values as AMD's tools print them: targets, names, sizes, addresses, and the many ways of printing nothing."""
+"""Values as tools print them: targets, names, versions, sizes, addresses, and the many ways of printing nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
+_VERSION = regex(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 _TARGET = regex(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = regex(r"(?:0x)?([0-9a-fA-F]{4})$")
 _BDF = regex(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
@@ -68,6 +69,17 @@ def stated_value(value: str) -> str | None:
     """The value without outer blanks and quotes; None if the tool prints that it has none, or the value was struck out."""
     value = value.strip().strip("\"'").strip()
     return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
+
+
+def leading_version(value: str) -> str | None:
+    """The version that a value starts with (`3.10.12 (main, ...)` gives 3.10.12); None if it does not start with one."""
+    found = _VERSION.match(value.strip().strip("'\"`"))
+    return found.group(1).rstrip(".,;:)") if found else None
+
+
+def canonical(name: str) -> str:
+    """A distribution's name as PEP 503 spells it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def gfx_target(value: str) -> str | None:

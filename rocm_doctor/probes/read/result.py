@@ -66,6 +66,10 @@ class Artifacts:
             self._pages[id(item)] = Document(item)
         return self._pages[id(item)]
 
+    def texts(self, *globs: str) -> list[Document]:
+        """The texts of artifacts whose name matches one of the globs; without one, all pasted texts and logs, uncut."""
+        return list(map(self.document, self.like(*globs or ("paste/text*", "log/*"))))
+
     def like(self, *globs: str) -> list[Artifact]:
         """Readable artifacts whose name matches one of the globs (`*` also spans `/`), in their order."""
         return [a for a in self.items if not a.missing and any(fits(a.name, g) for g in globs)]

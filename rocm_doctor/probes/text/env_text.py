@@ -18,7 +18,6 @@ import re
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.env import strip_quotes
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import texts
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
 
 NAME = "((?:" + "|".join(map(re.escape, PREFIXES)) + ")[A-Z0-9_a-z]{1,60}|" + "|".join(NAMES) + ")"
@@ -39,7 +38,7 @@ _ADVICE = regex(
 def probe(artifacts: Artifacts) -> ProbeResult:
     """env.<NAME> for each variable that is set, absent for one that is unset."""
     result = ProbeResult()
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         for line in document.find_lines(*_NEEDLES):
             for found in _SET.finditer(line.text):
                 if not _REFERENCE.match(found[2]) and not _ADVICE.search(line.text[max(0, found.start() - 90) : found.start()]):

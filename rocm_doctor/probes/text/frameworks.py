@@ -15,7 +15,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.keyed import read_keys
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import texts
 
 _NAMES = ("torch", "jax", "tensorflow")
 _NAMED = {name: regex(rf"(?<![a-z])(?:py)?{name}", 0) for name in _NAMES}
@@ -33,7 +32,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             result.record("said.frameworks", (entry.value,), entry.reading)
     if result.facts:
         return result
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         lines = {
             name: line
             for name in _NAMES

@@ -24,8 +24,8 @@ from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.limits import PACKAGES
+from rocm_doctor.probes.read.printed import canonical
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, texts
 
 _VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"
 _NAME = r"([A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,8})"
@@ -61,10 +61,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """pkg.<name>; with torch among them, torch.version and the facts that follow from it."""
     result = ProbeResult()
     commands = artifacts.like("paste/*-pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*")
-    for document in [*map(artifacts.document, commands), *texts(artifacts)]:
+    for document in [*map(artifacts.document, commands), *artifacts.texts()]:
         if document.has("==", "torch", "pip ", "pip3 ", "conda ", "package"):
             _record_tables(result, document)
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         _record_install_lines(result, document)
         _record_shown(result, document)
     _record_torch(result)

@@ -16,7 +16,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import texts
 
 _GFX = r"(?P<gfx>gfx[0-9a-f]{3,5})"
 LINES = tuple((needle, regex(pattern, re.I)) for needle, pattern in (
@@ -42,7 +41,7 @@ _VRAM = regex(r"Total VRAM (\d{1,9}) MB")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """A listing for each kind of line: names, targets, and memory in bytes."""
     result = ProbeResult()
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         for needle, pattern in LINES:
             seen: dict[str, tuple[re.Match[str], Reading]] = {}
             for line in document.find_lines(needle, most=80):

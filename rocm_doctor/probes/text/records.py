@@ -22,9 +22,8 @@ from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.keyed import Entries, Entry
 from rocm_doctor.probes.read.pairs import Keys, leaves, record_entries, roots
-from rocm_doctor.probes.read.printed import bdf, count, gfx_target, product_name
+from rocm_doctor.probes.read.printed import bdf, count, gfx_target, leading_version, product_name
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import leading_version, texts
 
 _MACHINE: Keys = {
     "torch.version": ("torch.version", leading_version), "versions.torch": ("torch.version", leading_version),
@@ -46,7 +45,7 @@ _OF_GPU = ("gpu_arch", "gpu_soc", "gfx_target_version")
 def probe(artifacts: Artifacts) -> ProbeResult:
     """The versions, and the GPUs with their target, name, ids, compute units and memory in bytes."""
     result = ProbeResult()
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         records = [*_rows(document), *_objects(document)]
         described = [record for record in records if any(key in record for key in _OF_GPU)]
         listing = result.listing(complete=False) if described else None

@@ -15,7 +15,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import texts
 
 _ASKED = regex(r"Tried to allocate (\d+(?:\.\d+)?) ([KMG]iB)")
 _LOOSE = regex(r"(\d+(?:\.\d+)?) ([KMG]iB) is reserved by PyTorch but unallocated")
@@ -29,7 +28,7 @@ _KILLED = regex(r"^(?:\S*: line \d+:\s+\d+ )?Killed\b(?!\s+(?:by|process|the|it)
 def probe(artifacts: Artifacts) -> ProbeResult:
     """run.killed and oom.kind."""
     result = ProbeResult()
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         _record_memory(result, document)
     return result
 

@@ -31,8 +31,8 @@ from rocm_doctor.probes.kernel.host import record_command_line
 from rocm_doctor.probes.python.env import strip_quotes
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.printed import canonical
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, texts
 
 _MOST_RUNS = 60
 _MOST_LINES = 400
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts from the output of known commands; `said.ran` are the commands."""
     result = ProbeResult()
-    for document in texts(artifacts):
+    for document in artifacts.texts():
         for run in islice(runs(document), _MOST_RUNS):
             result.record("said.ran", (*_commands_so_far(result), run.command), run.at)
             for reads, reader in _READERS:

@@ -33,8 +33,8 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Unknown, Value
 from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.printed import canonical
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.probes.read.scan import canonical, texts
 from rocm_doctor.probes.read.sentences import Sentence, sentences
 
 _VERSION = r"\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?"
@@ -132,7 +132,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     """Versions of torch, HIP, ROCm, Python, kernel, driver, firmware and packages; os, cpu, torch.available, and the index of torch."""
     result = ProbeResult()
     written: dict[str, dict[str, Sentence]] = {}
-    for document in [*texts(artifacts), *map(artifacts.document, artifacts.like("sys/kernel/debug/dri/*firmware_info"))]:
+    for document in [*artifacts.texts(), *map(artifacts.document, artifacts.like("sys/kernel/debug/dri/*firmware_info"))]:
         for sentence in sentences(document):
             _read_printed(result, sentence)
             record_index(result, sentence)
