@@ -117,11 +117,11 @@ def test_partitions_share_the_address_of_their_card() -> None:
         [
             notes(*parts),
             notes(*({"pci_bdf": part["pci_bdf"], "vram_bytes": n} for n, part in enumerate(parts)), tool="amd-smi"),
-            notes({"pci_bdf": "0000:01:00.0", "vbios": "a"}, {"pci_bdf": "0000:02:00.0", "vbios": "b"}, tool="drm"),
+            notes({"pci_bdf": "0000:01:00.0", "partition": "a"}, {"pci_bdf": "0000:02:00.0", "partition": "b"}, tool="drm"),
         ]
     )
     assert [g.get("vram_bytes").value for g in built.gpus] == list(range(64))
-    assert [g.get("vbios").value for g in built.gpus] == ["a"] * 32 + ["b"] * 32
+    assert [g.get("partition").value for g in built.gpus] == ["a"] * 32 + ["b"] * 32
 
 
 AT = {"pci_bdf": "0000:03:00.0"}

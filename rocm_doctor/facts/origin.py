@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Report
 
 _LINE = regex(r"line (\d+)")
 
@@ -31,37 +31,20 @@ class Files:
         """Readings of the file, without repeats: one line may have been read in two artifacts."""
         return tuple(dict.fromkeys(map(self.reading, many)))
 
-    def __bool__(self) -> bool:
-        return bool(self._of)
+    def facts(self, facts: dict[str, Fact]) -> dict[str, Fact]:
+        """The facts with the readings of the files."""
+        return {
+            name: Fact(fact.value, self.readings(fact.readings), self.readings(fact.disputed)) for name, fact in facts.items()
+        }
 
 
 def name_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
     """The report with the user's file names in its readings."""
-    files = Files(artifacts)
-    if not files:
-        return report
-    findings = tuple(_finding(one, files) for one in report.findings)
-    return msgspec.structs.replace(report, findings=findings, snapshot=_snapshot(report.snapshot, files))
-
-
-def _finding(one: Finding, files: Files) -> Finding:
-    return msgspec.structs.replace(one, evidence=files.readings(one.evidence))
-
-
-def _snapshot(one: Snapshot, files: Files) -> Snapshot:
-    return msgspec.structs.replace(
-        one,
-        facts=_facts(one.facts, files),
-        gpus=tuple(Gpu(_facts(gpu.facts, files)) for gpu in one.gpus),
-        errors=files.readings(one.errors),
-    )
-
-
-def _facts(facts: dict[str, Fact], files: Files) -> dict[str, Fact]:
-    return {
-        name: msgspec.structs.replace(fact, readings=files.readings(fact.readings), disputed=files.readings(fact.disputed))
-        for name, fact in facts.items()
-    }
+    files, seen = Files(artifacts), report.snapshot
+    findings = tuple(msgspec.structs.replace(one, evidence=files.readings(one.evidence)) for one in report.findings)
+    gpus = tuple(Gpu(files.facts(gpu.facts)) for gpu in seen.gpus)
+    named = msgspec.structs.replace(seen, facts=files.facts(seen.facts), gpus=gpus, errors=files.readings(seen.errors))
+    return msgspec.structs.replace(report, findings=findings, snapshot=named)
 
 
 def _holds(artifact: Artifact, one: Reading) -> bool:
