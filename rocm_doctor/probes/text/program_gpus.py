@@ -21,6 +21,7 @@ _GFX = r"(?P<gfx>gfx[0-9a-f]{3,5})"
 LINES = tuple((needle, regex(pattern, re.I)) for needle, pattern in (
     ("device: cuda:", r"^.{0,60}?Device: cuda:(?P<index>\d+) (?P<name>[^:\n]*[^:\s])(?: : \w+)?\s*$"),
     ("device ", rf"^.{{0,40}}?Device (?P<index>\d+): (?P<name>[^,\n]+), (?:{_GFX}|compute capability)(?:.*\bVRAM: (?P<mib>\d+) MiB)?"),
+    ("device ", r"^\s*Device (?P<index>\d+) name:(?P<name>.*)$"),
     ("gpu ", r"^GPU (?P<index>\d+(?:,\d+){0,63}): (?P<name>[A-Za-z][^\n(]*)"),
     ("gpu models", r"GPU models and configuration:\s*(?:GPU 0: )?(?P<name>(?:AMD|Radeon|Device)(?:\((?:TM|R)\)|[^(:\n]){0,80}?)\s*"
         rf"(?:\({_GFX}|\((?!TM|R\))|NoGCNArch|$)"),
