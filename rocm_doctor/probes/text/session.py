@@ -28,7 +28,6 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading, Value
 from rocm_doctor.probes.kernel.host import record_command_line
-from rocm_doctor.probes.python.env import strip_quotes
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.printed import canonical
@@ -47,7 +46,6 @@ _BARE = regex(
 _ID = regex(r"uid=(\d{1,10})\(?([^)\s]*)\)?\s.*?groups=(\S+)")
 _NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
 _ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
-_VARIABLE = regex(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 class Run(NamedTuple):
@@ -61,18 +59,14 @@ class Run(NamedTuple):
 def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts from the output of known commands; `said.ran` are the commands."""
     result = ProbeResult()
-    for document in artifacts.texts():
-        for run in islice(runs(document), _MOST_RUNS):
-            result.record("said.ran", (*_commands_so_far(result), run.command), run.at)
-            for reads, reader in _READERS:
-                if reads.search(run.command):
-                    reader(result, run)
+    found = [run for document in artifacts.texts() for run in islice(runs(document), _MOST_RUNS)]
+    for run in found:
+        for reads, reader in _READERS:
+            if reads.search(run.command):
+                reader(result, run)
+    if found:
+        result.record("said.ran", tuple(run.command for run in found), found[0].at)
     return result
-
-
-def _commands_so_far(result: ProbeResult) -> tuple[str, ...]:
-    fact = result.facts.pop("said.ran", None)
-    return fact.value if fact is not None and isinstance(fact.value, tuple) else ()
 
 
 def runs(document: Document) -> Iterator[Run]:
@@ -102,11 +96,12 @@ def _record_python(result: ProbeResult, run: Run) -> None:
     for expressions in _shown_expressions(run.command):
         names = [ast.unparse(one) for one in expressions]
         pattern = regex(r"\s+".join(_shape(name, one) for name, one in zip(names, expressions)))
-        place = next((n for n, (text, _) in enumerate(output) if pattern.fullmatch(text)), None)
-        if place is not None and (values := pattern.fullmatch(output[place][0])):
-            for name, value in zip([n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups()):
-                _add_printed(result, name, value, output[place][1])
-            output = output[place + 1 :]
+        for number, (text, reading) in enumerate(output):
+            if values := pattern.fullmatch(text):
+                for name, value in zip([n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups()):
+                    _add_printed(result, name, value, reading)
+                output = output[number + 1 :]
+                break
 
 
 def _shown_expressions(command: str) -> list[list[ast.expr]]:
@@ -225,9 +220,8 @@ def _record_files(result: ProbeResult, run: Run) -> None:
     missing = {found[1] for text, _ in run.output if (found := _NO_FILE.match(text))}
     marks = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
     if all(mark in run.command for mark in marks):
-        there = next(
-            (kind for mark, kind in marks.items() if mark not in missing and any(mark in t for t, _ in run.output)), None
-        )
+        shown = [mark for mark in marks if mark not in missing and any(mark in text for text, _ in run.output)]
+        there = marks[shown[0]] if shown else None
         if there or missing >= marks.keys():
             result.record("container", there, run.output[0][1])
     if "/dev/dxg" in run.command and run.output:
@@ -236,8 +230,7 @@ def _record_files(result: ProbeResult, run: Run) -> None:
 
 def _record_modules(result: ProbeResult, run: Run) -> None:
     """driver.loaded from `lsmod | grep amdgpu`: no output (except another command's error) means not loaded."""
-    lines = [text for text, _ in run.output if re.match(r"amdgpu\s+\d", text)]
-    if not lines and (not run.output or all(_NO_FILE.match(text) for text, _ in run.output)):
+    if all(_NO_FILE.match(text) for text, _ in run.output):
         result.record("driver.loaded", False, run.at)
 
 
@@ -251,12 +244,8 @@ def _record_packages(result: ProbeResult, run: Run) -> None:
 
 
 def _record_variables(result: ProbeResult, run: Run) -> None:
-    """Variables from `env | grep ...` with the question's list of prefixes: what is not printed is not set."""
+    """`env | grep ...` with the question's list of prefixes (text/env_text.py reads its lines): what is not printed is not set."""
     result.record("env.", True, run.at)
-    for text, reading in run.output:
-        found = _VARIABLE.match(text)
-        if found:
-            result.record(f"env.{found[1]}", strip_quotes(found[2]), reading)
 
 
 def _record_video(result: ProbeResult, run: Run) -> None:
