@@ -116,7 +116,7 @@ def count(value: str) -> int | None:
 
 
 def watts(value: str) -> int | None:
-    """Watts of `191.0 W` or `191.0`, rounded; None for 0, which stands for a limit that is not known."""
+    """Watts of `191.0 W` or `191.0`, rounded; None for 0, which means that the limit is not known."""
     found = re.fullmatch(r"([1-9]\d{0,3}(?:\.\d{1,3})?)(?: ?W)?", value.strip())
     return round(float(found[1])) if found else None
 

@@ -46,7 +46,7 @@ _HEADING = regex(
     r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s+-{4,})"
     r"|\b(?:(?:pip3?|uv pip|conda|mamba|micromamba) (?:list|freeze|show)|python3? -m pip (?:list|freeze|show))\b"
 )
-"""What stands before a list: its heading, or the command that printed it."""
+"""The line before a list: its heading, or the command that printed it."""
 _SHOWN = regex(r"(?:^\s*(?:Name|Package)\s*:\s*|\bpip3? show (?:-\w+ )*)" + _NAME + r"\s*(?:\||$)")
 _VERSION = regex(r"^\s*Version\s*:\s*" + _VER)
 _OF_SYSTEM = {**dict.fromkeys(("rocm", "rocm-core", "rocm-dev", "rocm-libs"), "rocm.version"), "amdgpu-dkms": "driver.version"}
