@@ -68,11 +68,6 @@ def test_secure_boot_from_the_variable_itself(tmp_path: Path) -> None:
     assert probe(Artifacts(host_files(tmp_path))).facts["secure_boot"].value is True
 
 
-@pytest.mark.parametrize(("line", "limit"), [("unlimited            unlimited", -1), ("8388608              8388608", 8388608)])
-def test_locked_memory(line: str, limit: int) -> None:
-    assert values({"proc/self/limits": f"Max locked memory         {line}            bytes     \n"})["memlock_bytes"] == limit
-
-
 def test_user_and_limits() -> None:
     got = values({"user/groups": "uid: 1000\ngids: 1000 109\ngroups: me render\n", "limits/process": "memlock: -1\nglibc: 2.39\n",
                   "dev/shm": "exists: yes\nsize: 67108864\n"})  # fmt: skip

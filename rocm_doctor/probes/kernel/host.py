@@ -25,8 +25,10 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.keyed import Entry, first_value, read_keys
+from rocm_doctor.model import Reading, Value
+from rocm_doctor.probes.read.keyed import Entry, first_value, parse_number, read_keys
+from rocm_doctor.probes.read.pairs import Keys, record_entries
+from rocm_doctor.probes.read.printed import size
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
@@ -36,15 +38,33 @@ _NO_DRIVER = regex(r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module
 _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "force_isolation": "on", "nopt": "on"}
 
 
+def _words(value: str) -> Value:
+    return tuple(value.split())
+
+
+def _own_name(value: str) -> Value:
+    """The name; None for the pseudonym (`<host-1>`) of a redacted bundle."""
+    return None if "<" in value else value
+
+
+_KEYED: tuple[tuple[str, str, Keys], ...] = (
+    ("proc/cpuinfo", ":", {"model name": ("cpu", str)}),
+    ("proc/meminfo", ":", {"MemTotal": ("ram_bytes", size)}),
+    ("dev/shm", ":", {"size": ("shm_bytes", parse_number)}),
+    ("limits/process", ":", {"glibc": ("glibc", str), "memlock": ("memlock_bytes", parse_number)}),
+    ("user/groups", ":", {"uid": ("user.root", "0".__eq__), "gids": ("user.gids", _words), "groups": ("user.groups", _words), "joined": ("user.joined", _words)}),
+    ("host", ":", {"name": ("host.hostname", _own_name), "id": ("host.id", _own_name)}),
+)  # fmt: skip
+"""Artifact, separator, and the fact of each key. `id` is a hash of the machine's own."""
+
+
 def probe(artifacts: Artifacts) -> ProbeResult:
     """host.*, platform, os, kernel, cmdline, cpu, memory, limits, secure_boot, numa_balancing, wsl and the user's groups."""
     result = ProbeResult()
     _record_system(result, artifacts)
     _record_command_line(result, artifacts)
-    _record_memory(result, artifacts)
-    _record_limits(result, artifacts)
-    _record_user(result, artifacts)
-    _record_name(result, artifacts)
+    for name, separator, keys in _KEYED:
+        record_entries(result, None, read_keys(artifacts.get(name), separator), keys)
     _record_firmware(result, artifacts)
     return result
 
@@ -55,12 +75,8 @@ def _record_system(result: ProbeResult, artifacts: Artifacts) -> None:
         if entry:
             _record_kernel(result, name, entry)
     release = read_keys(artifacts.get("etc/os-release") or artifacts.get("usr/lib/os-release"), "=")
-    title = release.get("PRETTY_NAME") or release.get("NAME")
-    if title:
+    if title := release.get("PRETTY_NAME") or release.get("NAME"):
         result.record("os", title.value.strip("\"'"), title.reading)
-    model = read_keys(artifacts.get("proc/cpuinfo"), ":").get("model name")
-    if model:
-        result.record("cpu", model.value, model.reading)
     balancing = first_value(artifacts.get("proc/sys/kernel/numa_balancing"))
     if balancing and balancing.value in ("0", "1", "2"):
         result.record("numa_balancing", balancing.value != "0", balancing.reading)
@@ -99,46 +115,6 @@ def _iommu_word(word: str) -> str:
     """The value of `iommu=` or `amd_iommu=`; the first of several (`iommu=pt,...`)."""
     name, _, value = word.partition("=")
     return value.split(",")[0] if name in ("iommu", "amd_iommu") else ""
-
-
-def _record_memory(result: ProbeResult, artifacts: Artifacts) -> None:
-    total = read_keys(artifacts.get("proc/meminfo"), ":").get("MemTotal")
-    size = re.fullmatch(r"(\d{1,15}) kB", total.value) if total else None
-    if total and size:
-        result.record("ram_bytes", int(size.group(1)) * 1024, total.reading)
-    shared = read_keys(artifacts.get("dev/shm"), ":").get("size")
-    if shared and shared.number is not None:
-        result.record("shm_bytes", shared.number, shared.reading)
-
-
-def _record_limits(result: ProbeResult, artifacts: Artifacts) -> None:
-    process = read_keys(artifacts.get("limits/process"), ":")
-    if "glibc" in process:
-        result.record("glibc", process["glibc"].value, process["glibc"].reading)
-    if "memlock" in process and process["memlock"].number is not None:
-        result.record("memlock_bytes", process["memlock"].number, process["memlock"].reading)
-    limits = artifacts.text("proc/self/limits") or ""
-    line = re.search(r"^Max locked memory\s+(unlimited|\d{1,20})\s.*$", limits, re.MULTILINE)
-    if line:
-        soft = -1 if line.group(1) == "unlimited" else int(line.group(1))
-        result.record("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
-
-
-def _record_name(result: ProbeResult, artifacts: Artifacts) -> None:
-    """host.hostname; host.id, a hash of the machine id. A redacted bundle has pseudonyms in their place."""
-    known = read_keys(artifacts.get("host"), ":")
-    for key, fact in (("name", "host.hostname"), ("id", "host.id")):
-        if key in known and "<" not in known[key].value:
-            result.record(fact, known[key].value, known[key].reading)
-
-
-def _record_user(result: ProbeResult, artifacts: Artifacts) -> None:
-    user = read_keys(artifacts.get("user/groups"), ":")
-    if "uid" in user:
-        result.record("user.root", user["uid"].value == "0", user["uid"].reading)
-    for key, name in (("user.gids", "gids"), ("user.groups", "groups"), ("user.joined", "joined")):
-        if name in user:
-            result.record(key, tuple(user[name].value.split()), user[name].reading)
 
 
 def _record_firmware(result: ProbeResult, artifacts: Artifacts) -> None:

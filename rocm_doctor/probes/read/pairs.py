@@ -12,14 +12,14 @@ from typing import NamedTuple, Union
 
 from rocm_doctor.bounded import jsons
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Fact, Plain, Reading
+from rocm_doctor.model import Artifact, Fact, Reading, Value
 from rocm_doctor.probes.read.keyed import Entry
 from rocm_doctor.probes.read.printed import lines
 from rocm_doctor.probes.read.result import ProbeResult
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
 Gpus = dict[int, dict[str, Fact]]
-Keys = Mapping[str, tuple[str, Callable[[str], Plain | None]]]
+Keys = Mapping[str, tuple[str, Callable[[str], Value]]]
 """Fact and reader of each key."""
 
 _DECORATION = regex(r"(?m)^(?:<!--|[ \t#>|])+")
