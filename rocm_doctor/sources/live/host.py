@@ -50,7 +50,7 @@ def _container_variable(text: str) -> str:
 
 
 _TRIMMED = {
-    "proc/meminfo": keep_lines("memtotal"), "proc/cpuinfo": _first_processor,
+    "proc/meminfo": keep_lines("MemTotal"), "proc/cpuinfo": _first_processor,
 }  # fmt: skip
 
 
