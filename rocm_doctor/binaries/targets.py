@@ -15,8 +15,6 @@ from typing import NamedTuple
 from rocm_doctor.binaries.processors import GENERIC, MACH, SELECTABLE
 from rocm_doctor.bounded.patterns import regex
 
-PROCESSORS = frozenset(name for name in MACH.values() if not name.endswith("-generic"))
-
 _TARGET = regex(r"(gfx(?:\d+(?:-\d+)?-generic|\d+x+|\d{1,3}[0-9a-f]{2}))((?::[a-z-]+[+-])*|(?:[+-][a-z-]+)*)")
 _ENTRY = regex(r"[a-z0-9]+-amdgcn-amd-amdhsa-(?:unknown)?-?(gfx.+)")
 _FAMILY = regex(r"gfx(\d+)(x+)")

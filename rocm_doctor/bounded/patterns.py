@@ -1,9 +1,8 @@
-"""Regular expressions that are compiled at their first use, and globs."""
+"""Regular expressions that are compiled at their first use."""
 
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 
@@ -26,26 +25,3 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     An invalid expression raises re.error at its first use.
     """
     return cast("re.Pattern[str]", _Lazy(text, flags))
-
-
-def fits(name: str, glob: str) -> bool:
-    """What fnmatch.fnmatchcase returns; a glob of names and `*` needs no compiled pattern.
-
-    >>> fits("sys/class/kfd", "sys/*"), fits("py/torch.json", "*/torch*"), fits("aa", "a*a*a")
-    (True, True, False)
-    """
-    if "?" in glob or "[" in glob:
-        return fnmatchcase(name, glob)
-    head, *others = glob.split("*")
-    if not others:
-        return name == glob
-    *middle, tail = others
-    at, end = len(head), len(name) - len(tail)
-    if at > end or not (name.startswith(head) and name.endswith(tail)):
-        return False
-    for part in middle:
-        at = name.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import fits
 from rocm_doctor.lint.model import ACCEPTED, FAILS, Environment, Place, Problem, Target
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
     for one in found.problems:
         words = (one.id, one.row, f"{one.id}:{one.row}")
         fitting = [
-            i for i in found.policy.ignores if i.id in words and (not i.file or any(fits(p.file, i.file) for p in one.places))
+            i
+            for i in found.policy.ignores
+            if i.id in words and (not i.file or any(fnmatchcase(p.file, i.file) for p in one.places))
         ]
         used.update(fitting)
-        given = any(word in words or any(fits(p.file, word) for p in one.places) for word in ignore)
+        given = any(word in words or any(fnmatchcase(p.file, word) for p in one.places) for word in ignore)
         if not given and not any(today < i.until for i in fitting):
             kept.append(one)
     own = Environment("policy", Place("rocm-doctor.yaml", 1))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import NamedTuple
 
-from rocm_doctor.bounded.patterns import fits, regex
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import Audience, Environment, Policy
@@ -62,7 +63,7 @@ def find_purpose(one: Environment, policy: Policy, files: Sequence[str], matrix:
         return Purpose("other", frozenset())
     own = find_gpus(f"{one.file} {one.label}", matrix)
     gpus = own or find_gpus(root, matrix)
-    if any(word in (one.name, one.file) or fits(one.file, word) for word in (*policy.environments, *files)):
+    if any(word in (one.name, one.file) or fnmatchcase(one.file, word) for word in (*policy.environments, *files)):
         return Purpose("amd", gpus)
     by_path = _path_audience(one, bool(own))
     return Purpose(by_path or _text_audience(one), gpus, by_path is None)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rocm_doctor.bounded import Unreadable, files
-from rocm_doctor.bounded.patterns import fits
 from rocm_doctor.lint.model import Place, Reason, Unread
 
 MAX_BYTES = 4 * 2**20
@@ -45,7 +45,7 @@ class Tree:
     def paths(self) -> list[str]:
         """Every file, sorted by folder and name."""
         if self._paths is None:
-            self._paths = [p for p in self._walk() if not any(fits(p, glob) for glob in self.exclude)]
+            self._paths = [p for p in self._walk() if not any(fnmatchcase(p, glob) for glob in self.exclude)]
             self.names = frozenset(self._paths)
         return self._paths
 

@@ -110,11 +110,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self.machine, probed=False)
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """Stacks beside the best, one for each ROCm and index: the next `count` by rank, then at most `count` of the others that
-        someone ran."""
+        """Stacks beside the best, one for each ROCm and index: those that someone ran on this target, then the next by rank."""
         first = {(s.candidate.build.rocm, s.candidate.index.url): s for s in reversed(self.stacks)}
-        others = sorted((s for s in first.values() if s is not self.best), key=self.stacks.index)
-        return (*others[:count], *[s for s in others[count:] if s.candidate.known_good][:count])
+        others = (s for s in first.values() if s is not self.best)
+        return tuple(sorted(others, key=lambda s: (not s.candidate.known_good, self.stacks.index(s)))[:count])
 
 
 def answer(

@@ -11,7 +11,7 @@ from rocm_doctor.model import Shell
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.machine import TORCH, Machine
 from rocm_doctor.plan.search import Stack
-from rocm_doctor.plan.stack_judge import local_version
+from rocm_doctor.plan.stack_judge import companions, local_version
 
 Tool = Literal["pip", "uv"]
 Kind = Literal["plain", "alone", "built"]
@@ -84,11 +84,8 @@ def verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
 def replacements(stack: Stack, machine: Machine) -> list[str]:
     """Installed packages that the plan replaces, as text: `torch 2.9.1+rocm6.3 in place of 2.5.0+cu124`."""
     build = stack.candidate.build
-    wanted = {"torch": build.local or build.torch, "torchvision": local_version(build.torchvision, build)}
-    wanted |= {
-        "torchaudio": local_version(build.torchaudio, build),
-        **{name: one.version for name, one in stack.packages.items()},
-    }
+    packages = {name: one.version for name, one in stack.packages.items()}
+    wanted = {"torch": build.local or build.torch, **companions(stack.candidate), **packages}
     pairs = [(name, machine.installed_version(name), version) for name, version in wanted.items() if version]
     return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]
 

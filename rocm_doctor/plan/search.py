@@ -13,7 +13,7 @@ import msgspec
 
 from rocm_doctor.commands import changed_variables
 from rocm_doctor.model import Finding, Grade
-from rocm_doctor.plan.candidates import Candidate, Rejected, candidates, rank
+from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
 from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import TORCH, Machine, remove_packages
 from rocm_doctor.plan.stack_judge import StackJudge, companions, installed_release, stack_judge
@@ -220,14 +220,12 @@ def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocke
     for one in (f for r in resolver.rejected if r.finding for f in (r.finding, *r.more)):
         for name in _packages_named(one, resolver):
             blamed.setdefault(name, one)
-    changes = [((name,), (name,)) for name in blamed if name in resolver.known.packages] + [((name,), ()) for name in blamed]
-    for several in (changes, [(tuple(blamed), ())] if len(blamed) > 1 else []):
-        tried = [(resolver.remove(names, wish), names, bool(wish)) for names, wish in several]
-        freed = [(other, found, names, stays) for other, names, stays in tried if (found := list(other.stacks()))]
-        if freed:
-            other, found, names, stays = min(freed, key=lambda one: rank(one[1][0].candidate))
+    replaced = [((name,), (name,)) for name in blamed if name in resolver.known.packages]
+    for names, wish in (*replaced, *(((name,), ()) for name in blamed), (tuple(blamed), ())):
+        other = resolver.remove(names, wish)
+        if found := list(other.stacks()):
             installed = resolver.machine.installed_version
-            return other, found, tuple(Blocked(name, installed(name), blamed[name], not stays) for name in names)
+            return other, found, tuple(Blocked(name, installed(name), blamed[name], not wish) for name in names)
     return resolver, [], ()
 
 

@@ -125,7 +125,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     if others := plan.alternatives():
         count = len(plan.stacks) - 1
         yield ""
-        yield f"{count} other stack{' works' if count == 1 else 's work'}. The next ones, and those with a reported run:"
+        yield f"{count} other stack{' works' if count == 1 else 's work'}. The next ones, those with a reported run first:"
         yield from (line for other in others for line in _alternative(other))
     yield from _count_rejected(plan)
 

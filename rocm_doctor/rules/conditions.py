@@ -9,10 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from rocm_doctor import versions
-from rocm_doctor.bounded.patterns import fits, regex
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind
 from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown, Value
 
@@ -71,7 +72,7 @@ def _release(part: str, value: Value) -> bool:
 
 
 def _word(part: str, value: Value) -> bool:
-    return fits(str(value).casefold(), part.casefold())
+    return fnmatchcase(str(value).casefold(), part.casefold())
 
 
 def _flag(part: str, value: Value) -> bool:

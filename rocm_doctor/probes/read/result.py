@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import fits
 from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Unknown, Value
 from rocm_doctor.probes.read.document import Document
 
@@ -72,11 +72,11 @@ class Artifacts:
 
     def like(self, *globs: str) -> list[Artifact]:
         """Readable artifacts whose name matches one of the globs (`*` also spans `/`), in their order."""
-        return [a for a in self.items if not a.missing and any(fits(a.name, g) for g in globs)]
+        return [a for a in self.items if not a.missing and any(fnmatchcase(a.name, g) for g in globs)]
 
     def mention(self, *globs: str) -> bool:
         """True if an artifact of such a name was probed, even if it was found absent."""
-        return any(fits(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
+        return any(fnmatchcase(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
 
 
 class Listing:
