@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Report, Severity
+from rocm_doctor.model import Finding, Report, Severity
 from rocm_doctor.sources.bundle import BundleError
 
 if TYPE_CHECKING:
@@ -108,13 +108,14 @@ def require(
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
     target = None if target is None else resolve_target("target", target, matrix)
-    bound, wanted = _memory_bound(min_vram), [_requirement(package) for package in _all(packages, "packages")]
+    memory = _memory_bound(min_vram)
+    requirements = [_read_requirement(package) for package in _check_list(packages, "packages")]
     report = check(*paths, python=python, ignore=ignore)
     if _lacks_amd_gpu(report):
         raise NoAmdGpu(report, "rocm-doctor: no AMD GPU in this machine")
-    reasons = [*_hardware(report, target, gpus, bound), *_missing(report, wanted)]
-    worst = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
-    reasons += [_words(f) for f in report.findings if f.severity in worst and not f.follows_from]
+    reasons = [*_unmet_hardware(report, target, gpus, memory), *_unmet_packages(report, requirements)]
+    failing = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
+    reasons += [_describe(f) for f in report.findings if f.severity in failing and not f.follows_from]
     if strict and report.verdict == "undetermined":
         reasons.append(report.summary)
     if reasons:
@@ -150,27 +151,26 @@ def resolve_target(name: str, gpu: str, matrix: Matrix) -> str:
     """The target of a GPU that a parameter names. Raises ValueError for none or several."""
     from rocm_doctor.facts.enrich import find_target
 
-    found = find_target(gpu, matrix)
-    if not isinstance(found, str):
-        raise ValueError(
-            f"{name}={gpu!r}: " + (f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}")
-        )
-    return found
+    target = find_target(gpu, matrix)
+    if isinstance(target, str):
+        return target
+    help_ = f"it may be {' or '.join(target)}" if target else f"known are {', '.join(matrix.gfx)}"
+    raise ValueError(f"{name}={gpu!r}: {help_}")
 
 
 def _matrix(ignore: Collection[str]) -> Matrix:
     """The matrix. Raises ValueError for an unknown id to ignore."""
     from rocm_doctor.matrix import load
 
-    found = load()
-    known = {*found.diagnoses, *(row.key for row in found.rows)}
-    for one in _all(ignore, "ignore"):
-        if not known.issuperset(str(one).split(":", 1)):
-            raise ValueError(f"ignore={one!r}: unknown diagnosis or row")
-    return found
+    matrix = load()
+    ids = {*matrix.diagnoses, *(row.key for row in matrix.rows)}
+    for name in _check_list(ignore, "ignore"):
+        if not ids.issuperset(str(name).split(":", 1)):
+            raise ValueError(f"ignore={name!r}: unknown diagnosis or row")
+    return matrix
 
 
-def _all(values: Collection[str], name: str) -> Collection[str]:
+def _check_list(values: Collection[str], name: str) -> Collection[str]:
     """The values. Raises ValueError for a plain string, which would be read letter by letter."""
     if isinstance(values, str):
         raise ValueError(f"{name}={values!r}: expected a list, [{values!r}]")
@@ -182,67 +182,65 @@ def _memory_bound(size: str | int | None) -> tuple[str, float]:
     for programs, so a size with a unit is met by 97 % of it."""
     if size is None:
         return "", 0.0
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([KMGT])iB)?", str(size))
-    if isinstance(size, bool) or not found:
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([KMGT])iB)?", str(size))
+    if isinstance(size, bool) or not parts:
         raise ValueError(f"min_vram={size!r}: expected bytes, or a size such as '24GiB'")
-    return str(size), float(found[1]) * (1024.0 ** (1 + "KMGT".index(found[2])) * 0.97 if found[2] else 1)
+    return str(size), float(parts[1]) * (1024.0 ** (1 + "KMGT".index(parts[2])) * 0.97 if parts[2] else 1)
 
 
-def _requirement(one: str | Path) -> Requirement:
+def _read_requirement(package: str) -> Requirement:
     """A name and a version range. Raises ValueError."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
-        found = Requirement(str(one))
+        requirement = Requirement(package)
     except InvalidRequirement as exc:
-        raise ValueError(f"packages: {str(one)!r} is not a requirement: {exc}") from exc
-    if found.url or found.marker or found.extras:
-        raise ValueError(f"packages: {str(one)!r}: expected a name and a version range only")
-    return found
+        raise ValueError(f"packages: {package!r} is not a requirement: {exc}") from exc
+    if requirement.url or requirement.marker or requirement.extras:
+        raise ValueError(f"packages: {package!r}: expected a name and a version range only")
+    return requirement
 
 
 def _lacks_amd_gpu(report: Report) -> bool:
     facts = report.snapshot
-    nowhere = facts.value("pci.gpus") == 0 or facts.value("platform") == "macos"
-    return nowhere and not facts.gpus and facts.value("wsl") is not True
+    has_no_device = facts.value("pci.gpus") == 0 or facts.value("platform") == "macos"
+    return has_no_device and not facts.gpus and facts.value("wsl") is not True
 
 
-def _hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
+def _unmet_hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
     """The unmet requirements on GPUs."""
     from rocm_doctor.rules.findings import training_gpus
 
-    seen = training_gpus(report.snapshot)
-    targets = [str(gpu.value("gfx")) for _, gpu in seen if gpu.get("gfx").known]
+    cards = training_gpus(report.snapshot)
+    targets = [str(gpu.value("gfx")) for _, gpu in cards if gpu.get("gfx").known]
     if target and target not in targets:
         yield f"{target} is required, and {', '.join(targets) or 'no AMD GPU'} is what this machine has"
-    if len(seen) < count and (count > 1 or seen or report.snapshot.gpus_listed):
-        yield f"{count} GPU{'s' if count > 1 else ''} to train on required, {len(seen)} found"
-    for subject, gpu in seen if bound[1] else ():
+    if len(cards) < count and (count > 1 or cards or report.snapshot.gpus_listed):
+        yield f"{count} GPU{'s' if count > 1 else ''} to train on required, {len(cards)} found"
+    for subject, gpu in cards if bound[1] else ():
         memory = gpu.get("vram_bytes") if gpu.get("vram_bytes").known else gpu.get("carveout_bytes")
-        if not isinstance(memory.value, (int, float)) or memory.value < bound[1]:
-            yield f"{subject.name}: {bound[0]} of memory required, {_size(memory)}"
+        size = memory.value if isinstance(memory.value, (int, float)) else None
+        if size is None or size < bound[1]:
+            state = "not known" if size is None else f"{size / 2**30:.1f} GiB found"
+            yield f"{subject.name}: {bound[0]} of memory required, {state}"
 
 
-def _size(memory: Fact) -> str:
-    return f"{memory.value / 2**30:.1f} GiB found" if isinstance(memory.value, (int, float)) else "not known"
-
-
-def _missing(report: Report, wanted: Sequence[Requirement]) -> Iterator[str]:
+def _unmet_packages(report: Report, requirements: Sequence[Requirement]) -> Iterator[str]:
     """The unmet requirements on packages."""
     from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 
-    for one in wanted:
-        name = canonicalize_name(one.name)
+    for requirement in requirements:
+        name = canonicalize_name(requirement.name)
         fact = report.snapshot.get("torch.version" if name == "torch" else f"pkg.{name}")
-        found = f"{fact.value} found" if isinstance(fact.value, str) else "not installed" if fact.known else "not known"
+        state = f"{fact.value} found" if isinstance(fact.value, str) else "not installed" if fact.known else "not known"
         try:
-            fits = isinstance(fact.value, str) and one.specifier.contains(Version(fact.value), prereleases=True)
+            fits = isinstance(fact.value, str) and requirement.specifier.contains(Version(fact.value), prereleases=True)
         except InvalidVersion:
             fits = False
         if not fits:
-            yield f"{name}{one.specifier} required, {found}"
+            yield f"{name}{requirement.specifier} required, {state}"
 
 
-def _words(finding: Finding) -> str:
+def _describe(finding: Finding) -> str:
     return "\n  ".join([finding.title, finding.cause, *(f"$ {c.text}" for c in finding.commands)])

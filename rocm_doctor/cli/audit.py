@@ -55,22 +55,24 @@ def command(
     if override and override_target(override) is None:
         raise InputError(f"--override {override}: invalid value: write major.minor.step in decimal, such as 10.3.0")
     with notice_when_slow("still reading libraries"):
-        found = clean(_audit(path, interpreter(python) if python or not path else None))
-    frameworks = [one.name for one in FRAMEWORKS if one.library in {holding.library for holding in found.holdings}]
-    lacks_framework = bool(gpus) and found.kind == "environment" and not frameworks
+        audit = clean(_audit(path, interpreter(python) if python or not path else None))
+    frameworks = [
+        framework.name for framework in FRAMEWORKS if framework.library in {holding.library for holding in audit.holdings}
+    ]
+    lacks_framework = bool(gpus) and audit.kind == "environment" and not frameworks
 
     def render(form: str, columns: int) -> str:
         if form == "json":
-            body = msgspec.to_builtins(_describe(found, gpus, override, frameworks))
+            body = msgspec.to_builtins(_describe(audit, gpus, override, frameworks))
             return to_json(body if no_redact else redact(body))
-        lines = list(table.lines(found, gpus, override, columns))
+        lines = list(table.lines(audit, gpus, override, columns))
         if lacks_framework:
-            names = ", ".join(one.name for one in FRAMEWORKS)
+            names = ", ".join(framework.name for framework in FRAMEWORKS)
             lines += [f"no framework here has code for AMD GPUs ({names}): `rocm-doctor check --gpu {gpus[0]}` names the cause"]
         return "\n".join(lines)
 
-    is_short = any(table.holes(found, gpu, override) for gpu in gpus) or (strict and lacks_framework)
-    is_unknown = strict and any(table.unknown_places(found, gpu, override) for gpu in gpus)
+    is_short = any(table.holes(audit, gpu, override) for gpu in gpus) or (strict and lacks_framework)
+    is_unknown = strict and any(table.unknown_places(audit, gpu, override) for gpu in gpus)
     return Printout(render, 1 if is_short else 3 if is_unknown else 0, redact=not no_redact)
 
 
@@ -90,16 +92,16 @@ def _audit(path: Path | None, python: str | None) -> Audit:
 def _audit_environment(python: str | None) -> Audit:
     from rocm_doctor.sources.live.python import locate
 
-    found = locate(python, Path("/"), os.environ)
-    if isinstance(found, str):
-        raise InputError(found)
-    folders = [Path(folder) for folder in found.folders]
+    examined = locate(python, Path("/"), os.environ)
+    if isinstance(examined, str):
+        raise InputError(examined)
+    folders = [Path(folder) for folder in examined.folders]
     override = os.environ.get("BNB_ROCM_VERSION", "")
     return audits.audit_environment(folders, everything=True, rocm=[ROCM], bnb_override=override)
 
 
-def _describe(found: Audit, gpus: tuple[str, ...], override: str | None, frameworks: list[str]) -> dict[str, object]:
+def _describe(audit: Audit, gpus: tuple[str, ...], override: str | None, frameworks: list[str]) -> dict[str, object]:
     """The audit, and for each GPU whether it can load the code of each place (null: unknown)."""
-    cards = {gpu: {h.path: table.can_run(h, gpu, override) for h in found.holdings} for gpu in gpus}
-    missing = {gpu: [h.path for h in table.holes(found, gpu, override)] for gpu in gpus}
-    return {"audit": found, "override": override, "gpus": cards, "missing": missing, "frameworks": frameworks}
+    cards = {gpu: {h.path: table.can_run(h, gpu, override) for h in audit.holdings} for gpu in gpus}
+    missing = {gpu: [h.path for h in table.holes(audit, gpu, override)] for gpu in gpus}
+    return {"audit": audit, "override": override, "gpus": cards, "missing": missing, "frameworks": frameworks}

@@ -12,6 +12,6 @@ def command(shell: str) -> None:
     """Print the completion script for SHELL."""
     from rocm_doctor.cli import cli
 
-    made = get_completion_class(shell)
-    assert made is not None, "click knows these three shells"
-    click.echo(made(cli, {}, "rocm-doctor", "_ROCM_DOCTOR_COMPLETE").source())
+    completion = get_completion_class(shell)
+    assert completion is not None, "click knows these three shells"
+    click.echo(completion(cli, {}, "rocm-doctor", "_ROCM_DOCTOR_COMPLETE").source())

@@ -34,11 +34,11 @@ def command(before: Path, after: Path, no_redact: bool, verbose: bool) -> Printo
     from rocm_doctor.reports.page import render
 
     matrix = load_matrix()
-    found = clean(compare(_read(before, matrix, no_redact), _read(after, matrix, no_redact), matrix))
+    diff = clean(compare(_read(before, matrix, no_redact), _read(after, matrix, no_redact), matrix))
     look = RenderOptions(verbose=verbose)
     return Printout(
-        lambda form, _: to_json(found) if form == "json" else render(form, as_page(found), look),
-        int(any(f.severity == "error" and not f.follows_from for f in found.new)),
+        lambda form, _: to_json(diff) if form == "json" else render(form, as_page(diff), look),
+        int(any(f.severity == "error" and not f.follows_from for f in diff.new)),
     )
 
 

@@ -56,10 +56,10 @@ def to_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
     """`24`, `24GiB`, `24GB`, `512MiB` in bytes."""
     if value is None:
         return None
-    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)\s*", value.lower())
-    if not found or found[2] not in UNITS:
+    parts = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)\s*", value.lower())
+    if not parts or parts[2] not in UNITS:
         raise click.BadParameter(f"invalid size {value}: write 24GiB, 24GB or 512MiB")
-    return int(float(found[1]) * UNITS[found[2]])
+    return int(float(parts[1]) * UNITS[parts[2]])
 
 
 def split_names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -142,8 +142,8 @@ def command(
 
 def describe_change(run: training.Run | None, wanted: Mapping[str, Any]) -> list[str]:
     """Lines for the fields of a job that are to change in the person's file; none without a file."""
-    named = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
-    return [f"  {line}" for line in run.describe_change(named)] if run else []
+    fields = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
+    return [f"  {line}" for line in run.describe_change(fields)] if run else []
 
 
 def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str]:
@@ -155,10 +155,10 @@ def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) ->
         return cards.declare_card(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), ""
     report = examine(python, matrix)
     snapshot = report.snapshot
-    found = cards.list_cards(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
+    here = cards.list_cards(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
     blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
-    card = msgspec.structs.replace(found[0], blocker=blocker, total=found[0].total if vram is None else vram)
+    card = msgspec.structs.replace(here[0], blocker=blocker, total=here[0].total if vram is None else vram)
     return card, torch if isinstance(torch, str) else ""
 
 

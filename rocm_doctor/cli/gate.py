@@ -35,17 +35,17 @@ class Gate(NamedTuple):
         given = Target("", self.rocm, self.driver, self.kernel, self.system or "")
         if not self.gpus and any(self[1:]):
             raise InputError("--root, --rocm, --driver, --kernel and --os declare a machine for --gpu: name its GPU")
-        wanted = [
+        targets = [
             target
             for gpu in self.gpus
             for target in (_read_targets(given) if gpu == DECLARED else [msgspec.structs.replace(given, gpu=gpu)])
         ]
-        places = {target: "" if target.where == given.where else f" ({target.where})" for target in wanted}
-        found = (
-            msgspec.structs.replace(one, gpu=resolve_gpu(one.gpu, matrix, place), os=one.os or this_system())
-            for one, place in places.items()
+        places = {target: "" if target.where == given.where else f" ({target.where})" for target in targets}
+        resolved = (
+            msgspec.structs.replace(target, gpu=resolve_gpu(target.gpu, matrix, place), os=target.os or this_system())
+            for target, place in places.items()
         )
-        return list({target.gpu: target for target in found}.values())
+        return list({target.gpu: target for target in resolved}.values())
 
 
 def gate_options(command: F) -> F:
@@ -69,10 +69,10 @@ def _read_targets(given: Target) -> list[Target]:
     from rocm_doctor.lint.tree import Tree
 
     targets = []
-    for one in policy.read(Tree(Path())).targets:
-        where = f"{one.place.file} line {one.place.line}" if one.place else given.where
-        fields = {key: getattr(given, key) or getattr(one, key) for key in ("rocm", "driver", "os")}
-        targets.append(Target(one.gpu, kernel=given.kernel, where=where, **fields))
+    for target in policy.read(Tree(Path())).targets:
+        where = f"{target.place.file} line {target.place.line}" if target.place else given.where
+        fields = {key: getattr(given, key) or getattr(target, key) for key in ("rocm", "driver", "os")}
+        targets.append(Target(target.gpu, kernel=given.kernel, where=where, **fields))
     if not targets:
         raise InputError(
             "--gpu declared: no targets in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
@@ -99,4 +99,4 @@ def judge(
         raise InputError(examined)
     artifacts = [*collect_environment(examined, root.resolve() if root else here, None if root else os.environ), *beside]
     name = str(root.resolve() if root else examined.prefix)
-    return [pipeline.judge_environment(artifacts, one, matrix, source=name, ignore=ignore) for one in targets], artifacts
+    return [pipeline.judge_environment(artifacts, target, matrix, source=name, ignore=ignore) for target in targets], artifacts

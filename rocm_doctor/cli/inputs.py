@@ -78,10 +78,10 @@ def interpreter(python: str | None) -> str | None:
     from rocm_doctor.workers.process import run
 
     path = shutil.which(python) or python
-    found = locate(path, Path("/"), os.environ)
-    if isinstance(found, str):
-        raise InputError(f"--python {found}")
-    program = found.executable if Path(path).is_dir() else path
+    examined = locate(path, Path("/"), os.environ)
+    if isinstance(examined, str):
+        raise InputError(f"--python {examined}")
+    program = examined.executable if Path(path).is_dir() else path
     trial = run([program, "-c", "print(8 * 2)"], limit=20)
     if trial.stdout.strip() != "16":
         why = trial.stderr.strip().rpartition("\n")[2] or trial.state
@@ -94,14 +94,14 @@ def _active_interpreter() -> str | None:
     `python -m rocm_doctor`. Says on stderr what is examined."""
     from rocm_doctor.sources.live.python import active_folder, active_interpreter, own_is_active
 
-    folder, found = active_folder(os.environ), active_interpreter(os.environ)
-    if folder and not found and not own_is_active(os.environ):
+    folder, program = active_folder(os.environ), active_interpreter(os.environ)
+    if folder and not program and not own_is_active(os.environ):
         what = "has no Python" if folder.is_dir() else "is not there"
         _say_once(f"{folder}, the active environment, {what}; examining the doctor's own")
-    found = None if Path(sys.argv[0]).name == "__main__.py" else found
-    if found:
-        _say_once(f"examining {found}, of the active environment; --python examines another")
-    return found
+    program = None if Path(sys.argv[0]).name == "__main__.py" else program
+    if program:
+        _say_once(f"examining {program}, of the active environment; --python examines another")
+    return program
 
 
 @cache
@@ -121,10 +121,10 @@ def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
     """The gfx target that a user names directly or by product; InputError for none or several. `where` goes into its message."""
     from rocm_doctor.facts.enrich import find_target
 
-    found = find_target(text, matrix)
-    if isinstance(found, str):
-        return found
-    help_ = f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}"
+    target = find_target(text, matrix)
+    if isinstance(target, str):
+        return target
+    help_ = f"it may be {' or '.join(target)}" if target else f"known are {', '.join(matrix.gfx)}"
     raise InputError(f"`{text}`{where} is not one GPU of the catalog: {help_}")
 
 

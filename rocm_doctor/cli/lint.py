@@ -71,21 +71,21 @@ def command(
     matrix = load_matrix()
     given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     root, files = _locate(paths)
-    wanted = given or _read_targets(root, matrix)
-    if resolving and not wanted:
+    targets = given or _read_targets(root, matrix)
+    if resolving and not targets:
         raise InputError("--resolve needs a target: give --gpu gfx1100, or targets in rocm-doctor.yaml")
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    found = accept(judge.lint(root, wanted, matrix, files=files), today, reporting.ignore)
+    result = accept(judge.lint(root, targets, matrix, files=files), today, reporting.ignore)
     name, shown = printable(root.name), _path_from_here(root, here)
-    made = report.report(found, matrix, name, shown)
-    made = reporting.drop_baseline(_add_resolved(made, found, wanted, matrix, shown) if resolving else made)
+    document = report.report(result, matrix, name, shown)
+    document = reporting.drop_baseline(_add_resolved(document, result, targets, matrix, shown) if resolving else document)
     if reporting.is_text_printed and not reporting.quiet:
-        click.echo("".join(f"{line}\n" for line in (*report.table(found, shown, whole=reporting.verbose), "")), nl=False)
-    reporting.deliver([made])
+        click.echo("".join(f"{line}\n" for line in (*report.table(result, shown, whole=reporting.verbose), "")), nl=False)
+    reporting.deliver([document])
     if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
-        reporting = reporting._replace(fail_on=found.policy.fail_on or reporting.fail_on)
-    is_judged = found.verdict in ("fails", "passes") if reporting.baseline else made.verdict != "undetermined"
-    sys.exit(reporting.exit_code(made) if reporting.exit_code(made) == 1 or is_judged else 3)
+        reporting = reporting._replace(fail_on=result.policy.fail_on or reporting.fail_on)
+    is_judged = result.verdict in ("fails", "passes") if reporting.baseline else document.verdict != "undetermined"
+    sys.exit(reporting.exit_code(document) if reporting.exit_code(document) == 1 or is_judged else 3)
 
 
 def _locate(paths: tuple[Path, ...]) -> tuple[Path, tuple[str, ...]]:
@@ -119,30 +119,33 @@ def _read_targets(root: Path, matrix: Matrix) -> list[Target]:
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
 
-    found: list[Target] = []
-    for one in policy.read(Tree(root)).targets:
-        if one.os not in SYSTEMS:
-            raise InputError(f"target {one.name}: invalid os {one.os}: expected one of {', '.join(SYSTEMS)}")
-        where = f" ({one.place.file}:{one.place.line})" if one.place else ""
-        found.append(msgspec.structs.replace(one, gpu=resolve_gpu(one.gpu, matrix, where)))
-    return found
+    targets: list[Target] = []
+    for target in policy.read(Tree(root)).targets:
+        if target.os not in SYSTEMS:
+            raise InputError(f"target {target.name}: invalid os {target.os}: expected one of {', '.join(SYSTEMS)}")
+        where = f" ({target.place.file}:{target.place.line})" if target.place else ""
+        targets.append(msgspec.structs.replace(target, gpu=resolve_gpu(target.gpu, matrix, where)))
+    return targets
 
 
-def _add_resolved(made: Report, one: Result, wanted: list[Target], matrix: Matrix, shown: Shown) -> Report:
+def _add_resolved(document: Report, result: Result, targets: list[Target], matrix: Matrix, shown: Shown) -> Report:
     """The report with what is wrong in the packages that a resolver takes, as if they were installed."""
     import msgspec
 
     from rocm_doctor.lint.resolve import findings
     from rocm_doctor.pipeline import judge_packages
 
-    resolved = [f for target in wanted for f in findings(one, target, matrix, shown, judge_packages)]
-    found = [f for _, more in resolved for f in more]
+    resolved = [f for target in targets for f in findings(result, target, matrix, shown, judge_packages)]
+    extra = [f for _, more in resolved for f in more]
     words = "; ".join(word for word, _ in resolved)
-    verdict = made.verdict
-    if any(f.severity == "error" for f in found):
+    verdict = document.verdict
+    if any(f.severity == "error" for f in extra):
         verdict = "problems"
     elif resolved and verdict != "problems":
         verdict = "ready" if all(not more and "judged" in word for word, more in resolved) else "undetermined"
     return msgspec.structs.replace(
-        made, verdict=verdict, summary=f"{words}; {made.summary}" if words else made.summary, findings=(*found, *made.findings)
+        document,
+        verdict=verdict,
+        summary=f"{words}; {document.summary}" if words else document.summary,
+        findings=(*extra, *document.findings),
     )

@@ -76,21 +76,21 @@ def tune_run(
         half: Dtype = "float16" if (chip := matrix.gfx.get(card.gfx)) and chip.bf16 == "none" else "bfloat16"
 
         def ask(choice: Choice, count: int) -> search.Measured:
-            found = first.measure(choice, count)
-            best = max([found.tokens_s, *(run.tokens_s for run in hunt.runs)])
-            click.echo(text.progress(found, best, choice), err=True)
-            return found
+            figure = first.measure(choice, count)
+            best = max([figure.tokens_s, *(run.tokens_s for run in hunt.runs)])
+            click.echo(text.progress(figure, best, choice), err=True)
+            return figure
 
         hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 20)
         complete = run_search(hunt)
-    found = hunt.outcome(complete)
-    own = found.baseline.choice
-    edits = describe_change(resolved.config, changes(own, found.best.choice))
-    faster = describe_change(resolved.config, changes(own, found.faster.choice)) if found.faster else []
+    outcome = hunt.outcome(complete)
+    own = outcome.baseline.choice
+    edits = describe_change(resolved.config, changes(own, outcome.best.choice))
+    faster = describe_change(resolved.config, changes(own, outcome.faster.choice)) if outcome.faster else []
     seconds = round(time.monotonic() - began, 1)
     predicted = estimate.compute(job, card).peak_allocated_bytes
     gpu = hello.name or "the CPU"
-    return text.Answer(found, resolved.source, gpu, seconds, predicted, tuple(edits), tuple(faster))
+    return text.Answer(outcome, resolved.source, gpu, seconds, predicted, tuple(edits), tuple(faster))
 
 
 def run_search(hunt: search.Search) -> bool:

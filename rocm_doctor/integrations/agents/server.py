@@ -156,17 +156,17 @@ class Tools:
         if isinstance(value, bool):
             yield from [f"--{key}"] if value else []
             return
-        for one in value if isinstance(value, list) else [value]:
-            word = self.inside(one) if isinstance(param.type, click.Path) else one
+        for item in value if isinstance(value, list) else [value]:
+            word = self.inside(item) if isinstance(param.type, click.Path) else item
             yield word if isinstance(param, click.Argument) else f"--{key}={word}"
 
     def inside(self, path: str) -> str:
         """The path, resolved if it exists, so that a link leads nowhere else. Raises Failed for one outside of the roots."""
         try:
-            found = (self.roots[0] / path).resolve()
-            if not any(found.is_relative_to(root) for root in self.roots):
+            resolved = (self.roots[0] / path).resolve()
+            if not any(resolved.is_relative_to(root) for root in self.roots):
                 raise Failed(f"{path}: outside of the folders that may be read; start `rocm-doctor mcp` with --root")
-            return str(found) if found.exists() else path
+            return str(resolved) if resolved.exists() else path
         except OSError as exc:
             raise Failed(f"{path[:100]}: {exc.strerror}") from exc
 
@@ -176,8 +176,8 @@ def _parameters(commands: click.Group, name: str, tool: Tool) -> dict[str, click
     context = click.Context(commands)
     command = commands.get_command(context, tool.command or name)
     assert command is not None, name
-    known = {flag.lstrip("-"): param for param in command.params for flag in param.opts}
-    return {key: known[key] for key in tool.arguments.split()}
+    by_flag = {flag.lstrip("-"): param for param in command.params for flag in param.opts}
+    return {key: by_flag[key] for key in tool.arguments.split()}
 
 
 def _type(key: str, param: click.Parameter) -> Any:
@@ -245,8 +245,8 @@ def serve(commands: click.Group, roots: Sequence[Path], python: str | None) -> N
     """Run the server over standard input and output until the client goes."""
 
     async def talk() -> None:
-        made = server(commands, roots, python)
+        program = server(commands, roots, python)
         async with stdio_server() as (coming, going):
-            await made.run(coming, going, made.create_initialization_options())
+            await program.run(coming, going, program.create_initialization_options())
 
     anyio.run(talk)

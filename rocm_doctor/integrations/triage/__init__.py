@@ -45,20 +45,22 @@ def triage(
 ) -> Triage:
     """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels."""
     try:
-        said = read_event(event, comments, author)
-        artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
+        issue = read_event(event, comments, author)
+        artifacts = [_facts_only(artifact) for artifact in cut(issue.text, "the report")]
         # Beside another artifact a report is judged anew.
         report = pipeline.judge([*artifacts, Artifact("triage", "paste")], matrix, source="the report", kind="capture")
-        if not concerns_amd(report, said.text, matrix):
+        if not concerns_amd(report, issue.text, matrix):
             raise Silence("the report is not about an AMD GPU")
     except Silence as silence:
         return Triage(str(silence))
-    words = write_comment(clean(redact_report(report, learn_artifacts(artifacts))), matrix, said.address, first=said.ours is None)
-    text = defuse(words.text if words.text else take_back(said.ours))
+    words = write_comment(
+        clean(redact_report(report, learn_artifacts(artifacts))), matrix, issue.address, first=issue.ours is None
+    )
+    text = defuse(words.text if words.text else take_back(issue.ours))
     labels = choose_labels(words.lead, bool(words.asked), mapping)
-    if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():
+    if issue.ours and issue.ours.body.replace("\r\n", "\n").strip() == text.strip():
         return Triage("the comment is up to date", labels=labels)
-    return Triage(words.why, text, said.ours.id if said.ours else 0, labels)
+    return Triage(words.why, text, issue.ours.id if issue.ours else 0, labels)
 
 
 def _facts_only(artifact: Artifact) -> Artifact:

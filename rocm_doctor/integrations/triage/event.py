@@ -73,9 +73,9 @@ def read_event(event: Event, comments: Sequence[Comment], author: str) -> IssueT
         raise Silence("the issue was opened by a bot")
     if comment and not _has_author(comment, issue.user.login):
         raise Silence("the comment is not the reporter's")
-    known = {one.id: one for one in [*comments, *([comment] if comment else [])]}
-    answers = [_drop_quotes(one.body) for _, one in sorted(known.items()) if _has_author(one, issue.user.login)]
-    ours = next((one for one in known.values() if _has_author(one, author) and one.body.startswith(MARK)), None)
+    by_id = {each.id: each for each in [*comments, *([comment] if comment else [])]}
+    answers = [_drop_quotes(each.body) for _, each in sorted(by_id.items()) if _has_author(each, issue.user.login)]
+    ours = next((each for each in by_id.values() if _has_author(each, author) and each.body.startswith(MARK)), None)
     text = "\n\n".join([issue.title, issue.body or "", *answers])
     return IssueText(
         text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url

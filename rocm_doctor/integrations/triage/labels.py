@@ -16,16 +16,16 @@ _LONGEST = 50
 
 def read(path: Path, known: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The mapping of a file: diagnosis, or pattern of diagnoses, to labels. Raises OSError, Unreadable or ValueError."""
-    found = yamls.values(files.text(path))
-    if not isinstance(found, dict):
+    document = yamls.values(files.text(path))
+    if not isinstance(document, dict):
         raise ValueError("expected a mapping from diagnoses to labels")
     names = [*known, AMD, NEEDS]
     mapping: dict[str, tuple[str, ...]] = {}
-    for key, value in found.items():
+    for key, value in document.items():
         labels = value if isinstance(value, list) else [value]
         if not any(fnmatchcase(name, str(key)) for name in names):
             raise ValueError(f"unknown diagnosis `{key}`; known are those of `rocm-doctor explain`, {AMD} and {NEEDS}")
-        if not all(isinstance(one, str) and 0 < len(one) <= _LONGEST for one in labels):
+        if not all(isinstance(label, str) and 0 < len(label) <= _LONGEST for label in labels):
             raise ValueError(f"`{key}`: a label has 1 to {_LONGEST} characters")
         mapping[str(key)] = tuple(labels)
     return mapping
@@ -35,5 +35,5 @@ def choose_labels(lead: str, asked: bool, mapping: Mapping[str, tuple[str, ...]]
     """The labels of a report with this likely diagnosis (empty: none), of which something was asked or not."""
     names = [AMD, *([lead] if lead else []), *([NEEDS] if asked else [])]
     return tuple(
-        dict.fromkeys(one for key, labels in mapping.items() if any(fnmatchcase(n, key) for n in names) for one in labels)
+        dict.fromkeys(label for key, labels in mapping.items() if any(fnmatchcase(n, key) for n in names) for label in labels)
     )

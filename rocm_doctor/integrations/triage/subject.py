@@ -25,12 +25,12 @@ def concerns_amd(report: Report, text: str, matrix: Matrix) -> bool:
         return True
     if isinstance(facts.get("said.nvidia").value, str):
         return False
-    rows = (matrix.by_key.get(one.row) for one in report.findings if one.leads)
+    rows = (matrix.by_key.get(finding.row) for finding in report.findings if finding.leads)
     if facts.gpus or any(row and row.layer in _LAYERS for row in rows):
         return True
     parts = tuple({name.lower() for release in matrix.rocm for name in release.components})
-    said = _WORD.findall(_UNFILLED.sub("", _drop_comments(text)).lower())
-    return facts.get("torch.build").value != "cuda" and any(word in _VENDOR or word.startswith(parts) for word in said)
+    words = _WORD.findall(_UNFILLED.sub("", _drop_comments(text)).lower())
+    return facts.get("torch.build").value != "cuda" and any(word in _VENDOR or word.startswith(parts) for word in words)
 
 
 def _drop_comments(text: str) -> str:
