@@ -131,7 +131,7 @@ def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, m
 _ALL_SHAPES = (
     "a 12ab34cd-1234-5678-9abc-def012345678", "GPU-1234567890abcdef", "UUID=1a2b3c4d", "de:ad:be:ef:00:11", "aabb.ccdd.eeff", "host 10.20.30.40",
     "2001:db8:1:2:3:4:5:6", "jroe@lab42.example", "0123456789abcdef" * 4, "Nov  1 10:00:00 wolfram7x kernel: x",
-    "2026-01-02T03:04:05 wolfram7x kernel: x", "2026-01-02 03:04:05 wolfram7x kernel: x", "USER PID %CPU\njroe9 1 0.0", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n",
+    "2026-01-02T03:04:05 wolfram7x kernel: x", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n",
 )  # fmt: skip
 
 

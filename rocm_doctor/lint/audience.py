@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.enrich import gpu_names
-from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import Audience, Environment, Policy
 from rocm_doctor.matrix import Matrix
 
@@ -59,8 +58,8 @@ def names_amd(name: str) -> bool:
 
 def find_purpose(one: Environment, policy: Policy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
     """Whom an environment is for. `files`: those of the command line; `root`: the name of the repository's folder."""
-    if _is_other_system(one):
-        return Purpose("other", frozenset())
+    if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
+        return Purpose("other", frozenset())  # AMD's wheels for Windows
     own = find_gpus(f"{one.file} {one.label}", matrix)
     gpus = own or find_gpus(root, matrix)
     if any(word in (one.name, one.file) or fnmatchcase(one.file, word) for word in (*policy.environments, *files)):
@@ -89,14 +88,6 @@ def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
 def _text_audience(one: Environment) -> Audience:
     amd, nvidia = _text_vendors(one)
     return "amd" if amd and not nvidia else "other" if nvidia and not amd else "neutral"
-
-
-def _is_other_system(one: Environment) -> bool:
-    """True if AMD's wheels for Windows are asked for, or if every wheel that is named by its address is for Windows or macOS: several, or torch."""
-    if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
-        return True
-    tags = {r.name: tag for r in one.requirements if not r.marker and (tag := catalog.wheel_system(r.url))}
-    return (len(tags) > 1 or "torch" in tags) and set(tags.values()) <= {"win", "macosx"}
 
 
 def _tokens(words: str) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Image, Index, Target
+from rocm_doctor.lint.model import Index, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Grade
@@ -108,21 +108,8 @@ def local_build(specifier: str, url: str = "") -> tuple[str, str] | None:
     return ("rocm", tag[4:].strip(".")) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
 
 
-def wheel_system(url: str) -> str:
-    """The system that the tag of a wheel names (`win`, `macosx`, `linux`, `manylinux`, `musllinux`, `any`); empty for no wheel."""
-    found = _TAG.search(url)
-    return found[1] if found else ""
-
-
-_TAG = regex(r"-(win|macosx|linux|manylinux|musllinux|any)\w*\.whl(?:$|[#?])")
 _LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
 _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
-
-
-def take_image_python(target: Target, image: Image | None, matrix: Matrix) -> Target:
-    """The target with the Python of an image, where it names none itself: markers ask for it."""
-    python = image_facts(image.name, matrix).python if image and not target.python else ""
-    return msgspec.structs.replace(target, python=python) if python else target
 
 
 def applies(marker: str, target: Target) -> bool:

@@ -30,9 +30,8 @@ def make_snapshot(one: Environment | None, torch: object, target: Target, matrix
         stated_rocm = next((v for v in one.variables if v.name == "ROCM_VERSION" and _NUMBER.fullmatch(v.value)), None)
         if stated_rocm and "rocm.version" not in facts:
             facts["rocm.version"] = Fact(stated_rocm.value, (stated_rocm.place.reading(),))
-        of_image = catalog.take_image_python(target, one.image, matrix)
         for r in one.requirements:
-            if r.name != "torch" and catalog.applies(r.marker, of_image):
+            if r.name != "torch" and catalog.applies(r.marker, target):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
                 facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared"), (r.place.reading(),))
         facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}

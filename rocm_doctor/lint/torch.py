@@ -29,9 +29,7 @@ class Torch(NamedTuple):
     gpus: tuple[str, ...] = ()
     requirement: Requirement | None = None
     step: Install | None = None
-    source: Index | None = None
     is_literal: bool = True
-    nightly: bool = False
 
     @property
     def local(self) -> str:
@@ -45,7 +43,6 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _image_torch(one, matrix)
     there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
-    target = catalog.take_image_python(target, one.image, matrix)
     certain = True
     for step in one.steps:
         if isinstance(step, Unread):
@@ -185,11 +182,9 @@ def _make_torch(
         builds = catalog.list_builds(matrix, source.rocm)
         for_python = f" for Python {python}" if python else ""
         has = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
-        return Torch("none", "", source.rocm, one.place, f"{where} has no torch{one.specifier}{for_python} ({has})", source=index)
+        return Torch("none", "", source.rocm, one.place, f"{where} has no torch{one.specifier}{for_python} ({has})")
     vendor = "cuda" if source.vendor in ("pypi", "none") else source.vendor
-    return Torch(
-        vendor, version, source.rocm, one.place, f"it comes from {where}", source.gpus, source=index, nightly=source.nightly
-    )
+    return Torch(vendor, version, source.rocm, one.place, f"it comes from {where}", source.gpus)
 
 
 def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
@@ -248,9 +243,6 @@ def _required_torch(
             if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):
                 why = f"the newest release of {entry.through or r.name} requires torch{needs.newest}"
                 return Torch("cuda", "", "", r.place, why, requirement=r, step=step)
-        pin = _pinned_torch(entry, r)
-        if pin and before.version and pin != before.version:
-            return Torch("cuda", pin, "", r.place, f"{r.name}{r.specifier} requires torch=={pin}", requirement=r, step=step)
     return now
 
 

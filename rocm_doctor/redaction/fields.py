@@ -1,14 +1,12 @@
-"""Values named by the field, option or column before them: `SLURM_JOB_ACCOUNT=`, `--rdzv-endpoint`, the USER of `ps`."""
+"""Values named by the field or option before them: `SLURM_JOB_ACCOUNT=`, `--rdzv-endpoint`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import load_known
-from rocm_doctor.redaction.rules import Found, Pattern, Rule, end_of_line
+from rocm_doctor.redaction.rules import Pattern, Rule
 
 _VALUES = {
     "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
@@ -65,38 +63,3 @@ def _is_field(match: re.Match[str]) -> bool:
         return True
     behind = text[end : end + 4].partition("\n")[0]
     return not behind.strip(" \t\"'`,;)]}") or behind.lstrip(" \t\"'`")[:1] in ("\r", ",", "(", ":")
-
-
-_COLUMNS = {
-    "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
-    "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
-}  # fmt: skip
-_HEADERS = regex(
-    r"^[ \t]{0,60}(?:USER|PID|JOBID|SESSION|PARTITION|NAMESPACE|NAME|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,260}$",
-    re.M | re.I,
-)
-_CELL = regex(r"\S+(?: \(\w{1,8} ago\))?")
-_VALUE = regex(r"[A-Za-z0-9_][\w.@+,\[\]-]*")
-_NO_ROW = regex(r"[\[$#>\u279c\u276f]|\S{1,80}[$#%] ")
-"""How a log goes on behind a table, and a prompt."""
-_MOST_ROWS = 5_000
-
-
-def find_columns(text: str) -> Iterator[Found]:
-    """Users, hosts and accounts in the columns of ps, top, w, squeue, sinfo, sacct and kubectl."""
-    for header in _HEADERS.finditer(text):
-        names = header.group().upper().split()
-        kinds = {n: _COLUMNS[name] for n, name in enumerate(names) if name in _COLUMNS}
-        numbers = [n for n, name in enumerate(names) if name in ("PID", "JOBID", "UID", "TTY")]
-        end = header.end()
-        for _ in range(_MOST_ROWS if kinds and len(names) > 2 else 0):
-            stop = end_of_line(text, end + 1)
-            cells = list(_CELL.finditer(text, end + 1, min(stop, end + 400)))
-            if len(cells) <= max(kinds) or _NO_ROW.match(text, end + 1) or _HEADERS.match(text, end + 1):
-                break
-            if any(cells[n][0].isalpha() for n in numbers if n < len(cells)):
-                break
-            for n, kind in kinds.items():
-                if _VALUE.fullmatch(cells[n][0]) and (kind != "serial" or identifies(cells[n][0])):
-                    yield Found(*cells[n].span(), kind, certain=kind != "account")
-            end = stop

@@ -80,7 +80,6 @@ def structure_searches(text: str) -> Iterator[Iterator[Found]]:
     yield _trim_all(_rules().find(text, low), text)
     if not _MARKED.search(text):  # a report with 50,000 packages is made of such texts
         return
-    yield _trim_all(fields.find_columns(text), text)
     yield _trim_all(secrets.private_keys(text), text)
     yield _trim_all(labels.find_labelled(text, low), text)
     for pattern in _LOGS:

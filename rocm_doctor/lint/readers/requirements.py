@@ -149,7 +149,7 @@ def parse_specification(words: str, place: Place) -> Requirement | None:
     )
 
 
-_WHEEL = regex(r"(?:^|/)([A-Za-z0-9_.]+?)-([0-9][\w.!+%]*?)(?:-\d\w*)?-[\w.]+-[\w.]+-[\w.]+\.whl(?:$|[#?])")
+_WHEEL = regex(r"(?:^|/)([A-Za-z0-9_.]+?)-([0-9][\w.!+%]*?)(?:-\d\w*)?-[\w.]+-[\w.]+-([\w.]+)\.whl(?:$|[#?])")
 _EGG = regex(r"#(?:.*&)?egg=([\w.-]+)")
 _GIT = regex(r"git\+[a-z]+://[^#@]*/([\w.-]+?)(?:\.git)?/?(?:[@#].*)?$")
 
@@ -157,7 +157,8 @@ _GIT = regex(r"git\+[a-z]+://[^#@]*/([\w.-]+?)(?:\.git)?/?(?:[@#].*)?$")
 def parse_address(url: str, place: Place) -> Requirement | Reason:
     """The package at an address: by the name of its wheel, its egg, or its repository; MISSING where none of them says it."""
     if wheel := _WHEEL.search(url):
-        return Requirement(canonicalize_name(wheel[1]), f"=={wheel[2].replace('%2B', '+')}", place, url=url)
+        marker = 'sys_platform == "win32"' if wheel[3].startswith("win") else ""
+        return Requirement(canonicalize_name(wheel[1]), f"=={wheel[2].replace('%2B', '+')}", place, marker=marker, url=url)
     named = _EGG.search(url) or _GIT.match(url)
     return Requirement(canonicalize_name(named[1]), "", place, url=url) if named else Reason.MISSING
 

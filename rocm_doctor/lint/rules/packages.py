@@ -19,10 +19,9 @@ _PYPI = ("pypi", "none")
 
 def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
     """What pip and uv are asked for by name, with markers that hold on the target."""
-    target = catalog.take_image_python(case.target, case.environment.image, case.matrix)
     for step in case.environment.installs:
         for r in step.requirements:
-            if catalog.applies(r.marker, target):
+            if catalog.applies(r.marker, case.target):
                 yield step, r
 
 
@@ -83,12 +82,6 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
     known = {one.name: one for one in case.matrix.section("other_systems", OtherSystem)}
     asked = list(_requests(case))
     only = [r for _, r in asked if (one := known.get(r.name)) and one.systems and "Linux" not in one.systems]
-    for _, r in asked:
-        if system := _SYSTEMS.get(catalog.wheel_system(r.url)):
-            yield case.problem(
-                "version.wheel-missing", f"this wheel of {r.name} is for {system}", "pip stops there on Linux: no marker guards the line.",
-                (r.place,), sources=(_TAGS,),
-            )  # fmt: skip
     if len(only) > 1:
         return  # a file for another system
     for step, r in asked:
@@ -102,10 +95,6 @@ def not_for_linux(case: Case) -> Iterator[Problem]:
         yield case.problem(
             "version.wheel-missing", title, cause, (r.place,), sources=one.sources, grade=one.grade,
         )  # fmt: skip
-
-
-_SYSTEMS = {"win": "Windows", "macosx": "macOS"}
-_TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/"
 
 
 class _HeldIndex(msgspec.Struct, frozen=True):
