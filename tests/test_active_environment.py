@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import venv as venv_module
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SCRIPT = "import sys; sys.argv[0] = 'rocm-doctor'; from rocm_doctor.cli import p
 @pytest.fixture
 def venv(tmp_path: Path) -> Path:
     """An environment with a CUDA torch, as its files show it."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    venv_module.create(tmp_path / "venv", with_pip=False)
     [site] = (tmp_path / "venv").glob("lib/python*/site-packages")
     (site / "torch").mkdir()
     (site / "torch" / "version.py").write_text("__version__ = '2.9.1+cu128'\ncuda = '12.8'\nhip = None\n", encoding="utf-8")

@@ -17,7 +17,10 @@ from rocm_doctor.fit.estimate import BOUNDS
 from rocm_doctor.fit.job import MATH, SEVEN, Job, Kernels
 from rocm_doctor.matrix import load
 
-pytestmark = pytest.mark.torch("transformers", "peft")
+pytestmark = [
+    pytest.mark.torch("transformers", "peft"),
+    pytest.mark.filterwarnings("ignore"),  # as the worker does
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN = ROOT / "compat_matrix" / "measured" / "memory_h200.csv"
@@ -34,8 +37,17 @@ def small(**fields: object) -> Job:
     return msgspec.structs.replace(Job(config=config, kernels=FUSED), **fields)
 
 
+def simulated(job: Job) -> runner.Simulated:
+    """What the worker makes of a job, in this process: a child would import torch for seconds."""
+    from rocm_doctor.workers.fit.simulate import simulate
+
+    fields = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
+    result = simulate(msgspec.to_builtins({**fields, "card": job.kernels}))
+    return msgspec.convert({**result, "versions": {}}, runner.Simulated)
+
+
 def peak(job: Job) -> Peak:
-    return runner.find_peak(runner.simulate(job), HOPPER)
+    return runner.find_peak(simulated(job), HOPPER)
 
 
 def errors(path: Path, picked: slice = slice(None)) -> tuple[list[float], list[float]]:
@@ -89,7 +101,7 @@ def test_experts_agree_with_the_arithmetic_in_16_and_32_bits() -> None:
 
 def test_lora_on_experts_is_what_peft_makes_of_the_names_of_a_dense_mlp() -> None:
     """peft 0.19 and newer adapt both tensors of Qwen3's experts: rank 32 for gate and up together, 16 for down, of 128 experts."""
-    found = runner.simulate(experts(targets=SEVEN, seq=256))
+    found = simulated(experts(targets=SEVEN, seq=256))
     attention = 16 * (2 * (2048 + 4096) + 2 * (2048 + 512))
     each = 32 * (2048 + 2 * 768) + 16 * (2048 + 768)
     assert found.trainable == 2 * (attention + 128 * each)
@@ -105,7 +117,7 @@ def test_without_peft_lora_on_experts_is_refused() -> None:
 
 def test_the_attention_kernel_decides() -> None:
     """What gfx906 takes and gfx942 does not."""
-    fused, math = (runner.simulate(small(seq=1024, checkpointing=False, kernels=kernels)) for kernels in (FUSED, MATH))
+    fused, math = (simulated(small(seq=1024, checkpointing=False, kernels=kernels)) for kernels in (FUSED, MATH))
     assert set(fused.attention) == {"flash"}
     assert set(math.attention) == {"math"}
     assert runner.find_peak(math, 0).breakdown["attention scores"] >= 2 * 14 * 1024 * 1024 * 4

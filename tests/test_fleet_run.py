@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from called import called
 from fleet_nodes import nodes
 
 from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, plan
@@ -37,9 +38,7 @@ def faults(root: Path) -> Iterator[dict[str, str]]:
 
 
 def fleet(root: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "rocm_doctor", "fleet", *words]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), **env}
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return called("fleet", *words, **env)
 
 
 def lines(ran: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from called import called
 
 from rocm_doctor._version import SOURCE
 from rocm_doctor.lint.readers import files_pattern, find_reader
@@ -122,7 +123,7 @@ def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path
     assert "pyproject.toml:6" in (tmp_path / "repo" / "rocm-doctor.xml").read_text()
 
 
-def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
+def test_the_hook_is_one_that_pre_commit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
     wanted = re.compile(hook["files"])
     assert hook["files"] == files_pattern(), "write the pattern of lint's readers into .pre-commit-hooks.yaml"
@@ -130,8 +131,11 @@ def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
         assert [path for path in tree.paths if find_reader(path) and not wanted.search(path)] == []
     assert not any(wanted.search(name) for name in ("train.py", "data.csv"))
     assert hook["pass_filenames"] is False
-    assert run(hook["entry"].split(), tools, REPOS / "healthy-uv").returncode == 0
-    assert run(hook["entry"].split(), tools, REPOS / "mixed-monorepo").returncode == 1
+    program, *words = hook["entry"].split()
+    assert program == "rocm-doctor"
+    for repository, code in (("healthy-uv", 0), ("mixed-monorepo", 1)):
+        monkeypatch.chdir(REPOS / repository)
+        assert called(*words).returncode == code, repository
 
 
 def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
@@ -209,8 +213,8 @@ def test_no_format_has_invisible_characters(tools: Path) -> None:
             assert not re.search("[\u200b-\u200f\u2060\ufeff]", report.render(name)), name
 
 
-def test_a_rule_of_sarif_describes_the_diagnosis_and_leads_to_its_page(tools: Path) -> None:
-    done = run(["rocm-doctor", "lint", "--gpu", "gfx1100", "--format", "sarif"], tools, REPOS / "pip-extra-index")
+def test_a_rule_of_sarif_describes_the_diagnosis_and_leads_to_its_page() -> None:
+    done = called("lint", str(REPOS / "pip-extra-index"), "--gpu", "gfx1100", "--format", "sarif")
     [rule] = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]
     assert rule["helpUri"].endswith(f"/diagnosis/{rule['id']}/")
     assert "requirements.txt" not in rule["fullDescription"]["text"]

@@ -72,6 +72,13 @@ def site(folder: Path, *wheels: Path) -> Path:
     return packages
 
 
+def with_tool(packages: Path) -> Path:
+    """The folder with the package of this checkout in it, as a wheel has it."""
+    load()  # which compiles the matrix
+    shutil.copytree(ROOT / "rocm_doctor", packages / "rocm_doctor")
+    return packages
+
+
 def doctor(packages: Path, *words: str, cwd: Path | None = None) -> tuple[int, str, str]:
     ended = subprocess.run(
         [sys.executable, "-m", "rocm_doctor", *words],
@@ -97,8 +104,8 @@ def test_the_wheel_holds_data_alone(later: Path) -> None:
     assert (version, rows, digest) == (NEW, f"rows {SCHEMAS[0]}", f"sha256 {hashlib.sha256(data).hexdigest()}")
 
 
-def test_a_newer_matrix_beside_an_older_tool_is_used(tool: Path, later: Path, tmp_path: Path) -> None:
-    packages = site(tmp_path, tool, later)
+def test_a_newer_matrix_beside_an_older_tool_is_used(later: Path, tmp_path: Path) -> None:
+    packages = with_tool(site(tmp_path, later))
     code, out, err = doctor(packages, "--version")
     assert (code, err) == (0, "")
     assert f"matrix {NEW}" in out
@@ -162,8 +169,8 @@ def test_what_cannot_be_used_is_refused_in_one_line_and_the_copy_is_used(harm: s
     assert wanted.get(harm, "cannot be read") in matrix.refused
 
 
-def test_a_folder_of_that_name_where_the_user_stands_is_no_matrix(tool: Path, later: Path, tmp_path: Path) -> None:
-    packages = site(tmp_path / "tool", tool)
+def test_a_folder_of_that_name_where_the_user_stands_is_no_matrix(later: Path, tmp_path: Path) -> None:
+    packages = with_tool(tmp_path / "tool")
     here = site(tmp_path / "here", later).rename(tmp_path / "my-training")
     assert "the copy inside the tool" in doctor(packages, "--version", cwd=here)[1]
 
