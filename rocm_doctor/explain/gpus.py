@@ -26,10 +26,10 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     """The page of a GPU: whether torch runs on it, on which systems, what to type, what is known to go wrong."""
     target, name = matrix.gfx[found.entry.of], found.entry.name
     plans = answers(target.gfx, matrix, python=HERE)
-    known = target.sizes(name)
+    vram = target.sizes(name)
     first = first_plan(plans)
-    said = list(dict.fromkeys(one.source for one in first.best.candidate.said)) if first and first.best else []
-    sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in known)
+    reports = list(dict.fromkeys(one.source for one in first.best.candidate.said)) if first and first.best else []
+    sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in vram)
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
     by_amd = ", ".join(support_by_system(matrix, target))
     return Page(
@@ -41,7 +41,7 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section(
                 "memory",
                 f"comes with {sizes} GiB; `fit` takes yours with --vram" if " or " in sizes else "",
-                "" if known else "not in the catalog; put yours in the place of 16GiB below",
+                "" if vram else "not in the catalog; put yours in the place of 16GiB below",
             ),
             section("override", *map(_override, target.overrides), short=2),
             list_faults(row for row, _ in find_rows(matrix, target)),
@@ -49,11 +49,11 @@ def gpu(found: Found, matrix: Matrix) -> Page:
             section("support", *state_support(matrix, target.gfx), short=0),
             section("parts", *(state_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
             section("wheels", *(state_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
-            section("source", target.sources[0], *said[:2]),
+            section("source", target.sources[0], *reports[:2]),
             section(
                 "more",
                 *([Command(f"rocm-doctor plan --gpu {target.gfx} --os windows")] if plans["windows"].best else []),
-                Command(f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if known else ' --vram 16GiB'} --model qwen2.5-7b"),
+                Command(f"rocm-doctor fit --gpu {shlex.quote(name)}{'' if vram else ' --vram 16GiB'} --model qwen2.5-7b"),
             ),
         ),
         mark=verdict(plans),

@@ -68,7 +68,7 @@ def _fix(row: Row, matrix: Matrix) -> str:
 def variable(found: Found, matrix: Matrix) -> Page:
     """The page of a variable: what reads it, what it does, what it costs."""
     one = matrix.env[found.entry.of]
-    asked = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)
+    conditions = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)
     return Page(
         f"{one.name}: {'nothing reads it' if one.exists == 'no' else f'read by {one.reader}, {one.platform}'}",
         (
@@ -76,7 +76,7 @@ def variable(found: Found, matrix: Matrix) -> Page:
             section("values", one.values, one.default and f"default: {one.default}"),
             section("harm", one.harm),
             section("also", ", ".join(one.also)),
-            list_faults(row for row, condition in asked if condition != "absent" and condition[0] != "!"),
+            list_faults(row for row, condition in conditions if condition != "absent" and condition[0] != "!"),
             section("source", *one.sources),
         ),
     )
@@ -94,8 +94,8 @@ def line(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
     found = [one for one in report.findings if one.id in matrix.diagnoses]
     read = [matrix.diagnoses[one.id] for one in report.guesses if guess or one.probability >= _LIKELY]
-    known: list[Finding | Diagnosis] = [*(one for one in found if one.leads), *read, *(found if guess else [])]
-    best = next(iter(known), None)
+    candidates: list[Finding | Diagnosis] = [*(one for one in found if one.leads), *read, *(found if guess else [])]
+    best = next(iter(candidates), None)
     if best is None:
         return None
     by = introduce_remedy(best.cure_grade or best.grade) if isinstance(best, Finding) else ""

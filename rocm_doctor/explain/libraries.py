@@ -78,10 +78,10 @@ def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
 def _releases(package: Package, version: str, gpu: str) -> Iterator[str]:
     """The newest releases with what they take, or the one that is asked for."""
     yield package.elsewhere
-    asked = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
-    if version and not asked:
+    releases = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
+    if version and not releases:
         yield f"{version} is not in the catalog; known are {', '.join(one.version for one in package.releases[:6]) or 'none'}"
-    for one in asked:
+    for one in releases:
         targets = sorted({gfx for code in (one.code, one.code_windows) for several in code.values() for gfx in several})
         code = f"; its wheel has code for {', '.join(targets)}" if targets else "; compiled on the machine" if one.built else ""
         here = f"; {'with' if gpu in targets else 'without'} code for {gpu}" if gpu and targets else code

@@ -27,10 +27,10 @@ def search(text: str, matrix: Matrix) -> list[Found]:
         return exact
     if _VARIABLE.fullmatch(text.strip()):
         return []  # the words in the name of a variable are not what it is about
-    having, told = _find_words(fold(text).split("-"), matrix)
-    rows = [one for one in having if one.entry.kind == "row"]
-    named, mentioned = [one for one in having if one not in rows], _find_mentioned(text, matrix)
-    return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or told
+    by_name, described = _find_words(fold(text).split("-"), matrix)
+    rows = [one for one in by_name if one.entry.kind == "row"]
+    named, mentioned = [one for one in by_name if one not in rows], _find_mentioned(text, matrix)
+    return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or described
 
 
 def _find_exact(text: str, matrix: Matrix) -> list[Found]:
@@ -44,14 +44,14 @@ def _find_exact(text: str, matrix: Matrix) -> list[Found]:
     parts = _RELEASE.fullmatch(text.strip().lower())
     if not parts:
         return []
-    named = (
+    entries = (
         known.get(key(parts["name"] or ""), [])
         if parts["name"]
         else [e for name in ("rocm", "torch", "python") for e in known[name]]
     )
     found = [
         Found(one, parts["version"])
-        for one in named
+        for one in entries
         if one.kind in ("library", "system") or _is_released(one.kind, parts["version"], matrix)
     ]
     return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
@@ -133,8 +133,8 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Fou
     """The entries with all these words in their name, and the others that have them in name or description. Words of one letter
     do not count; a GPU's product must have them as whole words."""
     wanted = [word for word in words if len(word) > 1]
-    named: dict[tuple[str, str], Found] = {}
-    told: dict[tuple[str, str], Found] = {}
+    by_name: dict[tuple[str, str], Found] = {}
+    described: dict[tuple[str, str], Found] = {}
     known = index(matrix)
     for entry in known.entries if wanted else ():
         name = fold(entry.name)
@@ -143,10 +143,10 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Fou
         if all(word in within for word in wanted):
             # A name of several GPUs is replaced by the target.
             own = entry._replace(name=entry.of) if len(known.by_name[key(entry.name)]) > 1 else entry
-            named.setdefault(entry[:2], Found(own, sure=False))
+            by_name.setdefault(entry[:2], Found(own, sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
-            told.setdefault(entry[:2], Found(entry, sure=False))
-    return list(named.values()), list(told.values())
+            described.setdefault(entry[:2], Found(entry, sure=False))
+    return list(by_name.values()), list(described.values())
 
 
 def nearest_names(text: str, matrix: Matrix, most: int = 3) -> list[str]:

@@ -163,7 +163,7 @@ def system(found: Found, matrix: Matrix) -> Page:
     if kind == "linux" and of != "linux":
         facts = [one for one in facts if of in f"{one.subject} {one.words}".lower() and version in one.words]
     facts.sort(key=lambda one: sort_key(one.rocm), reverse=True)
-    asked = {"windows": ("platform", "windows"), "wsl": ("wsl", "yes")}.get(of, ("os", f"*{of}*"))
+    condition = {"windows": ("platform", "windows"), "wsl": ("wsl", "yes")}.get(of, ("os", f"*{of}*"))
     steps = [one for one in catalog_of(matrix).steps if kind in one.systems and not one.gfx and not one.kinds]
     first: list[str | Command] = []
     for step in steps:
@@ -182,7 +182,7 @@ def system(found: Found, matrix: Matrix) -> Page:
             list_faults(
                 row
                 for row in matrix.rows
-                if row.when.get(asked[0], "") == asked[1] or (of != "linux" and f"-{of}-" in f"-{row.key}-")
+                if row.when.get(condition[0], "") == condition[1] or (of != "linux" and f"-{of}-" in f"-{row.key}-")
             ),
             source(facts, steps),
         ),

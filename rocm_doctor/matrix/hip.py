@@ -16,10 +16,10 @@ def rocm_of_hip(hip: str, releases: Sequence[RocmRelease]) -> str | None:
     mine, minor = release(hip), series(hip)
     if not mine or not minor:
         return None
-    known = sorted((release(r.hip) or (), series(r.version)) for r in releases if series(r.hip) == minor)
-    below = [rocm for number, rocm in known if number <= mine]
-    if known:
-        return below[-1] if below else known[0][1]
+    builds = sorted((release(r.hip) or (), series(r.version)) for r in releases if series(r.hip) == minor)
+    below = [rocm for number, rocm in builds if number <= mine]
+    if builds:
+        return below[-1] if below else builds[0][1]
     return minor if any(series(r.version) == minor for r in releases) else None
 
 

@@ -48,20 +48,20 @@ def folder() -> Path | None:
 
 def read_newer(at: Path, embedded: str) -> bytes | None:
     """The compiled data in the folder if it is newer than that version; None if it is not. Raises Unusable."""
-    found = read_label(at)
-    if numbers(found.version) <= numbers(embedded):
+    offered = read_label(at)
+    if numbers(offered.version) <= numbers(embedded):
         return None
-    if found.schema not in SCHEMAS:
-        known = " and ".join(map(str, SCHEMAS))
+    if offered.schema not in SCHEMAS:
+        readable = " and ".join(map(str, SCHEMAS))
         raise Unusable(
-            f"{NAME} {found.version} has row schema {found.schema}, and this rocm-doctor reads {known}: update rocm-doctor"
+            f"{NAME} {offered.version} has row schema {offered.schema}, and this rocm-doctor reads {readable}: update rocm-doctor"
         )
     try:
         data = files.read(at / "matrix.json")
     except (OSError, Unreadable) as exc:
         raise Unusable(f"{NAME} in {at} cannot be read ({getattr(exc, 'strerror', None) or exc}): install it again") from exc
-    if hashlib.sha256(data).hexdigest() != found.digest:
-        raise Unusable(f"{NAME} {found.version} in {at} is damaged: install it again")
+    if hashlib.sha256(data).hexdigest() != offered.digest:
+        raise Unusable(f"{NAME} {offered.version} in {at} is damaged: install it again")
     return data
 
 

@@ -45,10 +45,10 @@ def remedy(affected: Mapping[str, Sequence[Range]]) -> str:
 
 def bounds(when: Mapping[str, str]) -> list[str]:
     """The releases that conditions are about, each as a name and a range: `torch >=2.9,<2.10`."""
-    asked = ((name, one) for name, one in when.items() if name in _NAMES or name.startswith("pkg."))
+    conditions = ((name, one) for name, one in when.items() if name in _NAMES or name.startswith("pkg."))
     return [
         f"{_name(name)} {' or '.join(_CLOSED.sub(_span, part) for part in one.split('|'))}"
-        for name, one in asked
+        for name, one in conditions
         if any(map(str.isdigit, one)) and one[0] != "!"
     ]
 

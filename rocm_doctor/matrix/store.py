@@ -238,21 +238,21 @@ def _load_compiled(at: Path | None) -> Matrix:
 
 
 def _is_stale() -> bool:
-    """Whether a file of the YAML, or the code that reads it, is newer than the compiled JSON."""
+    """True if a file of the YAML, or the code that reads it, is newer than the compiled JSON."""
     if not _COMPILED.is_file():
         return True
-    made = _COMPILED.stat().st_mtime_ns
+    compiled_at = _COMPILED.stat().st_mtime_ns
     folders = [
         *(Path(folder) for folder, _, _ in os.walk(_SOURCE)),
         Path(__file__).parent,
         _PACKAGE / "model.py",
         _PACKAGE / "commands.py",
     ]
-    return any(_is_newer(folder, made) for folder in folders)
+    return any(_is_newer(folder, compiled_at) for folder in folders)
 
 
 def _is_newer(path: Path, than: int) -> bool:
-    """Whether the file, or any file of the folder, was changed after that time (ns)."""
+    """True if the file, or any file of the folder, was changed after that time (ns)."""
     if not path.is_dir():
         return path.stat().st_mtime_ns >= than
     with os.scandir(path) as entries:

@@ -82,11 +82,11 @@ class Target(Sourced, frozen=True):
 
     def sizes(self, product: str = "") -> list[float]:
         """Memory sizes in GiB of a product, none where they are not known; of every product where the name is not a product's."""
-        asked = _bare_name(product)
-        known = [sizes for card, sizes in self.vram.items() if _bare_name(card) == asked]
-        if not known and asked not in map(_bare_name, self.names):
-            known = list(self.vram.values())
-        return sorted({size for sizes in known for size in sizes})
+        name = _bare_name(product)
+        by_card = [sizes for card, sizes in self.vram.items() if _bare_name(card) == name]
+        if not by_card and name not in map(_bare_name, self.names):
+            by_card = list(self.vram.values())
+        return sorted({size for sizes in by_card for size in sizes})
 
 
 def _bare_name(name: str) -> str:

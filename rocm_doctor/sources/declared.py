@@ -37,8 +37,8 @@ class Target(msgspec.Struct, frozen=True):
 def target_artifact(target: Target) -> Artifact:
     """The target as text, one `key: value` a line, for probes/text/declared.py."""
     driver = "adrenalin" if target.os == "windows" else "driver"
-    said = {"gpu": target.gpu, "rocm": target.rocm, driver: target.driver, "kernel": target.kernel, "os": target.os}
-    fields = {key: value for key, value in said.items() if value}
+    declared = {"gpu": target.gpu, "rocm": target.rocm, driver: target.driver, "kernel": target.kernel, "os": target.os}
+    fields = {key: value for key, value in declared.items() if value}
     return Artifact(TARGET, "declared", "".join(f"{key}: {value}\n" for key, value in fields.items()), note=target.where)
 
 
@@ -51,8 +51,8 @@ def collect_environment(examined: Interpreter, root: Path, env: Mapping[str, str
     from rocm_doctor.sources.live.python import interpreter_files
     from rocm_doctor.sources.live.rocm import rocm_files
 
-    named = resolve(root, root / "etc/os-release")
-    release = read(root, str(named.relative_to(root) if named.is_file() else "usr/lib/os-release"))
+    os_release = resolve(root, root / "etc/os-release")
+    release = read(root, str(os_release.relative_to(root) if os_release.is_file() else "usr/lib/os-release"))
     variables = [] if env is None else [environment(env)]
     found = interpreter_files(examined)
     return [*release, *variables, *rocm_files(root, env or {}), *found, *code_objects(found, root, env or {})]

@@ -45,11 +45,11 @@ def torch_build(entry: TorchBuild) -> Iterator[tuple[str, str]]:
 
 def targets(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
     """A fault for each target that gfx.yaml does not have, and for each PCI id that belongs to two."""
-    known = {entry.key for entry in entries if entry.section == "gfx"} | _NOT_CATALOGUED
+    catalogued = {entry.key for entry in entries if entry.section == "gfx"} | _NOT_CATALOGUED
     owner: dict[str, str] = {}
     for entry in entries:
         for field in ("gfx", "blas") if entry.section in ("torch", "support", "facts") else ():
-            unknown = (gfx for gfx in getattr(entry.value, field, ()) if gfx not in known)
+            unknown = (gfx for gfx in getattr(entry.value, field, ()) if gfx not in catalogued)
             yield from ((entry, field, f"`{gfx}` is not in catalog/gfx.yaml") for gfx in unknown)
         for pci in entry.value.pci if isinstance(entry.value, Target) else ():
             if owner.setdefault(pci, entry.key) != entry.key:

@@ -38,9 +38,9 @@ def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[st
     if "\n" in command.text or not command.text.strip():
         yield "is not one line"
         return
-    said = _parse_error(command)
-    if said:
-        yield said
+    error = _parse_error(command)
+    if error:
+        yield error
         return
     if re.search(r"(^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
         yield "ends in a comment, which some shells reject; put it in `advice`"

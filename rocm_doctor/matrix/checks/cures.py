@@ -14,7 +14,7 @@ _SLOT = regex(r"(?<!\$)\{(\w+)\}")
 
 def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
     """A fault for each reference of a cure that leads nowhere, and for each cure that is never shown."""
-    known = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")}
+    curable = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")}
     slots = {entry.key for entry in entries if entry.section == "slots"}
     first: dict[tuple[str, str], str] = {}
     for entry in entries:
@@ -22,7 +22,7 @@ def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
             yield entry, "name", f"`{entry.key}` begins with no kind of value that a command takes"
         if not isinstance(cure := entry.value, Cure):
             continue
-        yield from ((entry, "of", f"`{name}` is neither a diagnosis nor a row") for name in cure.of if name not in known)
+        yield from ((entry, "of", f"`{name}` is neither a diagnosis nor a row") for name in cure.of if name not in curable)
         texts = (cure.do, *(command.text for command in (*cure.commands, *cure.verify)))
         used = (slot for text in texts for slot in _SLOT.findall(text))
         yield from ((entry, "do", f"`{slot}` is not in catalog/reports.yaml") for slot in used if slot not in slots)

@@ -46,8 +46,8 @@ def coordinates(row: Row | Cure) -> Iterator[tuple[str, str]]:
 def conditions(row: Row | Cure) -> Iterator[tuple[str, str]]:
     """(field, message) for each condition that cannot be read."""
     for name, condition in row.when.items():
-        known = coord(name)
-        if known and (fault := condition_fault(known.kind, condition)):
+        fact = coord(name)
+        if fact and (fault := condition_fault(fact.kind, condition)):
             yield f"when.{name}", fault
 
 
@@ -71,8 +71,8 @@ def condition_fault(kind: Kind, condition: str) -> str:
 def ranges(row: Row) -> Iterator[tuple[str, str]]:
     """Each range is of versions, has an end that can be read, begins before it ends, and overlaps no other of its line."""
     for fact, several in row.affected.items():
-        known = coord(fact)
-        if known is None or known.kind not in ("version", "release"):
+        coordinate = coord(fact)
+        if coordinate is None or coordinate.kind not in ("version", "release"):
             yield f"affected.{fact}", "a range needs a fact that is a version"
             continue
         for one in several:

@@ -94,14 +94,14 @@ def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifac
     return cut(text, name)
 
 
-def _artifacts(named: list[Named]) -> list[Artifact]:
+def _artifacts(files: list[Named]) -> list[Artifact]:
     """Known names stay what they are (with what the bundle's own list says of them), anything else is cut as pasted text."""
-    named = _drop_wrapper(named)
-    kept = _meta(next((data for name, data in named if name == META), b""))
+    files = _drop_wrapper(files)
+    kept = _meta(next((data for name, data in files if name == META), b""))
     found: list[Artifact] = [a for a in kept.values() if a.missing]
     pasted = 0
-    beside = any(name.startswith(_ROOTS) for name, _ in named)
-    for name, data in named:
+    beside = any(name.startswith(_ROOTS) for name, _ in files)
+    for name, data in files:
         if name in kept:
             found.append(msgspec.structs.replace(kept[name], text=to_text(data), origin="bundle"))
         elif name.startswith(_ROOTS) or name in _SINGLE:
@@ -120,12 +120,12 @@ def _cut_paste(name: str, text: str, place: int) -> list[Artifact]:
     return cut(text, name) if is_text(text) else [Artifact(name, "bundle", missing="unparsed", note="not text")]
 
 
-def _drop_wrapper(named: list[Named]) -> list[Named]:
+def _drop_wrapper(files: list[Named]) -> list[Named]:
     """Drop the one folder that many archives wrap everything in."""
-    tops = {name.split("/", 1)[0] + "/" for name, _ in named}
-    if len(tops) == 1 and all("/" in name for name, _ in named) and not next(iter(tops)).startswith(_ROOTS):
-        return [(name.split("/", 1)[1], data) for name, data in named]
-    return named
+    tops = {name.split("/", 1)[0] + "/" for name, _ in files}
+    if len(tops) == 1 and all("/" in name for name, _ in files) and not next(iter(tops)).startswith(_ROOTS):
+        return [(name.split("/", 1)[1], data) for name, data in files]
+    return files
 
 
 def _meta(data: bytes) -> dict[str, Artifact]:
@@ -134,8 +134,8 @@ def _meta(data: bytes) -> dict[str, Artifact]:
         listed = jsons.decode(data, list[Artifact]) if data else []
     except Unreadable:
         return {}
-    named = ((safe_name(a.name), a) for a in listed[:COUNT])
-    return {name: msgspec.structs.replace(a, name=name) for name, a in named}
+    by_name = ((safe_name(a.name), a) for a in listed[:COUNT])
+    return {name: msgspec.structs.replace(a, name=name) for name, a in by_name}
 
 
 def write(artifacts: list[Artifact], extra: dict[str, str]) -> bytes:

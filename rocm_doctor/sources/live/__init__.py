@@ -49,16 +49,16 @@ def collect(
         return _read_root(python, root, tools, env)
     kernel, rocm, nodes, log = kernel_files(root), rocm_files(root, env), device_nodes(root), kernel_log(root)
     helpers = _start_helpers(root, nodes, log, kernel, env)
-    asked = NO_TOOLS
+    queue = NO_TOOLS
     try:
         if tools:
-            asked = start_tools(root, env, kernel_knows=kernel_knows(kernel), driver=_driver_signs(kernel, nodes))
+            queue = start_tools(root, env, kernel_knows=kernel_knows(kernel), driver=_driver_signs(kernel, nodes))
         installed = python_files(python, root, env)
         shell = [environment(env), *startup_files(root, env)]
         rest = [*host_files(root), *process_facts(root), *shell, *rocm, *installed, *code_objects(installed, root, env)]
-        printed = finish_tools(asked, helpers)
+        printed = finish_tools(queue, helpers)
     finally:
-        stop_tools([*helpers, *asked.running])
+        stop_tools([*helpers, *queue.running])
     devices = describe_nodes(root, nodes, _helper_output("open", helpers))
     return [*kernel, *devices, _add_journal(log, helpers), *rest, *printed]
 
@@ -70,13 +70,13 @@ def was_interrupted(artifacts: Iterable[Artifact]) -> bool:
 
 def _read_root(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
-    asked = start_tools(root, env, kernel_knows=False, driver=True) if tools else NO_TOOLS
+    queue = start_tools(root, env, kernel_knows=False, driver=True) if tools else NO_TOOLS
     try:
         installed = python_files(python, root, env)
         rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
-        return [*rest, *finish_tools(asked)]
+        return [*rest, *finish_tools(queue)]
     finally:
-        stop_tools(asked.running)
+        stop_tools(queue.running)
 
 
 def kernel_knows(kernel: Sequence[Artifact]) -> bool:
@@ -84,8 +84,13 @@ def kernel_knows(kernel: Sequence[Artifact]) -> bool:
     nodes = [a for a in kernel if re.fullmatch(KFD + r"/\d+/properties", a.name)]
     gpus = [a for a in nodes if not a.missing and re.search(r"^simd_count [1-9]", a.text, re.MULTILINE)]
     banks = {a.name.split("/mem_banks/")[0] for a in kernel if "/mem_banks/" in a.name and re.search(r"heap_type [12]\b", a.text)}
-    named = all(re.search(r"^gfx_target_version [1-9]", a.text, re.MULTILINE) for a in gpus)
-    return bool(gpus) and named and not any(a.missing for a in nodes) and all(a.name.rpartition("/")[0] in banks for a in gpus)
+    have_targets = all(re.search(r"^gfx_target_version [1-9]", a.text, re.MULTILINE) for a in gpus)
+    return (
+        bool(gpus)
+        and have_targets
+        and not any(a.missing for a in nodes)
+        and all(a.name.rpartition("/")[0] in banks for a in gpus)
+    )
 
 
 def _driver_signs(kernel: Sequence[Artifact], nodes: Sequence[str]) -> bool:

@@ -70,9 +70,11 @@ def _awake(root: Path, device: str) -> Iterator[Artifact]:
 def _power(root: Path, device: str) -> Iterator[Artifact]:
     """`.power`: the power limits of the board, in microwatts, out of its hwmon folder."""
     for folder in list_names(root, f"{device}/hwmon")[:1]:
-        told = {name: read_text(root, f"{device}/hwmon/{folder}/{name}").strip() for name in ("power1_cap", "power1_cap_default")}
-        if any(told.values()):
-            yield Artifact(f"{device}/.power", "live", "".join(f"{name}: {value}\n" for name, value in told.items()))
+        limits = {
+            name: read_text(root, f"{device}/hwmon/{folder}/{name}").strip() for name in ("power1_cap", "power1_cap_default")
+        }
+        if any(limits.values()):
+            yield Artifact(f"{device}/.power", "live", "".join(f"{name}: {value}\n" for name, value in limits.items()))
 
 
 def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
@@ -84,8 +86,8 @@ def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
     while read_text(path, "vendor").strip() == _AMD and read_text(path, "class").startswith("0x0604"):
         path, port = path.parent, path
     if port:
-        told = "".join(f"{name}: {read_text(port, name).strip()}\n" for name in _LINK_FILES)
-        yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{told}")
+        link = "".join(f"{name}: {read_text(port, name).strip()}\n" for name in _LINK_FILES)
+        yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{link}")
 
 
 def _pci(root: Path) -> Iterator[Artifact]:

@@ -167,9 +167,9 @@ def _minor(path: Path, prefix: Path, config: Mapping[str, str], root: Path) -> s
     stated = re.match(r"\d+\.\d+", config.get("version_info") or config.get("version") or "")
     if stated:
         return stated.group()
-    named = _LIBRARY.fullmatch(resolve(root, path).name.removesuffix(".exe"))
-    if named:
-        return named.group(1)
+    program = _LIBRARY.fullmatch(resolve(root, path).name.removesuffix(".exe"))
+    if program:
+        return program.group(1)
     only = {found.group(1) for name in list_names(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
     return only.pop() if len(only) == 1 else None
 
@@ -201,9 +201,9 @@ def _ask_interpreter(path: Path) -> Interpreter | None:
     """Ask the interpreter itself (a shim, an unusual build), without its site module and with a time limit."""
     from rocm_doctor.workers.process import run
 
-    told = run([str(path), "-I", "-S", "-c", _START], limit=5.0).stdout
+    printed = run([str(path), "-I", "-S", "-c", _START], limit=5.0).stdout
     try:
-        found = jsons.decode(told.strip() or "null", Interpreter)
+        found = jsons.decode(printed.strip() or "null", Interpreter)
     except Unreadable:
         return None
     # A NUL in a path raises ValueError wherever the path is used.

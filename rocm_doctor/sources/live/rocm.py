@@ -26,8 +26,8 @@ def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
 def installations(root: Path, env: Mapping[str, str]) -> list[str]:
     """Folders that may hold a ROCm, without leading slash: /opt/rocm*, /opt/rocm/core-*, and what the environment names."""
     opt = [*expand(root, "opt/rocm*"), *expand(root, "opt/rocm*/core*")]
-    named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
-    return list(dict.fromkeys(place for place in [*opt, *named] if place and _is_folder(root, place)))
+    by_variables = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
+    return list(dict.fromkeys(place for place in [*opt, *by_variables] if place and _is_folder(root, place)))
 
 
 def _is_folder(root: Path, place: str) -> bool:

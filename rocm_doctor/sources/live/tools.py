@@ -63,8 +63,8 @@ def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, drive
     for command in WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT):
         name = command.split()[0]
         path = find(name, folders)
-        asked = command not in MANAGEMENT or (driver and not kernel_knows)
-        if path and asked:
+        is_worth_it = command not in MANAGEMENT or (driver and not kernel_knows)
+        if path and is_worth_it:
             running.append(start_command(command, [path, *command.split()[1:]], env, quiet=QUIET))
         else:
             note = f"{name} is neither on PATH nor in /opt/rocm*/bin" if not path else _KNOWN if driver else _NO_DRIVER
@@ -85,20 +85,20 @@ def start_command(
     return Running(command, argv[0], start(ChildSpec(argv, limit, quiet, variables, CAP)))
 
 
-def finish_tools(asked: ToolQueue, helpers: Sequence[Running] = ()) -> list[Artifact]:
+def finish_tools(queue: ToolQueue, helpers: Sequence[Running] = ()) -> list[Artifact]:
     """Wait for helpers and tools, and give everything the tools printed.
 
     An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
     """
-    refused = list(asked.refused)
+    refused = list(queue.refused)
     try:
-        while pump([one.child for one in (*helpers, *asked.running)], timeout=0.5):
+        while pump([one.child for one in (*helpers, *queue.running)], timeout=0.5):
             pass
     except KeyboardInterrupt:
         refused.append(INTERRUPTED)
     finally:
-        stop_tools([*helpers, *asked.running])
-    return [*(as_artifact(one.command, one.path, make_result(one.child)) for one in asked.running), *refused]
+        stop_tools([*helpers, *queue.running])
+    return [*(as_artifact(one.command, one.path, make_result(one.child)) for one in queue.running), *refused]
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
@@ -114,8 +114,8 @@ def stop_tools(running: Sequence[Running]) -> None:
 def as_artifact(command: str, path: str, result: ChildResult) -> Artifact:
     """What the tool printed, however it ended. Its messages follow its output; JSON stays alone, its messages go to the note."""
     pure = "--json" in command and bool(result.stdout.strip())
-    said = (result.stdout, "" if pure else result.stderr)
-    text = "\n".join(part.rstrip("\n") for part in said if part.strip())
+    streams = (result.stdout, "" if pure else result.stderr)
+    text = "\n".join(part.rstrip("\n") for part in streams if part.strip())
     notes = [f"run as {path}", *_ending(result)]
     if pure and result.stderr.strip():
         notes.append(f"messages: {' '.join(result.stderr.split())[:400]}")

@@ -123,8 +123,8 @@ def _drop_judgements(text: str) -> tuple[str, int]:
         if inside:
             found = _READ.match(line)
             read[n] = line[found.end() :] if found else ""
-    told = any(line.strip() for n, line in enumerate(lines) if n not in read)
-    return "\n".join(read.get(n, line) if told else "" for n, line in enumerate(lines)), min(count, MOST)
+    has_words = any(line.strip() for n, line in enumerate(lines) if n not in read)
+    return "\n".join(read.get(n, line) if has_words else "" for n, line in enumerate(lines)), min(count, MOST)
 
 
 def _encode(plain: Any) -> str:
