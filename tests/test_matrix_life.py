@@ -9,14 +9,13 @@ import pytest
 from matrix_machines import MATRIX, findings, machine, rows, torch
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.checks.citations import addresses, publications, range_sources, source_form
+from rocm_doctor.matrix.checks.citations import addresses, publications, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
 from rocm_doctor.matrix.source import Shorts, entries, read_yaml
-from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Issue, Range, Row, Unknown, Verified
 from rocm_doctor.versions import series
 
@@ -180,28 +179,6 @@ def test_a_thread_of_a_tracker_is_not_official(source: str, wrong: bool) -> None
 )
 def test_what_no_one_can_follow_is_hearsay(sources: tuple[str, ...], grade: str, wrong: bool) -> None:
     assert bool(list(addresses(row(grade=grade, sources=sources)))) is wrong
-
-
-def test_a_page_of_one_release_says_nothing_of_later_ones() -> None:
-    def support(until: str, *sources: str) -> Support:
-        return Support(
-            "s",
-            ("gfx1151",),
-            "7.0.2",
-            until,
-            "linux",
-            "supported",
-            "framework",
-            "w",
-            sources=sources,
-            grade="official",
-            checked=TODAY,
-        )
-
-    page = "https://rocm.docs.amd.com/projects/x/en/docs-7.0.2/install.html"
-    assert [f for f, _ in range_sources(support("7.2.x", page))] == ["until"]
-    assert not list(range_sources(support("7.0.x", page)))
-    assert not list(range_sources(support("7.2.x", page, "ROCm 7.2.1 compatibility matrix (rocm.docs.amd.com)")))
 
 
 def test_stale_rows_and_dates_to_come() -> None:

@@ -152,11 +152,6 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
             "personal-data",
             "private machine",
         ),
-        (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: works for anna@example.org", "personal-data", "e-mail"),
-        *(
-            (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", f"title: works at {address}", "personal-data", "private network")
-            for address in ("10.0.0.5", "172.16.4.1", "172.31.0.9", "192.168.1.20")
-        ),
         (GFX, "wavefront: 64", "wavefront: 32\n  wavefront_modes: [64]", "catalog", "not among the modes"),
         (TORCH, "  grade: official", "  blas: [gfx1201]\n  grade: official", "catalog", "not compiled for"),
         (STACKS, "  checked", "  commands: [pip install torch>=2.9]\n  checked", "command", "redirect"),
