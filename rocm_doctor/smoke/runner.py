@@ -88,7 +88,7 @@ def _run_framework(plan: list[Stage], gpu: int | None, options: dict[str, Any]) 
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
         settings = Settings(folder=folder, token=uuid.uuid4().hex, kernel=watch.KernelLog(), **options)
         try:
-            return _all_lanes(settings, plan, gpu, done)
+            return _run_queues(settings, plan, gpu, done)
         finally:
             settings.kernel.close()
             for queue in done:
@@ -116,7 +116,7 @@ def stages_named(name: str) -> list[str]:
     return stages
 
 
-def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
+def _run_queues(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
     """Run the queues: that of the first GPU, which counts the GPUs, and those of the others beside it."""
     began, note = time.monotonic(), ""
     try:

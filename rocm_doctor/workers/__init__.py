@@ -1,6 +1,7 @@
-"""Child processes: starting and ending them (process.py), and the stand-alone programs that another interpreter runs.
+"""Child processes: starting and ending them (process.py, child.py, guard.py), and the stand-alone programs that another interpreter runs.
 
-`python .../workers NAME ARGS` starts one of those (`__main__.py`); `smoke/` and `fit/` import nothing of rocm_doctor.
+`python .../workers NAME ARGS` starts one of those (`__main__.py`): smoke (with the stages of bench), rank, fit, tune, ray. They import
+nothing of rocm_doctor.
 """
 
 from __future__ import annotations
