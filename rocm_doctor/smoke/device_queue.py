@@ -222,7 +222,7 @@ def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     how = worker.verdict or _how(done)
     kernel = queue.settings.kernel.new_lines()
     words = [line for line in done.stderr.splitlines() if line.strip()][-TAIL_LINES:]
-    circumstances: Record = {"seconds": elapsed_seconds(worker), "doing": worker.doing, "stderr_bytes": len(done.stderr)}
+    circumstances: Record = {"seconds": elapsed_seconds(worker), "doing": worker.doing}
     record(queue, stage=stage, **circumstances, **how)
     queue.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 

@@ -3,7 +3,7 @@ artifacts.
 
 An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`) holds JSON lines:
 
-* `header`: schema, queue, interpreter and its version, framework and its version, device, level, the stages planned, whether the kernel log was readable;
+* `header`: schema, interpreter and its version, framework and its version, device, level;
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details;
 * `stragglers`: processes that had to be ended after their parent.
 
@@ -173,7 +173,6 @@ def _header(queue: DeviceQueue) -> dict[str, Any]:
     return {
         "kind": "header",
         "schema": SCHEMA,
-        "queue": queue.title,
         "interpreter": queue.settings.python,
         "python": queue.hello.get("python"),
         "framework": queue.settings.framework,
@@ -184,11 +183,4 @@ def _header(queue: DeviceQueue) -> dict[str, Any]:
         "name": device.get("name"),
         "index": queue.index,
         "level": queue.settings.level,
-        "children": queue.children,
-        "kernel_log": "denied"
-        if queue.settings.kernel.denied
-        else "read"
-        if queue.settings.kernel.descriptor is not None
-        else "absent",
-        "system": os.name,
     }

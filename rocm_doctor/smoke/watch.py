@@ -14,18 +14,13 @@ MARK = "ROCM_DOCTOR_SMOKE"
 
 
 class KernelLog:
-    """The kernel log from now on. `denied`: this user must not read it."""
+    """The kernel log from now on; nothing where this user must not read it."""
 
     def __init__(self, path: str = KMSG) -> None:
         self.descriptor: int | None = None
-        self.denied = False
-        try:
+        with contextlib.suppress(OSError):
             self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             os.lseek(self.descriptor, 0, os.SEEK_END)
-        except PermissionError:
-            self.denied = True
-        except OSError:
-            pass
 
     def new_lines(self, most: int = 40) -> list[str]:
         """Messages since the last call, the latest `most` of them."""

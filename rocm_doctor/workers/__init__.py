@@ -1,6 +1,6 @@
 """Child processes: starting and ending them (process.py, child.py, guard.py), and the stand-alone programs that another interpreter runs.
 
-`python .../workers NAME ARGS` starts one of those (`__main__.py`): smoke (with the stages of bench), rank, fit, tune, ray. They import
+`python .../workers NAME ARGS` starts one of those (`__main__.py`): smoke (with the stages of bench), rank, fit, tune. They import
 nothing of rocm_doctor.
 """
 
