@@ -295,7 +295,7 @@ def inspected(data: bytes) -> str:
 
 
 COMMANDS = (
-    ("check", "{}", "--format", "json"), ("check", "{}", "--verbose"), ("check", "--log", "{}", "{}"), ("probe", "{}"), ("bundle", "{}", "-o", "{}.zip"), ("diff", "{}", "{}"),
+    ("check", "{}", "--format", "json"), ("check", "{}", "--verbose"), ("check", "--log", "{}", "{}"), ("probe", "{}"), ("bundle", "{}", "-o", "{}.zip"),
     ("audit", "{}"), ("lint", "{}.d", "--gpu", "gfx1100"), ("triage", "{}"), ("fit", "--gpu", "gfx1100", "--config", "{}"), ("fleet", "judge", "{}"),
 )  # fmt: skip
 """What a person runs on a file that a stranger sent; `{}` is the file, `{}.d` a folder that holds it."""

@@ -269,7 +269,6 @@ OPENERS = {
     "--baseline": ["check", "--example", "--baseline", "FILE"],
     "--log": ["check", "--example", "--log", "FILE"],
     "check": ["check", "FILE"],
-    "diff": ["diff", "FILE.json", "FILE.json"],
     "audit": ["audit", "FILE"],
     "audit wheel": ["audit", "FILE.whl"],
     "fit --config": ["fit", "--config", "FILE.yaml", "--gpu", "gfx1100"],
@@ -411,5 +410,5 @@ def test_a_file_given_with_an_option(name: str, tmp_path: Path) -> None:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     capture.write_text("Agent 2\n  Name: gfx1100\n")
     given = [("check", str(capture), option, str(path)) for option in ("--baseline", "--log")]
-    for words in (*given, ("fit", "--config", str(path)), ("fit", "--model", str(path)), ("diff", str(path), str(path))):
+    for words in (*given, ("fit", "--config", str(path)), ("fit", "--model", str(path))):
         assert CliRunner().invoke(cli, words).exit_code in (0, 1, 2), words

@@ -103,15 +103,13 @@ def test_no_format_hands_on_what_a_stranger_wrote(name: str) -> None:
 
 def test_no_command_prints_what_a_stranger_wrote(tmp_path: Path) -> None:
     payload = " ".join(p for name, p in PAYLOADS.items() if name not in ("half", "line", "return"))
-    for copy in ("a.zip", "b.zip"):
-        with zipfile.ZipFile(tmp_path / copy, "w") as archive:
-            for artifact in evil(payload + copy[0]):
-                archive.writestr(artifact.name.replace("/.log", "/x.log"), artifact.text)
-    a, b = str(tmp_path / "a.zip"), str(tmp_path / "b.zip")
-    printed_by("check", a, "--format", "json", "--no-redact", "-o", str(tmp_path / "a.json"))
+    a = str(tmp_path / "a.zip")
+    with zipfile.ZipFile(a, "w") as archive:
+        for artifact in evil(payload):
+            archive.writestr(artifact.name.replace("/.log", "/x.log"), artifact.text)
     odd = str(tmp_path / payload[:150])
-    commands = (["check", a], ["check", a, "-v"], ["probe", a], ["probe", a, "--format", "json"], ["diff", "-v", a, b],
-                ["diff", str(tmp_path / "a.json"), b], ["check", odd], ["check", "--example", "--baseline", odd],
+    commands = (["check", a], ["check", a, "-v"], ["probe", a], ["probe", a, "--format", "json"],
+                ["check", odd], ["check", "--example", "--baseline", odd],
                 ["lint", str(tmp_path), "--gpu", payload], ["explain", payload])  # fmt: skip
     for command in commands:
         code, said = printed_by(*command)
@@ -193,7 +191,6 @@ SLOW = {
     "check": ["check", "FILE"],
     "probe": ["probe", "FILE"],
     "bundle": ["bundle", "FILE", "-o", "OUT"],
-    "diff": ["diff", "FILE", "FILE"],
     "standard input": ["check", "-"],
     "lint": ["lint", "FOLDER", "--gpu", "gfx1100"],
     "audit": ["audit", "FOLDER"],

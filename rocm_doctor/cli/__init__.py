@@ -46,7 +46,6 @@ GROUPS = {
     "Fleets": {"fleet": "Check many nodes through Slurm, ssh or MPI; judge them together."},
     "Tickets and agents": {
         "bundle": "Pack redacted artifacts and the report for a bug report.",
-        "diff": "Compare two reports or bundles, likely causes first.",
         "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
         "verify": "Judge somebody's commands and versions for this machine, without running them.",
         "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",

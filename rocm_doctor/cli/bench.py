@@ -13,8 +13,7 @@ from rocm_doctor.figures.types import BenchReport
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor bench;  rocm-doctor bench --format json -o today.json;  "
-    "rocm-doctor diff today.json later.json;  rocm-doctor check today.json"
+    epilog="Examples:  rocm-doctor bench;  rocm-doctor bench --format json -o today.json;  rocm-doctor check today.json"
 )
 @device_options
 @python_option

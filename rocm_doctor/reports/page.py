@@ -1,4 +1,4 @@
-"""A page: a title, and sections of sentences, statements and commands. The one renderer of what `explain` and `diff` print."""
+"""A page: a title, and sections of sentences, statements and commands. What `explain` prints."""
 
 from __future__ import annotations
 
