@@ -107,7 +107,8 @@ _PACKAGES = (
 
 def name_before(version: str, names: str) -> re.Pattern[str]:
     """The pattern of a name (group 1) and, behind blanks, signs and words such as `version` or `is`, a version (group 2)."""
-    between = r"(?:\s{1,30}(?!\s)|[:=\"'`(\[@/_-]|\.__version__|\b(?:version|release|nightly|build|is|was|now|edition|software|driver|module|kernel|linux|amd|pro|firmware|fw|v)\b)"
+    words = "version|release|nightly|build|is|was|now|edition|software|driver|module|kernel|linux|amd|pro|firmware|fw|v"
+    between = rf"(?:\s{{1,30}}(?!\s)|[:=\"'`(\[@/_-]|\.__version__|\b(?:{words})\b)"
     return regex(rf"(?<![\w.])({names}){between}{{0,12}}v?({version})(?![\w]|\.\d)", re.I)
 
 
