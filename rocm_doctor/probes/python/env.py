@@ -16,7 +16,7 @@ startup.HSA_OVERRIDE_GFX_VERSION = True
 from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
@@ -24,27 +24,19 @@ _LINE = regex(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable of the list; the list is complete, so any other variable is absent. startup.<NAME>: read from
-    the lines of start-up files that set it."""
+    """env.<NAME> for each variable of the list, except those of secrets; the list is complete, so any other variable is absent.
+    startup.<NAME>: read from the lines of start-up files that set it."""
     result = ProbeResult()
-    for item in artifacts.like("env"):
-        result.record("env.", True, Reading(item.name, "", "every variable that matters"))
-        _record_listing(result, item)
-    for item in artifacts.like("user/.*", "etc/environment", "etc/profile*", "etc/*bashrc"):
+    for item in artifacts.like("env", "user/.*", "etc/environment", "etc/profile*", "etc/*bashrc"):
+        if item.name == "env":
+            result.record("env.", True, Reading(item.name, "", "every variable that matters"))
         for number, line in enumerate(item.text.splitlines(), 1):
-            if found := _LINE.match(line):
-                result.record(f"startup.{found[1]}", True, Reading(item.name, f"line {number}", line))
+            found, reading = _LINE.match(line), Reading(item.name, f"line {number}", line.strip()[:200])
+            if found and item.name != "env":
+                result.record(f"startup.{found[1]}", True, reading)
+            elif found and not SECRET_NAME.search(found[1]):
+                result.record(f"env.{found[1]}", strip_quotes(found[2]), reading)
     return result
-
-
-def _record_listing(result: ProbeResult, item: Artifact) -> None:
-    """(name, value) of `NAME=value` lines as `env` prints them: any upper-case name except those of secrets."""
-    for number, line in enumerate(item.text.splitlines(), 1):
-        found = _LINE.match(line)
-        if found and not SECRET_NAME.search(found.group(1)):
-            result.record(
-                f"env.{found.group(1)}", strip_quotes(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200])
-            )
 
 
 def strip_quotes(value: str) -> str:

@@ -57,11 +57,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     source = artifacts.get("py/torch/version.py")
     if source is None:
         _read_list(result, artifacts.get("py/packages"))
-    if source is None or source.missing == "not-asked":
-        return result
-    if source.missing:
-        if source.missing == "absent-source":
-            _record_absent(result, source)
+    elif source.missing == "absent-source":
+        _record_absent(result, source)
+    if source is None or source.missing:
         return result
     found = {m.group(1): (m.group(2) or m.group(3), m.group(0)) for m in _ASSIGNED.finditer(source.text)}
     version = found.get("__version__", (None, ""))[0]
@@ -82,19 +80,15 @@ def _read_list(result: ProbeResult, source: Artifact | None) -> None:
     """torch.* from a declared list of packages: what a resolver chose, of which no file is installed."""
     if source is None or source.origin != "declared":
         return
-    lines = {number: line.strip() for number, line in enumerate(source.text.splitlines(), 1)}
-    number = next((n for n, line in lines.items() if line.startswith("torch==")), 0)
-    if not number:
+    lines = [Reading(source.name, f"line {n}", line.strip()) for n, line in enumerate(source.text.splitlines(), 1)]
+    torch = next((line for line in lines if line.quote.startswith("torch==")), None)
+    if torch is None:
         _record_absent(result, Artifact(source.name, source.origin, note="no torch in the list"))
         return
-    reading = Reading(source.name, f"line {number}", lines[number])
-    version = lines[number].partition("==")[2]
-    result.record("torch.version", version, reading)
-    cuda = next((Reading(source.name, f"line {n}", line) for n, line in lines.items() if _OF_CUDA.match(line)), None)
-    if cuda and "+" not in version:
-        record_build(result, Build(version, cuda=cuda.quote), cuda)
-    else:
-        record_build(result, Build(version), reading)
+    version = torch.quote.partition("==")[2]
+    result.record("torch.version", version, torch)
+    cuda = next((line for line in lines if _OF_CUDA.match(line.quote)), None) if "+" not in version else None
+    record_build(result, Build(version, cuda=cuda.quote if cuda else None), cuda or torch)
 
 
 def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:
