@@ -30,7 +30,7 @@ _LONGEST = 300
 """Longest value; a longer one is several joined lines."""
 
 
-class Line(NamedTuple):
+class OutputLine(NamedTuple):
     """One line: its text, its reading, and `whole`: its end was read (the last number of a cut text may lack digits)."""
 
     text: str
@@ -51,13 +51,13 @@ def outputs(result: ProbeResult, artifacts: Artifacts, tool: str, *others: str) 
             result.fail(artifact.name, f"not understood: {' '.join(artifact.text.split())[:100]}", "line 1")
 
 
-def lines(artifact: Artifact) -> Iterator[Line]:
+def lines(artifact: Artifact) -> Iterator[OutputLine]:
     """The artifact's lines without trailing blanks and empty lines."""
     rows = artifact.text.split("\n")
     for number, row in enumerate(rows, 1):
         if row and not row.isspace():
             whole = number < len(rows) or row.endswith("  ")
-            yield Line(row.rstrip(), Reading(artifact.name, f"line {number}", " ".join(row.split())[:200]), whole)
+            yield OutputLine(row.rstrip(), Reading(artifact.name, f"line {number}", " ".join(row.split())[:200]), whole)
 
 
 def is_elided(artifact: Artifact) -> bool:

@@ -29,7 +29,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.pairs import Gpus, Keys, Pair, csv_pairs, json_pairs, record_pair
 from rocm_doctor.probes.read.printed import (
-    Line,
+    OutputLine,
     bdf,
     count,
     gfx_target,
@@ -120,7 +120,7 @@ _ROCM = regex(r"ROCm version:\s*(\d+\.\d+(?:\.\d+){0,2})(?=\s|\||$)")
 _DRIVER = regex(r"amdgpu version:\s*([^\s|]+)")
 
 
-def _record_versions(result: ProbeResult, line: Line, lists_gpus: bool) -> None:
+def _record_versions(result: ProbeResult, line: OutputLine, lists_gpus: bool) -> None:
     """`AMDSMI Tool: ... | ROCm version: 6.4.0 | amdgpu version: 6.12.12 | ...`, the table's head or the usage text's, and complaints.
     The last value of a line that is not whole may lack digits. amd-smi also misses the module of a built-in amdgpu."""
     rocm, driver = (pattern.search(line.text) if "ersion:" in line.text else None for pattern in (_ROCM, _DRIVER))

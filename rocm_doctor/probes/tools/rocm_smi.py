@@ -26,7 +26,7 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read import printed
 from rocm_doctor.probes.read.pairs import Gpus, Keys, Pair, csv_pairs, json_pairs, record_pair
 from rocm_doctor.probes.read.printed import (
-    Line,
+    OutputLine,
     bdf,
     count,
     hex_id,
@@ -143,7 +143,7 @@ def _text_pairs(artifact: Artifact) -> Iterator[Pair]:
                 yield Pair(before, key, text if len(text) < _CUT or key == "Device ID" else "", line.reading)
 
 
-def _row(head: str, line: Line) -> Iterator[tuple[str, str]]:
+def _row(head: str, line: OutputLine) -> Iterator[tuple[str, str]]:
     """The cells of a table's row by key, its `index` first; none if the line is not a row."""
     keys: tuple[str, ...] = ()
     if found := _ROW_61.match(line.text):

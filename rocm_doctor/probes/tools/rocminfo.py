@@ -39,7 +39,7 @@ from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.keyed import Entries, Entry
 from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.printed import (
-    Line,
+    OutputLine,
     count,
     gfx_target,
     is_elided,
@@ -143,7 +143,7 @@ class Agents:
         self._segment = ""
         self._isa = 0
 
-    def read(self, line: Line) -> None:
+    def read(self, line: OutputLine) -> None:
         """Add one line to its agent; a head, or a second name, begins a new agent."""
         if _AGENT.match(line.text):
             self._begin()
