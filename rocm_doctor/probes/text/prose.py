@@ -157,10 +157,6 @@ _TIMES = regex(r"(?:(?<!\d\.)\b(\d{1,2})\s?[x×]|\b(two|dual|pair of|three|four|
 _BEHIND = regex(r"\s*\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))", re.I)
 _COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "three": 3, "four": 4, "six": 6, "eight": 8}
 _GFX = regex(r"(?<![^\W_])gfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])")
-_AS_IF = regex(
-    r"\b(?:as|like|not|instead of|than|(?:spoof|pretend|overr|treat|fak)\w*(?: it)?(?: to| with)?(?: be)?)\s+(?:an?\s+)?$", re.I
-)
-"""Before a target that the GPU is driven as."""
 _KIND_ORDER = ("name", "gfx", "codename", "processor", "family")
 
 
@@ -195,7 +191,7 @@ def _mentions(text: str, names: GpuNames) -> Iterator[Mention]:
     # Several targets in one sentence are those of a build or a table.
     for hit in targets.values() if len(targets) == 1 else ():
         known = names.targets_with_prefix(hit[1]) if hit[1] else (hit[0].lower(),)
-        if known and not _AS_IF.search(text[max(0, hit.start() - 40) : hit.start()]):
+        if known:
             yield Mention(*hit.span(), hit[0], known, "gfx")
 
 
