@@ -51,12 +51,6 @@ def run(root: Path, *words: str, code: int = 0, **env: str) -> dict[str, dict[st
     return {line["host"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
-def _name(node: str) -> str:
-    from socket import gethostname
-
-    return f"{gethostname()}-{node[:8]}"
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[Path]:
     if reason := why_not():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 from tool_texts import EVERY, NAMES, SINGLE, plain
 
 from rocm_doctor.facts import merge as snapshot
-from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools import amd_smi, hipinfo, rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut, decode
@@ -157,15 +155,6 @@ FRAGMENTS = [
 @given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=20)), max_size=30), st.sampled_from(["\n", " ", "  "]))
 def test_any_text_is_read_or_not_but_never_raises(parts: list[str], glue: str) -> None:
     notes_of(glue.join(parts))
-
-
-def cost(piece: str, length: int) -> float:
-    line = piece * (length // len(piece)) + " " * length + "x\n"
-    found = Artifacts((Artifact(f"paste/1-{kind}", "paste", line) for kind in EVERY), lambda: NAMES)
-    start = time.process_time()
-    for module in PROBES:
-        module.probe(found)
-    return time.process_time() - start
 
 
 def test_a_version_that_is_not_known_is_written_as_words() -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,9 +153,3 @@ def test_any_mixture_is_cut(parts: list[str]) -> None:
 @given(st.text())
 def test_any_text_is_cut(text: str) -> None:
     assert cut(text, "x")[0].name == "paste/text"
-
-
-def cost(text: str) -> float:
-    start = time.process_time()
-    cut(text, "x")
-    return time.process_time() - start

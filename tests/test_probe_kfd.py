@@ -18,7 +18,6 @@ NODE = (
     "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\n"
     "gfx_target_version 90010\ndevice_id 29711\nlocation_id 25344\n"
 )
-TREE = "/sys/class/kfd/kfd/topology/nodes"
 
 
 def gpus(notes: ProbeResult) -> list[dict[str, Fact]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -159,10 +158,3 @@ def test_what_the_project_says_itself_stays() -> None:
     changed = {text for text in texts if Redactor().text(text) != text}
     assert len(texts) > 500
     assert len(changed) <= 1, changed
-
-
-def _seconds(words: int) -> float:
-    text = " ".join(f"quozzle{n:x}q-x{n}" for n in range(words))
-    start = time.process_time()
-    Redactor().text(text)
-    return time.process_time() - start
