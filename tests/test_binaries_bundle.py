@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 from forge_binaries import HOST, MAGIC, PAGE, ccob, entry_ids, gpu_bundle, padded, plain
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.binaries import bundle
@@ -166,7 +166,6 @@ def test_the_view_stops_a_reader_that_never_ends() -> None:
 SAMPLES = [padded(gpu_bundle(*TARGETS), ccob(v, gpu_bundle("gfx908", "gfx1201"))) for v in VERSIONS]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(SAMPLES),
     st.lists(st.tuples(st.integers(0, 1 << 14), st.integers(0, 255)), max_size=6),
@@ -181,7 +180,6 @@ def test_any_damage_is_an_answer_not_a_crash(data: bytes, changes: list[tuple[in
     assert len(found) <= 2
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.binary(max_size=600),
     st.sampled_from([b"", MAGIC, b"CCOB\x02\x00\x00\x00", b"CCOB\x03\x00\x01\x00", b"CCOB\x01\x00\x00\x00"]),
@@ -190,7 +188,6 @@ def test_noise_is_an_answer_not_a_crash(noise: bytes, start: bytes) -> None:
     walk(start + noise)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(["gfx906", "gfx90a:xnack+", "gfx1100", "gfx1201"]), unique=True), max_size=5),
     st.sampled_from([None, *VERSIONS]),

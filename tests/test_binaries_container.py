@@ -18,7 +18,7 @@ from forge_binaries import (
     padded,
     pe,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.binaries import inspect
@@ -166,7 +166,6 @@ SAMPLES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(SAMPLES),
     st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=8),
@@ -181,7 +180,6 @@ def test_any_damage_is_an_answer_not_a_crash(data: bytes, changes: list[tuple[in
     assert view.bytes_read <= READ_LIMIT
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 19), st.integers(0, 3), st.integers(0, (1 << 64) - 1))
 def test_any_value_in_any_header_field(section: int, field: int, value: int) -> None:
     """Section headers are where a size or an offset can be anything: each 8-byte field of each of them, and of the ELF header."""

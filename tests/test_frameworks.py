@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from called import called
 from environments import environment
 from test_gate_wheels import install
 
+from rocm_doctor.bounded import yamls
+
 FOLDER = Path(__file__).parent / "frameworks"
-TEXTS = yaml.safe_load((FOLDER / "texts.yaml").read_text())
-ENVIRONMENTS = yaml.safe_load((FOLDER / "environments.yaml").read_text())
+TEXTS = yamls.values((FOLDER / "texts.yaml").read_text("utf-8"))
+ENVIRONMENTS = yamls.values((FOLDER / "environments.yaml").read_text("utf-8"))
 WHEELS = pytest.mark.slow
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from faketools import KFD
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Why
@@ -51,7 +51,6 @@ texts = st.one_of(
 reasons: st.SearchStrategy[Why | None] = st.sampled_from([None, None, None, "denied", "absent-source"])
 
 
-@settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(NAMES), st.tuples(texts, reasons), max_size=8))
 def test_any_bytes_in_any_file(files: dict[str, tuple[str, Why | None]]) -> None:
     have = Artifacts(Artifact(name, "bundle", "" if why else text, missing=why) for name, (text, why) in files.items())

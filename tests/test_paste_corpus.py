@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from called import called
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tool_texts import EVERY, NAMES, SINGLE, plain
 
@@ -128,7 +128,6 @@ def mutilate(data: bytes, dice: random.Random) -> bytes:
     return b"".join(lines)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, len(SEEDS) - 1), st.integers(0, 2**32))
 def test_mutilated_output_is_read_or_not_but_never_raises(which: int, seed: int) -> None:
     dice = random.Random(seed)
@@ -151,7 +150,6 @@ FRAGMENTS = [
 ]
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=20)), max_size=30), st.sampled_from(["\n", " ", "  "]))
 def test_any_text_is_read_or_not_but_never_raises(parts: list[str], glue: str) -> None:
     notes_of(glue.join(parts))

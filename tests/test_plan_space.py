@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.matrix import load
@@ -36,7 +36,6 @@ def known_of() -> Catalog:
     return load_catalog(load())
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_plan_passes_check(data: st.DataObject) -> None:
     space = script()

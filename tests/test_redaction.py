@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from called import called
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor import pipeline
@@ -79,7 +79,6 @@ inet6 {s["ip6"]}/64  link/ether {s["mac"]} brd ff:ff:ff:ff:ff:ff
 """
 
 
-@settings(max_examples=20, deadline=None)
 @given(SECRETS)
 def test_no_seeded_secret_survives(secrets: dict[str, str]) -> None:
     redactor = Redactor(secrets["host"], secrets["user"], f"/home/{secrets['user']}")
@@ -88,7 +87,6 @@ def test_no_seeded_secret_survives(secrets: dict[str, str]) -> None:
     assert redactor.text(out) == out
 
 
-@settings(max_examples=10, deadline=None)
 @given(SECRETS)
 def test_names_are_learnt_from_the_text_itself(secrets: dict[str, str]) -> None:
     out = Redactor().text(_text(secrets))
@@ -243,7 +241,6 @@ def test_a_report_keeps_its_keys_and_loses_its_secrets() -> None:
     assert clean.summary == clean.findings[0].cause
 
 
-@settings(max_examples=15, deadline=None)
 @given(SECRETS)
 def test_no_seeded_secret_is_in_any_shared_format(secrets: dict[str, str]) -> None:
     text = _text(secrets)

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor import training
+from rocm_doctor.bounded import yamls
 from rocm_doctor.matrix import load
 
 MATRIX = load()
 EXAMPLES = Path(__file__).parent / "training"
-EXPECTED: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "expected.yaml").read_text(encoding="utf-8"))
+EXPECTED: list[dict[str, Any]] = yamls.values((EXAMPLES / "expected.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: str(case["file"]))
