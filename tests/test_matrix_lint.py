@@ -88,10 +88,6 @@ def copy(tmp_path: Path, small: Path) -> Path:
     return Path(shutil.copytree(small, tmp_path / "compat_matrix"))
 
 
-def test_the_data_is_clean() -> None:
-    assert [str(p) for p in lint(SOURCE, TODAY) if p.level == "error"] == []
-
-
 def test_the_small_part_is_clean(small: Path) -> None:
     assert [str(p) for p in lint(small, TODAY) if p.level == "error"] == []
 
