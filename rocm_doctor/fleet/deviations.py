@@ -117,24 +117,24 @@ def find_stragglers(table: Table) -> list[Straggler]:
         for gfx, one in node.figures:
             groups.setdefault((one.name, one.unit, one.better, gfx), {}).setdefault(number, {})[one.gpu] = one.value
     found: list[Straggler] = []
-    for figure, held in groups.items():
-        nodes = _stragglers(table, figure, {(node, -1): median(values.values()) for node, values in held.items()})
+    for figure, nodes_of_figure in groups.items():
+        nodes = _stragglers(table, figure, {(node, -1): median(values.values()) for node, values in nodes_of_figure.items()})
         slow = {one.node for one in nodes}
-        singles = {(node, gpu): value for node, values in held.items() for gpu, value in values.items() if gpu >= 0}
+        singles = {(node, gpu): value for node, values in nodes_of_figure.items() for gpu, value in values.items() if gpu >= 0}
         found += [*nodes, *(one for one in _stragglers(table, figure, singles) if one.node not in slow)]
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 
-def _stragglers(table: Table, figure: tuple[str, str, str, str], held: Mapping[Place, float]) -> list[Straggler]:
+def _stragglers(table: Table, figure: tuple[str, str, str, str], values: Mapping[Place, float]) -> list[Straggler]:
     """Those of the places whose value is far on the slow side of the median."""
-    if len(held) < FEW:
+    if len(values) < FEW:
         return []
     name, unit, better, _ = figure
-    middle = median(held.values())
-    spread = _NORMAL * median(abs(value - middle) for value in held.values()) or abs(middle) * WORSE / Z
+    middle = median(values.values())
+    spread = _NORMAL * median(abs(value - middle) for value in values.values()) or abs(middle) * WORSE / Z
     sign = 1 if better == "lower" else -1
     found = []
-    for (node, gpu), value in held.items():
+    for (node, gpu), value in values.items():
         worse = sign * (value - middle)
         if spread and worse >= Z * spread and worse > WORSE * abs(middle):
             place = table.nodes[node].host, None if gpu < 0 else gpu

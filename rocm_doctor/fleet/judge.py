@@ -101,18 +101,18 @@ def _explain(one: Straggler) -> str:
 
 
 def _row(host: str, reasons: list[Reason]) -> Row:
-    held = {reason.state for reason in reasons}
-    return Row(host, next(state for state in STATES if state in held), tuple(reason.why for reason in reasons if reason.why))
+    states = {reason.state for reason in reasons}
+    return Row(host, next(state for state in STATES if state in states), tuple(reason.why for reason in reasons if reason.why))
 
 
 def _groups(reasons: dict[str, list[Reason]]) -> tuple[Group, ...]:
     """Reasons with their nodes, the worst state first, then by severity and number of nodes. Each straggler has its own."""
     hosts: dict[Reason, list[str]] = {}
-    for host, own in reasons.items():
-        for reason in own:
+    for host, node_reasons in reasons.items():
+        for reason in node_reasons:
             if reason.state != "slow":
                 hosts.setdefault(reason, []).append(host)
-    found = [Group(*reason, len(held), nodeset.fold(held)) for reason, held in hosts.items()]
+    found = [Group(*reason, len(nodes), nodeset.fold(nodes)) for reason, nodes in hosts.items()]
     order = list(STATES)
     return tuple(sorted(found, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
 

@@ -94,19 +94,19 @@ class Task:
         return said or code or "ended without a report"
 
 
-def _answer(line: bytes, host: str, owed: dict[str, str]) -> Answer | None:
+def _answer(line: bytes, host: str, owing: dict[str, str]) -> Answer | None:
     """The answer that a line is, if it is one: the report of a node, or its own word for why there is none.
 
-    `host`: what the launcher calls the node, whatever it calls itself; empty where that cannot be told. `owed`: nodes that may answer.
+    `host`: what the launcher calls the node, whatever it calls itself; empty where that cannot be told. `owing`: nodes that may answer.
     """
     try:
-        held = jsons.decode(line[max(line.find(b"{"), 0) :], dict[str, msgspec.Raw])
-        name = host or jsons.decode(held["host"], str)
-        why = jsons.decode(held["error"], str) if "error" in held else ""
+        fields = jsons.decode(line[max(line.find(b"{"), 0) :], dict[str, msgspec.Raw])
+        name = host or jsons.decode(fields["host"], str)
+        why = jsons.decode(fields["error"], str) if "error" in fields else ""
     except (Unreadable, KeyError):
         return None
-    body = silent_line(name, why) if why else msgspec.json.encode({**held, "host": name, "received": time.time()})
-    return Answer(name, body, why) if name in owed else None
+    body = silent_line(name, why) if why else msgspec.json.encode({**fields, "host": name, "received": time.time()})
+    return Answer(name, body, why) if name in owing else None
 
 
 Again = Callable[[Sequence[str]], Plan]

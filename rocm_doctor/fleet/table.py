@@ -92,28 +92,28 @@ class Table:
                 self._reports[key] = self._report(line)
 
     def _report(self, line: Line) -> Node:
-        made = Node(line.host, line.received)
+        node = Node(line.host, line.received)
         for cause in line.findings:
             if not cause.follows_from:
-                found = (cause.id, cause.row, cause.severity)
-                made.causes.add(found)
-                self.titles.setdefault(found, cause.title[:200] or cause.id)
+                cause_key = (cause.id, cause.row, cause.severity)
+                node.causes.add(cause_key)
+                self.titles.setdefault(cause_key, cause.title[:200] or cause.id)
         if line.snapshot is not None:
-            made.verdicts.add(line.verdict)
+            node.verdicts.add(line.verdict)
             if line.kind in WITH_FACTS:
-                made.gpus = len(line.snapshot.gpus)
+                node.gpus = len(line.snapshot.gpus)
                 facts = line.snapshot.facts
                 cmdline = facts.get("cmdline", LeanFact()).value
                 pairs = (word.partition("=") for word in cmdline.split()) if isinstance(cmdline, str) else ()
                 facts |= {f"cmdline.{name}": LeanFact(value or "set") for name, _, value in pairs}
                 facts |= {"doctor.version": LeanFact(line.tool_version), "doctor.matrix": LeanFact(line.matrix_version)}
-                facts["gpus"] = LeanFact(made.gpus)
+                facts["gpus"] = LeanFact(node.gpus)
                 parts = (facts, *(gpu.facts for gpu in line.snapshot.gpus))
-                made.cells = [cell for part, facts in enumerate(parts, -1) for cell in self._differences(part, facts)]
+                node.cells = [cell for part, facts in enumerate(parts, -1) for cell in self._differences(part, facts)]
         if line.figures:
             devices = {one.index: one.gfx or one.name for one in line.gpus}
-            made.figures = [(devices.get(one.gpu, ""), one) for one in line.figures if abs(one.value) < 1e300]
-        return made
+            node.figures = [(devices.get(one.gpu, ""), one) for one in line.figures if abs(one.value) < 1e300]
+        return node
 
     def _differences(self, part: int, facts: dict[str, LeanFact]) -> list[Cell]:
         """The facts of a part that are compared and differ from the first report; the same object for the same value."""

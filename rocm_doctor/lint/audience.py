@@ -56,25 +56,28 @@ def names_amd(name: str) -> bool:
     return {v for token in _tokens(name.lower()) if (v := _VENDOR.get(token)) and v != "aside"} == {"amd"}
 
 
-def find_purpose(one: Environment, policy: Policy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
+def find_purpose(environment: Environment, policy: Policy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
     """Whom an environment is for. `files`: those of the command line; `root`: the name of the repository's folder."""
-    if any("/rocm/windows/" in index.url for step in one.installs for index in step.indexes):
+    if any("/rocm/windows/" in index.url for step in environment.installs for index in step.indexes):
         return Purpose("other", frozenset())  # AMD's wheels for Windows
-    own = find_gpus(f"{one.file} {one.label}", matrix)
-    gpus = own or find_gpus(root, matrix)
-    if any(word in (one.name, one.file) or fnmatchcase(one.file, word) for word in (*policy.environments, *files)):
+    named_gpus = find_gpus(f"{environment.file} {environment.label}", matrix)
+    gpus = named_gpus or find_gpus(root, matrix)
+    if any(
+        word in (environment.name, environment.file) or fnmatchcase(environment.file, word)
+        for word in (*policy.environments, *files)
+    ):
         return Purpose("amd", gpus)
-    by_path = _path_audience(one, bool(own))
-    return Purpose(by_path or _text_audience(one), gpus, by_path is None)
+    by_path = _path_audience(environment, bool(named_gpus))
+    return Purpose(by_path or _text_audience(environment), gpus, by_path is None)
 
 
-def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
+def _path_audience(environment: Environment, names_gpu: bool) -> Audience | None:
     """The vendor by the label, else by the file's name and its folders from the nearest on; None where they name none."""
-    folders = one.file.lower().split("/")
+    folders = environment.file.lower().split("/")
     aside = any(_VENDOR.get(token) == "aside" for folder in folders for token in _tokens(folder))
-    for words in (one.label, *reversed(folders)):
+    for words in (environment.label, *reversed(folders)):
         vendors = {v for token in _tokens(words.lower()) if (v := _VENDOR.get(token)) and v != "aside"}
-        if vendors == {"amd"} and words in folders[:-1] and _text_vendors(one) == (False, True):
+        if vendors == {"amd"} and words in folders[:-1] and _text_vendors(environment) == (False, True):
             return "neutral"  # a file for NVIDIA in a folder for AMD
         if vendors == {"amd"} or (names_gpu and not vendors and words == folders[-1]):
             return "other" if aside else "amd"
@@ -85,8 +88,8 @@ def _path_audience(one: Environment, names_gpu: bool) -> Audience | None:
     return "other" if aside else None
 
 
-def _text_audience(one: Environment) -> Audience:
-    amd, nvidia = _text_vendors(one)
+def _text_audience(environment: Environment) -> Audience:
+    amd, nvidia = _text_vendors(environment)
     return "amd" if amd and not nvidia else "other" if nvidia and not amd else "neutral"
 
 
@@ -96,14 +99,16 @@ def _tokens(words: str) -> list[str]:
     return [("cuda" if m[1] == "cu" else m[1]) if (m := _NUMBERED.match(token)) else token for token in found]
 
 
-def _text_vendors(one: Environment) -> tuple[bool, bool]:
+def _text_vendors(environment: Environment) -> tuple[bool, bool]:
     """Whether images, indexes, pinned builds, devices and build lists are AMD's, and NVIDIA's."""
-    texts = [one.image.name] if one.image else []
-    texts += [i.url for step in one.installs for i in step.indexes if not i.packages or _FAMILY & set(i.packages)]
-    texts += [f"{r.specifier} {r.url}" for r in one.requirements if r.name.startswith("torch") or r.name == "jax"]
-    amd = any(_AMD_TEXT.search(text) for text in texts) or any(_AMD_VARIABLES.match(v.name) for v in one.variables)
-    amd = amd or (one.service is not None and any(d.value == "/dev/kfd" for d in one.service.devices))
-    nvidia = any(_NVIDIA_TEXT.search(text) for text in texts) or (one.service is not None and one.service.nvidia is not None)
+    texts = [environment.image.name] if environment.image else []
+    texts += [i.url for step in environment.installs for i in step.indexes if not i.packages or _FAMILY & set(i.packages)]
+    texts += [f"{r.specifier} {r.url}" for r in environment.requirements if r.name.startswith("torch") or r.name == "jax"]
+    amd = any(_AMD_TEXT.search(text) for text in texts) or any(_AMD_VARIABLES.match(v.name) for v in environment.variables)
+    amd = amd or (environment.service is not None and any(d.value == "/dev/kfd" for d in environment.service.devices))
+    nvidia = any(_NVIDIA_TEXT.search(text) for text in texts) or (
+        environment.service is not None and environment.service.nvidia is not None
+    )
     return amd, nvidia
 
 

@@ -168,12 +168,12 @@ def image_facts(name: str, matrix: Matrix) -> ImageFacts:
     python = _PYTHON.search(tag) or (_VERSION.match(tag) if repository == "python" else None)
     if entry is None:
         words = f"{repository} {tag}"
-        known = "rocm" if "rocm" in words and _HAS_TORCH.search(words) else ""
+        vendor = "rocm" if "rocm" in words and _HAS_TORCH.search(words) else ""
     else:
-        known = "rocm" if entry.torch == "rocm" or any(word in tag for word in entry.amd) else entry.torch
-    plain = _VERSION.match(tag) if known == "cuda" and repository == "pytorch/pytorch" else None
-    release, version, version_of_python = (found[1] if found else "" for found in (rocm, torch or plain, python))
-    return ImageFacts(known, release, version, version_of_python, entry)
+        vendor = "rocm" if entry.torch == "rocm" or any(word in tag for word in entry.amd) else entry.torch
+    cuda_version = _VERSION.match(tag) if vendor == "cuda" and repository == "pytorch/pytorch" else None
+    release, version, version_of_python = (found[1] if found else "" for found in (rocm, torch or cuda_version, python))
+    return ImageFacts(vendor, release, version, version_of_python, entry)
 
 
 _VERSION = regex(r"(\d+\.\d+(?:\.\d+)?)")

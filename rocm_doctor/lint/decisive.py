@@ -14,22 +14,22 @@ _INSTALLS_TORCH = regex(r"\b(?:install|add)\b.*(?<![\w./-])(?:py)?torch(?![\w.-]
 
 
 def decisive_unread(
-    one: Environment, installers: Sequence[Environment], runners: Sequence[Environment], matrix: Matrix
+    environment: Environment, installers: Sequence[Environment], runners: Sequence[Environment], matrix: Matrix
 ) -> list[Unread]:
     """The unread lines that may change which code an environment runs. In the environment and its `installers`: lines that install torch or
     set a variable that decides. In the `runners`, the scripts and containers that may run a list of packages: lines that set an
     override."""
-    ours = [u for other in (one, *installers) for u in other.unread]
-    theirs = [u for other in runners for u in other.unread] if one.kind in LISTS else []
+    own_lines = [u for other in (environment, *installers) for u in other.unread]
+    runner_lines = [u for other in runners for u in other.unread] if environment.kind in LISTS else []
     overrides, choices = matrix.once(_overrides), matrix.once(_choices)
     return [
         # What a command sets for a program that is not read was read.
         *(
             u
-            for u in ours
+            for u in own_lines
             if (u.reason is not Reason.SCRIPT and choices.search(u.place.quote)) or _INSTALLS_TORCH.search(u.place.quote)
         ),
-        *(u for u in theirs if overrides.search(u.place.quote)),
+        *(u for u in runner_lines if overrides.search(u.place.quote)),
     ]
 
 

@@ -13,28 +13,28 @@ from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown
 _NUMBER = regex(r"\d+\.\d+(?:\.\d+)?")
 
 
-def make_snapshot(one: Environment | None, torch: object, target: Target, matrix: Matrix) -> Snapshot:
+def make_snapshot(environment: Environment | None, torch: object, target: Target, matrix: Matrix) -> Snapshot:
     """The facts that the literal text of an environment gives; what it does not say is unknown. Without one: the target alone."""
     reading = target.reading()
-    given = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}
-    facts = {name: Fact(value, (reading,)) for name, value in given.items() if value}
+    target_facts = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}
+    facts = {name: Fact(value, (reading,)) for name, value in target_facts.items() if value}
     platform = "linux" if target.os == "wsl" else target.os
     facts |= {"platform": Fact(platform, (reading,)), "wsl": Fact(target.os == "wsl", (reading,))}
-    if one is None:
+    if environment is None:
         facts["declared"] = Fact(True, (reading,))
     else:
-        if one.image:
-            stated = catalog.image_facts(one.image.name, matrix)
-            at = (one.image.place.reading(),)
-            facts |= {f"{n}.version": Fact(v, at) for n, v in (("rocm", stated.rocm), ("python", stated.python)) if v}
-        stated_rocm = next((v for v in one.variables if v.name == "ROCM_VERSION" and _NUMBER.fullmatch(v.value)), None)
+        if environment.image:
+            image = catalog.image_facts(environment.image.name, matrix)
+            at = (environment.image.place.reading(),)
+            facts |= {f"{n}.version": Fact(v, at) for n, v in (("rocm", image.rocm), ("python", image.python)) if v}
+        stated_rocm = next((v for v in environment.variables if v.name == "ROCM_VERSION" and _NUMBER.fullmatch(v.value)), None)
         if stated_rocm and "rocm.version" not in facts:
             facts["rocm.version"] = Fact(stated_rocm.value, (stated_rocm.place.reading(),))
-        for r in one.requirements:
+        for r in environment.requirements:
             if r.name != "torch" and catalog.applies(r.marker, target):
                 version = "" if "+" in r.specifier or r.url else catalog.pinned_version(r.specifier)
                 facts[f"pkg.{r.name}"] = Fact(version or Unknown("not-declared"), (r.place.reading(),))
-        facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in one.variables if v.name.isupper()}
+        facts |= {f"env.{v.name}": Fact(v.value, (v.place.reading(),)) for v in environment.variables if v.name.isupper()}
         if torch is None or (isinstance(torch, Torch) and torch.vendor != "rocm"):
             # What it is to be on an AMD GPU: a rule of its own says that this torch is not a build for ROCm.
             facts["torch.build"] = Fact("rocm", (reading,))

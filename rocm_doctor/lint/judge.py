@@ -106,8 +106,8 @@ class _Judging:
         self.unknown_torch: list[Unread] = []
         self.decisive_unread: list[Unread] = []
 
-    def _audience(self, one: Environment) -> Audience:
-        return self.purposes[id(one)].audience
+    def _audience(self, environment: Environment) -> Audience:
+        return self.purposes[id(environment)].audience
 
     def _promote_main(self, has_amd: bool) -> None:
         """Make plain lists the main environments of the repository, and images in its root folder where nothing else in it is for AMD."""
@@ -117,34 +117,34 @@ class _Judging:
             if (is_list or is_image) and (who := self.purposes[id(one)]).is_plain:
                 self.purposes[id(one)] = who._replace(audience="main")
 
-    def _may_have_torch(self, one: Environment) -> bool:
+    def _may_have_torch(self, environment: Environment) -> bool:
         """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
         target = self.targets[0] if self.targets else Target("any", "")
-        return outcome(one, target, self.matrix) is not None or any(u.installs for u in one.unread)
+        return outcome(environment, target, self.matrix) is not None or any(u.installs for u in environment.unread)
 
     def result(self) -> Result:
         """The problems and the table of all environments."""
         problems: list[Problem] = []
         rows: list[Row] = []
         others = 0
-        for one in self.environments:
-            who = self.purposes[id(one)]
+        for environment in self.environments:
+            who = self.purposes[id(environment)]
             if who.audience == "other":
                 others += 1
                 continue
             cells: dict[str, str] = {}
-            claims = self._claims(one, who)
+            claims = self._claims(environment, who)
             count = len(problems)
             for target in self.targets or tuple(Target(gpu, gpu) for gpu in claims) or (Target("any", ""),):
                 if self.tree.is_late:
                     break
-                found, cell = self._judge(one, target, who)
-                problems += found
+                more, cell = self._judge(environment, target, who)
+                problems += more
                 if target.gpu:
                     cells[target.gpu] = cell
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
             if is_judged or who.audience == "amd":
-                rows.append(Row(one, who.audience, claims, cells))
+                rows.append(Row(environment, who.audience, claims, cells))
         return Result(
             self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *problems])), tuple(rows), self._unread(), others,
             decisive_unread=tuple(dict.fromkeys(self.decisive_unread)),
@@ -157,55 +157,57 @@ class _Judging:
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
-    def _judge(self, one: Environment, target: Target, who: Purpose) -> tuple[list[Problem], str]:
+    def _judge(self, environment: Environment, target: Target, who: Purpose) -> tuple[list[Problem], str]:
         """The problems of an environment for a target, and its cell of the table."""
         if target.gpu and who.gpus and target.gpu not in who.gpus:
             return [], OTHER
-        torch = outcome(one, target, self.matrix)
-        if isinstance(torch, Torch) and torch.vendor != "rocm" and self._is_installed_elsewhere(one, target):
+        torch = outcome(environment, target, self.matrix)
+        if isinstance(torch, Torch) and torch.vendor != "rocm" and self._is_installed_elsewhere(environment, target):
             torch = None
-        if isinstance(torch, Torch) and self._may_keep_torch(one, who, torch, target):
+        if isinstance(torch, Torch) and self._may_keep_torch(environment, who, torch, target):
             torch = torch._replace(is_literal=False)
         if isinstance(torch, Unread):
             self.unknown_torch.append(torch)
-        case = Case(one, target, torch, who.audience, who.gpus, self.matrix)
+        case = Case(environment, target, torch, who.audience, who.gpus, self.matrix)
         rules = [rule for rule in RULES if target.gpu or not rule.needs_gpu]
-        found = [msgspec.structs.replace(p, severity=severity(p, who.audience)) for rule in rules for p in rule.find(case)]
-        if any(p.severity == "error" for p in found):
-            return found, FAILS
-        doubts = (p.id == "version.torch-not-rocm" or (p.id.startswith("arch.") and p.severity == "warning") for p in found)
+        problems = [msgspec.structs.replace(p, severity=severity(p, who.audience)) for rule in rules for p in rule.find(case)]
+        if any(p.severity == "error" for p in problems):
+            return problems, FAILS
+        doubts = (p.id == "version.torch-not-rocm" or (p.id.startswith("arch.") and p.severity == "warning") for p in problems)
         if any(doubts) or not serves(case):
-            return found, OPEN
-        decisive = decisive_unread(one, self.installers.get(one.file, ()), self.runners, self.matrix)
+            return problems, OPEN
+        decisive = decisive_unread(environment, self.installers.get(environment.file, ()), self.runners, self.matrix)
         self.decisive_unread += decisive
-        return found, OPEN if decisive else PASSES
+        return problems, OPEN if decisive else PASSES
 
-    def _claims(self, one: Environment, who: Purpose) -> tuple[str, ...]:
+    def _claims(self, environment: Environment, who: Purpose) -> tuple[str, ...]:
         """The GPUs that an environment says it is for: by its path, else by its build lists and the index of its torch."""
-        case = Case(one, Target("", ""), outcome(one, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix)
-        found = set(who.gpus) or {gpu for _, targets in lists(case) for gpu in targets}
-        if not found and isinstance(case.torch, Torch):
-            found = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
-        return tuple(gpu for gpu in self.matrix.gfx if gpu in found)
+        case = Case(
+            environment, Target("", ""), outcome(environment, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix
+        )
+        gpus = set(who.gpus) or {gpu for _, targets in lists(case) for gpu in targets}
+        if not gpus and isinstance(case.torch, Torch):
+            gpus = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
+        return tuple(gpu for gpu in self.matrix.gfx if gpu in gpus)
 
-    def _may_keep_torch(self, one: Environment, who: Purpose, torch: Torch, target: Target) -> bool:
+    def _may_keep_torch(self, environment: Environment, who: Purpose, torch: Torch, target: Target) -> bool:
         """True for a list that leaves a torch for ROCm that is there already as it is: one that is not for AMD alone and asks for a range that
         has such a torch, or that gets torch by another package, unless that requires one torch."""
-        asked, is_amd = torch.requirement, who.audience == "amd"
-        if one.kind not in LISTS or asked is None or asked.name in self.replacing:
+        request, is_amd = torch.requirement, who.audience == "amd"
+        if environment.kind not in LISTS or request is None or request.name in self.replacing:
             return False
-        if asked.name != "torch":
-            return not is_amd or one.kind == "project"
-        is_range = not asked.url and not catalog.pinned_version(asked.specifier)
+        if request.name != "torch":
+            return not is_amd or environment.kind == "project"
+        is_range = not request.url and not catalog.pinned_version(request.specifier)
         builds = usable_builds(target.gpu, self.matrix, target.python) if target.gpu else self.matrix.torch
-        return is_range and not is_amd and any(catalog.admits(asked.specifier, build.torch) for build in builds)
+        return is_range and not is_amd and any(catalog.admits(request.specifier, build.torch) for build in builds)
 
-    def _is_installed_elsewhere(self, one: Environment, target: Target) -> bool:
+    def _is_installed_elsewhere(self, environment: Environment, target: Target) -> bool:
         """True for a file that an image or a script for AMD installs: there it is judged, with what is installed before."""
-        if one.kind not in LISTS:
+        if environment.kind not in LISTS:
             return False
-        outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(one.file, ()))
-        return any(not isinstance(there, Torch) or there.vendor == "rocm" for there in outcomes)
+        outcomes = (outcome(other, target, self.matrix) for other in self.installers.get(environment.file, ()))
+        return any(not isinstance(torch, Torch) or torch.vendor == "rocm" for torch in outcomes)
 
     def _policy_problems(self) -> Iterable[Problem]:
         """What is wrong in the declaration itself."""

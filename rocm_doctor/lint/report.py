@@ -37,16 +37,16 @@ def report(found: Result, matrix: Matrix, name: str, shown: Shown = str) -> Repo
     )  # fmt: skip
 
 
-def _finding(one: Problem, matrix: Matrix, shown: Shown) -> Finding:
-    known = matrix.diagnoses[one.id]
-    first = one.places[0]
-    decisive = "\n".join((one.id, one.row, first.file, first.quote))
-    places = [msgspec.structs.replace(p, file=shown(p.file)).reading() for p in one.places]
-    asked = [Reading("command line", "--gpu", ", ".join(one.gpus), "target")] if one.gpus else []
+def _finding(problem: Problem, matrix: Matrix, shown: Shown) -> Finding:
+    diagnosis = matrix.diagnoses[problem.id]
+    first = problem.places[0]
+    decisive = "\n".join((problem.id, problem.row, first.file, first.quote))
+    places = [msgspec.structs.replace(p, file=shown(p.file)).reading() for p in problem.places]
+    target = [Reading("command line", "--gpu", ", ".join(problem.gpus), "target")] if problem.gpus else []
     return Finding(
-        id=one.id, title=one.title, severity=one.severity, confidence="high" if one.is_literal else "medium", cause=one.cause, row=one.row,
-        subject=shown(one.environment.name) + (f" for {', '.join(one.gpus)}" if one.gpus else ""), subject_kind="environment",
-        grade=one.grade, evidence=(*places, *asked), advice=" ".join(one.hints), sources=one.sources or known.sources,
+        id=problem.id, title=problem.title, severity=problem.severity, confidence="high" if problem.is_literal else "medium", cause=problem.cause, row=problem.row,
+        subject=shown(problem.environment.name) + (f" for {', '.join(problem.gpus)}" if problem.gpus else ""), subject_kind="environment",
+        grade=problem.grade, evidence=(*places, *target), advice=" ".join(problem.hints), sources=problem.sources or diagnosis.sources,
         fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16],
     )  # fmt: skip
 

@@ -39,17 +39,17 @@ class Torch(NamedTuple):
         return self.version
 
 
-def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
+def outcome(environment: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
     """The torch of an environment; why it is not known; None where nothing brings one."""
-    now: Torch | Unread | None = _image_torch(one, matrix)
-    there = {"torchvision", "torchaudio", *re.split(r"\W+", one.image.name)} if one.image and now else set[str]()
+    now: Torch | Unread | None = _image_torch(environment, matrix)
+    there = {"torchvision", "torchaudio", *re.split(r"\W+", environment.image.name)} if environment.image and now else set[str]()
     certain = True
-    for step in one.steps:
+    for step in environment.steps:
         if isinstance(step, Unread):
             certain = False
             continue
         asks_for_build = any(r.name == "torch" and catalog.local_build(r.specifier, r.url) for r in step.requirements)
-        if one.has_torch_elsewhere and not asks_for_build:
+        if environment.has_torch_elsewhere and not asks_for_build:
             continue
         then = _apply_install(step, now, target, matrix, frozenset(there))
         if isinstance(then, Torch) and then is not now:
@@ -60,15 +60,15 @@ def outcome(one: Environment, target: Target, matrix: Matrix) -> Torch | Unread 
     return now
 
 
-def _image_torch(one: Environment, matrix: Matrix) -> Torch | Unread | None:
-    if one.image is None:
+def _image_torch(environment: Environment, matrix: Matrix) -> Torch | Unread | None:
+    if environment.image is None:
         return None
-    facts = catalog.image_facts(one.image.name, matrix)
+    facts = catalog.image_facts(environment.image.name, matrix)
     if facts.torch == "":
-        return Unread(one.image.place, Reason.IMAGE, True)
+        return Unread(environment.image.place, Reason.IMAGE, True)
     if facts.torch == "none":
         return None
-    return Torch(facts.torch, facts.version, facts.rocm, one.image.place, f"the image {one.image.name} brings it")
+    return Torch(facts.torch, facts.version, facts.rocm, environment.image.place, f"the image {environment.image.name} brings it")
 
 
 def _apply_install(
@@ -76,29 +76,29 @@ def _apply_install(
 ) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
     before = None if step.ignores_installed else now
-    asked = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
-    if not asked:
+    requests = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
+    if not requests:
         return _required_torch(step, before, now, target, matrix, there)
-    one = asked[-1]
-    named = catalog.local_build(one.specifier, one.url)
-    if isinstance(before, Unread) and not named and not step.upgrade:
+    request = requests[-1]
+    build = catalog.local_build(request.specifier, request.url)
+    if isinstance(before, Unread) and not build and not step.upgrade:
         return before  # what is there may satisfy the requirement
-    if isinstance(before, Torch) and not step.upgrade and _keeps_torch(before, one, named):
+    if isinstance(before, Torch) and not step.upgrade and _keeps_torch(before, request, build):
         return now
-    found = _resolve(step, one, named, target, matrix)
-    open_ = isinstance(before, Torch) and before.vendor == "rocm" and not before.version and not named
-    if open_ and isinstance(found, Torch) and found.vendor != "rocm":
-        return found._replace(is_literal=False)  # the pin may be the very torch of the image
-    return found
+    then = _resolve(step, request, build, target, matrix)
+    open_ = isinstance(before, Torch) and before.vendor == "rocm" and not before.version and not build
+    if open_ and isinstance(then, Torch) and then.vendor != "rocm":
+        return then._replace(is_literal=False)  # the pin may be the very torch of the image
+    return then
 
 
-def _keeps_torch(now: Torch, one: Requirement, named: tuple[str, str] | None) -> bool:
+def _keeps_torch(now: Torch, request: Requirement, build: tuple[str, str] | None) -> bool:
     """True if pip keeps the torch that is there."""
-    if named and (named[0] != now.vendor or (named[1] and now.rocm and named[1] != now.rocm)):
+    if build and (build[0] != now.vendor or (build[1] and now.rocm and build[1] != now.rocm)):
         return False
-    if one.url:
+    if request.url:
         return False
-    return catalog.admits(one.specifier, now.version) if now.version else not catalog.pinned_version(one.specifier)
+    return catalog.admits(request.specifier, now.version) if now.version else not catalog.pinned_version(request.specifier)
 
 
 Asked = tuple[Source, Union[Index, None]]
@@ -111,97 +111,104 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
     if bound:
         return [(catalog.classify_index(bound[-1]), bound[-1])], True
     free = [i for i in step.indexes if not i.packages]
-    named: list[Asked] = [(catalog.classify_index(i), i) for i in free if i.role == "default"]
-    default = named[-1:] or [(PYPI, None)]
-    more: list[Asked] = [(s, i) for i in free if i.role != "default" and (s := catalog.classify_index(i)).vendor != "none"]
-    first = step.tool == "uv"
-    return (more + default if first else default + more), first
+    defaults: list[Asked] = [(catalog.classify_index(i), i) for i in free if i.role == "default"]
+    default = defaults[-1:] or [(PYPI, None)]
+    extras: list[Asked] = [(s, i) for i in free if i.role != "default" and (s := catalog.classify_index(i)).vendor != "none"]
+    is_first_taken = step.tool == "uv"
+    return (extras + default if is_first_taken else default + extras), is_first_taken
 
 
-def _resolve(step: Install, one: Requirement, named: tuple[str, str] | None, target: Target, matrix: Matrix) -> Torch | Unread:
+def _resolve(
+    step: Install, request: Requirement, build: tuple[str, str] | None, target: Target, matrix: Matrix
+) -> Torch | Unread:
     """torch as it is taken from the indexes."""
-    version = catalog.pinned_version(one.specifier)
-    devices = tuple(e.removeprefix("device-") for e in one.extras if e.startswith("device-gfx"))
-    asked, first = _sources(step, "torch")
-    if named:
-        missing = _explain_missing(step, one, named[1], asked, matrix) if named[0] == "rocm" and not one.url else ""
+    version = catalog.pinned_version(request.specifier)
+    devices = tuple(e.removeprefix("device-") for e in request.extras if e.startswith("device-gfx"))
+    indexes, is_first_taken = _sources(step, "torch")
+    if build:
+        missing = _explain_missing(step, request, build[1], indexes, matrix) if build[0] == "rocm" and not request.url else ""
         if missing:
             certain = step.is_complete or bool(step.indexes)
-            return Torch("none", version, named[1], one.place, missing, requirement=one, step=step, is_literal=certain)
-        why = f"it is asked for as {one.url or one.specifier}"
-        return Torch(named[0], version, named[1], one.place, why, devices, one, step)
-    if "+" in one.specifier or one.url:
-        return Unread(one.place, Reason.INDEX, True)
-    if any(s.vendor == "unknown" for s, _ in asked):
-        return Unread(next(i for s, i in asked if s.vendor == "unknown" and i).place, Reason.INDEX, True)
-    if first:
-        choice = _make_torch(*asked[0], one, _offer(asked[0][0], one, target, matrix), matrix, target.python)
+            return Torch("none", version, build[1], request.place, missing, requirement=request, step=step, is_literal=certain)
+        why = f"it is asked for as {request.url or request.specifier}"
+        return Torch(build[0], version, build[1], request.place, why, devices, request, step)
+    if "+" in request.specifier or request.url:
+        return Unread(request.place, Reason.INDEX, True)
+    if any(s.vendor == "unknown" for s, _ in indexes):
+        return Unread(next(i for s, i in indexes if s.vendor == "unknown" and i).place, Reason.INDEX, True)
+    if is_first_taken:
+        choice = _make_torch(*indexes[0], request, _offer(indexes[0][0], request, target, matrix), matrix, target.python)
     else:
-        choice = _highest_torch(asked, one, target, matrix)
-    return choice._replace(gpus=devices or choice.gpus, requirement=one, step=step)
+        choice = _highest_torch(indexes, request, target, matrix)
+    return choice._replace(gpus=devices or choice.gpus, requirement=request, step=step)
 
 
-def _offer(source: Source, one: Requirement, target: Target, matrix: Matrix) -> str | None:
+def _offer(source: Source, request: Requirement, target: Target, matrix: Matrix) -> str | None:
     """The version that an index offers; empty where it is not known; None where it has none."""
-    pin = catalog.pinned_version(one.specifier)
+    pin = catalog.pinned_version(request.specifier)
     if source.vendor != "rocm":
-        return pin or catalog.newest_torch(matrix, one.specifier, target.python)
+        return pin or catalog.newest_torch(matrix, request.specifier, target.python)
     if source.nightly or not catalog.list_builds(matrix, source.rocm):
         return pin
-    found = catalog.list_builds(matrix, source.rocm, one.specifier, target.python)
-    return found[0].torch if found else None
+    builds = catalog.list_builds(matrix, source.rocm, request.specifier, target.python)
+    return builds[0].torch if builds else None
 
 
-def _highest_torch(asked: list[Asked], one: Requirement, target: Target, matrix: Matrix) -> Torch:
+def _highest_torch(indexes: list[Asked], request: Requirement, target: Target, matrix: Matrix) -> Torch:
     """The highest version of all indexes; a local part wins a tie. A ROCm index whose versions are not known wins nothing."""
-    offers = [(source, index, _offer(source, one, target, matrix)) for source, index in asked]
-    there = [(s, i, v) for s, i, v in offers if v is not None]
-    if not there:
-        source, index = next(((s, i) for s, i in asked if s.vendor == "rocm"), asked[0])
-        return _make_torch(source, index, one, None, matrix, target.python)
-    open_ = next(((s, i) for s, i, v in there if s.vendor == "rocm" and not v), None)
-    if open_ and len(there) > 1:
-        return _make_torch(*open_, one, "", matrix)._replace(is_literal=False)
+    offers = [(source, index, _offer(source, request, target, matrix)) for source, index in indexes]
+    offered = [(s, i, v) for s, i, v in offers if v is not None]
+    if not offered:
+        source, index = next(((s, i) for s, i in indexes if s.vendor == "rocm"), indexes[0])
+        return _make_torch(source, index, request, None, matrix, target.python)
+    unlisted = next(((s, i) for s, i, v in offered if s.vendor == "rocm" and not v), None)
+    if unlisted and len(offered) > 1:
+        return _make_torch(*unlisted, request, "", matrix)._replace(is_literal=False)
     rank = {"rocm": 3, "cuda": 2, "cpu": 1, "pypi": 0}
-    source, index, version = max(there, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
-    beaten = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
-    found = _make_torch(source, index, one, version, matrix)
-    if beaten and source.vendor == "pypi":
-        has = f"whose newest fitting torch is {beaten[1]}" if beaten[1] else f"which has no torch {one.specifier}"
-        return found._replace(
-            reason=f"pip takes the highest version of all indexes: {version} from the package index, not from rocm{beaten[0].rocm}, {has}"
+    source, index, version = max(offered, key=lambda o: (versions.sort_key(o[2] or "0"), rank[o[0].vendor]))
+    lower = next(((s, v) for s, _, v in offers if s.vendor == "rocm" and s is not source), None)
+    torch = _make_torch(source, index, request, version, matrix)
+    if lower and source.vendor == "pypi":
+        has = f"whose newest fitting torch is {lower[1]}" if lower[1] else f"which has no torch {request.specifier}"
+        return torch._replace(
+            reason=f"pip takes the highest version of all indexes: {version} from the package index, not from rocm{lower[0].rocm}, {has}"
         )
-    return found
+    return torch
 
 
 def _make_torch(
-    source: Source, index: Index | None, one: Requirement, version: str | None, matrix: Matrix, python: str = ""
+    source: Source, index: Index | None, request: Requirement, version: str | None, matrix: Matrix, python: str = ""
 ) -> Torch:
     where = index.url if index else "the package index"
     if version is None:
         builds = catalog.list_builds(matrix, source.rocm)
         for_python = f" for Python {python}" if python else ""
-        has = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
-        return Torch("none", "", source.rocm, one.place, f"{where} has no torch{one.specifier}{for_python} ({has})")
+        reason = f"it has {builds[-1].torch} to {builds[0].torch}" if builds else "none is known"
+        return Torch("none", "", source.rocm, request.place, f"{where} has no torch{request.specifier}{for_python} ({reason})")
     vendor = "cuda" if source.vendor in ("pypi", "none") else source.vendor
-    return Torch(vendor, version, source.rocm, one.place, f"it comes from {where}", source.gpus)
+    return Torch(vendor, version, source.rocm, request.place, f"it comes from {where}", source.gpus)
 
 
-def _explain_missing(step: Install, one: Requirement, rocm: str, asked: list[Asked], matrix: Matrix) -> str:
+def _explain_missing(step: Install, request: Requirement, rocm: str, indexes: list[Asked], matrix: Matrix) -> str:
     """A sentence that says why the asked indexes lack the pinned torch for this ROCm; empty where one of them may have it."""
-    if all(s.vendor == "pypi" for s, _ in asked):
-        return f"no index that is asked has torch{one.specifier}"
-    ours = [s for s, _ in asked if s.vendor == "rocm"]
-    builds = [catalog.list_builds(matrix, s.rocm) for s in ours]
-    if not ours or not all(builds) or any(s.nightly for s in ours) or any(s.vendor == "unknown" for s, _ in asked):
+    if all(s.vendor == "pypi" for s, _ in indexes):
+        return f"no index that is asked has torch{request.specifier}"
+    rocm_sources = [s for s, _ in indexes if s.vendor == "rocm"]
+    builds = [catalog.list_builds(matrix, s.rocm) for s in rocm_sources]
+    if (
+        not rocm_sources
+        or not all(builds)
+        or any(s.nightly for s in rocm_sources)
+        or any(s.vendor == "unknown" for s, _ in indexes)
+    ):
         return ""
-    version = catalog.pinned_version(one.specifier)
+    version = catalog.pinned_version(request.specifier)
     oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
     if not version or versions.sort_key(version) < versions.sort_key(oldest):
         return ""
     if any(b.torch == version and b.rocm and b.local.endswith(f"+rocm{rocm}") for some in builds for b in some):
         return ""
-    return f"the index of rocm{ours[-1].rocm} has no torch{one.specifier}"
+    return f"the index of rocm{rocm_sources[-1].rocm} has no torch{request.specifier}"
 
 
 def _required_torch(
@@ -215,23 +222,25 @@ def _required_torch(
     """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
     if step.without_dependencies or isinstance(before, Unread):
         return now
-    known = catalog.brings_torch(matrix)
-    asked = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]
+    bringers = catalog.brings_torch(matrix)
+    requests = [r for r in step.requirements if catalog.applies(r.marker, target) and not r.url]
     if before is None:
-        bring = next((r for r in asked if r.name in known or "torch" in r.extras), None)
-        if bring is None:
+        bringer = next((r for r in requests if r.name in bringers or "torch" in r.extras), None)
+        if bringer is None:
             return now
         sources, first = _sources(step, "torch")
         if any(s.vendor != "pypi" for s, _ in sources[: 1 if first else None]):
-            return Unread(bring.place, Reason.INDEX, True)
-        entry = known.get(bring.name)
+            return Unread(bringer.place, Reason.INDEX, True)
+        entry = bringers.get(bringer.name)
         why, certain = (
-            f"{bring.name} requires torch, and the package index has CUDA builds",
+            f"{bringer.name} requires torch, and the package index has CUDA builds",
             not entry or entry.grade != "hearsay",
         )
-        return Torch("cuda", _pinned_torch(entry, bring), "", bring.place, why, requirement=bring, step=step, is_literal=certain)
-    for r in asked:
-        entry = known.get(r.name)
+        return Torch(
+            "cuda", _pinned_torch(entry, bringer), "", bringer.place, why, requirement=bringer, step=step, is_literal=certain
+        )
+    for r in requests:
+        entry = bringers.get(r.name)
         if entry is None or any(s.vendor not in ("pypi", "none") for s, _ in _sources(step, r.name)[0]):
             continue
         is_new = before.vendor == "rocm" and r.name not in there
@@ -239,7 +248,7 @@ def _required_torch(
             why = f"each release of {r.name} on the package index requires one exact torch"
             return Torch("cuda", "", "", r.place, why, requirement=r, step=step)
         if is_new and before.version and not r.specifier:
-            needs = known.get(entry.through, entry) if entry.through not in there else entry
+            needs = bringers.get(entry.through, entry) if entry.through not in there else entry
             if needs.torch == "exact" and needs.newest and not catalog.admits(needs.newest, before.version):
                 why = f"the newest release of {entry.through or r.name} requires torch{needs.newest}"
                 return Torch("cuda", "", "", r.place, why, requirement=r, step=step)

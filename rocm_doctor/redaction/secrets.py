@@ -68,7 +68,7 @@ def _entropy(value: str) -> float:
 def _is_secret(match: re.Match[str]) -> bool:
     """Whether what follows a key-like name is a secret: by the name's strength, the sign between, and the value's looks."""
     between, value = match["of_between"], match["token"].rstrip(".:!?")
-    assigned, said = ":" in between or "=" in between, " is" in between
+    assigned, is_told = ":" in between or "=" in between, " is" in between
     if value.casefold() in field_words():
         return False
     text, begin = match.string, match.start()
@@ -84,14 +84,14 @@ def _is_secret(match: re.Match[str]) -> bool:
             return True
         if assigned or option:
             return any(not c.isalpha() for c in value) or len(value) >= 12
-        if said and "passw" in bare.casefold():
+        if is_told and "passw" in bare.casefold():
             return True
         mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
         if "passw" in bare.casefold() and between.rstrip(" ")[-1:] in ("'", '"') and not value.isalpha():
             return True
         drawn = len(value) >= 8 and not value.islower() and not value.isupper()
-        return mixed and (said or len(value) >= 20 or is_random(value) or ("passw" in bare.casefold() and drawn))
-    return (assigned or said or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and is_random(value)
+        return mixed and (is_told or len(value) >= 20 or is_random(value) or ("passw" in bare.casefold() and drawn))
+    return (assigned or is_told or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and is_random(value)
 
 
 _KEY_LIKE = regex(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)

@@ -102,15 +102,15 @@ def redact_plain(value: Any, redactor: Redactor | None = None) -> Any:
     """The same lists and tables with every string redacted, keys too (`audit` has paths for keys)."""
     redactor = redactor or local_redactor()
 
-    def changed(value: Any, change: Callable[[str], str]) -> Any:
+    def change_all(value: Any, change: Callable[[str], str]) -> Any:
         if isinstance(value, str):
             return change(value)
         if isinstance(value, dict):
-            return {change(key): changed(item, change) for key, item in value.items()}
-        return [changed(item, change) for item in value] if isinstance(value, list | tuple) else value
+            return {change(key): change_all(item, change) for key, item in value.items()}
+        return [change_all(item, change) for item in value] if isinstance(value, list | tuple) else value
 
-    changed(value, redactor.text)  # learns every name before any string is changed for good
-    return changed(value, redactor.replace)
+    change_all(value, redactor.text)  # learns every name before any string is changed for good
+    return change_all(value, redactor.replace)
 
 
 def _redact(value: object, redactor: Redactor, keep: frozenset[str]) -> object:

@@ -67,9 +67,9 @@ _LONG = 1 << 18
 
 
 class Words(NamedTuple):
-    """The runs of a text that the field does not know, with who does."""
+    """The runs of a text that the field does not know, with who knows each (vocabulary_level)."""
 
-    held: dict[str, int]
+    levels: dict[str, int]
     end: int
     """Where the text ends that is worth a search: what follows tens of thousands of unknown words is not."""
     unknown_weight: float
@@ -79,27 +79,27 @@ class Words(NamedTuple):
 def weigh_words(text: str, most: float) -> Words:
     """The words of a text, up to where the unknown ones of a long text count more than `most`."""
     found: set[str] = set()
-    held: dict[str, int] = {}
+    levels: dict[str, int] = {}
     unknown_weight = 0.0
     for begin, end in blocks(text, len(text)):
-        new = runs(text, begin, end) - found
-        found |= new
-        less = {run: known for run in new if (known := vocabulary_level(run)) < FIELD}
-        held |= less
+        unseen = runs(text, begin, end) - found
+        found |= unseen
+        unfamiliar = {run: known for run in unseen if (known := vocabulary_level(run)) < FIELD}
+        levels |= unfamiliar
         if len(text) > _LONG:
-            unknown_weight += sum(_UNKNOWN_WEIGHT[run.isalpha()] for run, known in less.items() if not known)
+            unknown_weight += sum(_UNKNOWN_WEIGHT[run.isalpha()] for run, known in unfamiliar.items() if not known)
         if unknown_weight > most:
-            return Words(held, text.rfind("\n", 0, end) + 1, unknown_weight)
-    return Words(held, len(text), unknown_weight)
+            return Words(levels, text.rfind("\n", 0, end) + 1, unknown_weight)
+    return Words(levels, len(text), unknown_weight)
 
 
 def _unknown_words(text: str, words: Words) -> Iterator[Place]:
-    for start, run in find_runs(words.held, text, len(text)):
+    for start, run in find_runs(words.levels, text, len(text)):
         end = start + len(run)
         if _is_after_escape(text, start, run):
             continue
         lower = run.islower() and run.isalpha()
-        in_prose = words.held[run] == SPOKEN or (lower and _is_in_prose(text, start, end))
+        in_prose = words.levels[run] == SPOKEN or (lower and _is_in_prose(text, start, end))
         if not in_prose or _is_joined(text, start, end):
             yield start, end, "word"
 

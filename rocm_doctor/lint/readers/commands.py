@@ -90,35 +90,35 @@ class Commands:
         if one.installs:
             self.steps.append(one)
 
-    def _take(self, one: Command) -> None:
-        self.builds = self.builds or bool(one.words and any(_LIST_OF.search(name) for name, _ in one.assignments))
-        for name, value in one.assignments:
+    def _take(self, command: Command) -> None:
+        self.builds = self.builds or bool(command.words and any(_LIST_OF.search(name) for name, _ in command.assignments))
+        for name, value in command.assignments:
             if value is None:
-                self.unread.append(Unread(one.place, Reason.VARIABLE))
+                self.unread.append(Unread(command.place, Reason.VARIABLE))
             else:
-                self.variables.append(Variable(name, value, one.place))
-        words = self._take_prefix(one)
+                self.variables.append(Variable(name, value, command.place))
+        words = self._take_prefix(command)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
         options = [found for word in words if (found := _OPTION_LIST.match(word or ""))]
-        self.variables += [Variable(found[1], found[2], one.place) for found in options]
+        self.variables += [Variable(found[1], found[2], command.place) for found in options]
         runs_local = program in _SCRIPTS and "./" in str(words[1:2])
         self.builds = self.builds or runs_local or program in _BUILDERS or words[1:2] == ["setup.py"]
         if _PYTHON.match(program) and words[1:3] == ["-m", "pip"]:
-            self._take_installer("pip", words[3:], one)
+            self._take_installer("pip", words[3:], command)
         elif _PIP.match(program) or program == "uv":
-            self._take_installer("uv" if program == "uv" else "pip", words[1:], one)
+            self._take_installer("uv" if program == "uv" else "pip", words[1:], command)
         elif program in ("docker", "podman") and "run" in words[1:3]:
-            given = [word for before, word in pairwise(words) if before in ("-e", "--env") and word and "=" in word]
-            self._set_variables(given, one.place)
+            settings = [word for before, word in pairwise(words) if before in ("-e", "--env") and word and "=" in word]
+            self._set_variables(settings, command.place)
         elif _runs_something_unread(program, words):
-            self.skip(Unread(one.place, Reason.SCRIPT, True))
+            self.skip(Unread(command.place, Reason.SCRIPT, True))
 
-    def _take_prefix(self, one: Command) -> list[str | None]:
+    def _take_prefix(self, command: Command) -> list[str | None]:
         """The words of a command behind `sudo`, `env NAME=VALUE` and the like, whose variables are added."""
-        words = list(one.words)
+        words = list(command.words)
         while words and ((word := words[0] or "") in _PREFIXES or word.startswith("-") or "=" in word):
             if "=" in word and not word.startswith("-"):
-                self._set_variables([word], one.place)
+                self._set_variables([word], command.place)
             words.pop(0)
         return words
 
@@ -128,25 +128,25 @@ class Commands:
             name, _, value = word.partition("=")
             self.variables.append(Variable(name, value, place))
 
-    def _take_installer(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
+    def _take_installer(self, tool: Tool, words: Sequence[str | None], command: Command) -> None:
         """A command of pip or uv: `install`, `uv pip install`, `uv add`; what `uv sync` and `uv run` install is not read."""
         if tool == "uv":
             words = [word for word in words if word not in ("-q", "--quiet", "-v", "--verbose")]
             words = words[1:] if words[:1] == ["pip"] else words
         verb = words[0] if words else ""
         if verb in ("install", "wheel", "add"):
-            self._install(tool, words[1:], one)
+            self._install(tool, words[1:], command)
         elif verb in ("sync", "run") or (verb == "uninstall" and "torch" in words):
-            self.skip(Unread(one.place, Reason.SCRIPT, True))
+            self.skip(Unread(command.place, Reason.SCRIPT, True))
 
     def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
         place = one.place
-        asked: list[Requirement] = []
+        requests: list[Requirement] = []
         indexes: list[Index] = []
         flags: set[str] = set()
-        for written in one.redirects:
-            if _REDIRECT.match(written):
-                self.faults.append(Fault(place, "redirect", f"the shell takes `>{written}` for a file, not for a version",
+        for redirect in one.redirects:
+            if _REDIRECT.match(redirect):
+                self.faults.append(Fault(place, "redirect", f"the shell takes `>{redirect}` for a file, not for a version",
                                          "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
         for option, value in parse_options(words):
             if value is None:
@@ -160,62 +160,62 @@ class Commands:
             elif option == "--torch-backend":
                 self.skip(Unread(place, Reason.EXPRESSION, True))
             elif option == "--requirement":
-                self._add_file(value, one, asked, indexes)
+                self._add_file(value, one, requests, indexes)
             elif option in ("", "--editable"):
-                self._add_word(value, one, asked)
+                self._add_word(value, one, requests)
             else:
                 flags.add(option)
         step = Install(
-            tool, place, tuple(asked), tuple(indexes), upgrade=bool(flags & {"--upgrade", "--force-reinstall"}),
+            tool, place, tuple(requests), tuple(indexes), upgrade=bool(flags & {"--upgrade", "--force-reinstall"}),
             ignores_installed=bool(flags & {"--target", "--prefix", "--root", "--ignore-installed"}),
             without_dependencies="--no-deps" in flags,
         )  # fmt: skip
-        if asked or indexes:
+        if requests or indexes:
             self.steps.append(step)
 
-    def _add_word(self, word: str, one: Command, asked: list[Requirement]) -> None:
+    def _add_word(self, word: str, command: Command, requests: list[Requirement]) -> None:
         base, _, extras = word.partition("[")
         if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
-            self._add_project(base, extras.rstrip("]"), one, asked)
+            self._add_project(base, extras.rstrip("]"), command, requests)
             return
-        found = requirements.requirement(word, one.place)
+        found = requirements.requirement(word, command.place)
         if isinstance(found, Requirement):
-            asked.append(found)
+            requests.append(found)
             self.builds = self.builds or found.url.startswith("git+") or found.url.endswith((".tar.gz", ".zip"))
         else:
             self.builds = self.builds or "/" in word
-            self.skip(Unread(one.place, Reason.MISSING if "/" in word else found, True))
+            self.skip(Unread(command.place, Reason.MISSING if "/" in word else found, True))
 
-    def _add_project(self, folder: str, extras: str, one: Command, asked: list[Requirement]) -> None:
+    def _add_project(self, folder: str, extras: str, command: Command, requests: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""
-        path = self._find_file(posixpath.join(folder, "pyproject.toml"), one)
+        path = self._find_file(posixpath.join(folder, "pyproject.toml"), command)
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
         if declared is None:
-            self.builds = self.builds or self.foreign or one.folder not in ("", None)
-            self.skip(Unread(one.place, Reason.SCRIPT, True))
+            self.builds = self.builds or self.foreign or command.folder not in ("", None)
+            self.skip(Unread(command.place, Reason.SCRIPT, True))
         else:
-            asked += declared
+            requests += declared
             self.files.append(str(path))
 
-    def _add_file(self, value: str, one: Command, asked: list[Requirement], indexes: list[Index]) -> None:
-        path = self._find_file(value, one)
+    def _add_file(self, value: str, command: Command, requests: list[Requirement], indexes: list[Index]) -> None:
+        path = self._find_file(value, command)
         if path is None:
-            self.skip(Unread(one.place, Reason.MISSING, True))
+            self.skip(Unread(command.place, Reason.MISSING, True))
             return
-        found = requirements.read_file(self.tree, path)
-        asked += found.requirements
-        indexes += found.indexes
-        self.files += found.files
-        self.faults += found.faults
-        self.has_torch_elsewhere = self.has_torch_elsewhere or found.has_torch_elsewhere
-        for unread in found.unread:
+        file = requirements.read_file(self.tree, path)
+        requests += file.requirements
+        indexes += file.indexes
+        self.files += file.files
+        self.faults += file.faults
+        self.has_torch_elsewhere = self.has_torch_elsewhere or file.has_torch_elsewhere
+        for unread in file.unread:
             self.skip(unread)
 
-    def _find_file(self, value: str, one: Command) -> str | None:
+    def _find_file(self, value: str, command: Command) -> str | None:
         """The file of the repository that a path in a command names; None where the shell's folder is not known, and in a clone."""
-        if one.folder is None or "://" in value or self.foreign:
+        if command.folder is None or "://" in value or self.foreign:
             return None
-        inside = "" if one.folder.startswith("/") else one.folder
+        inside = "" if command.folder.startswith("/") else command.folder
         name = posixpath.basename(value) if value.startswith("/") else value
         paths = (posixpath.normpath(posixpath.join(folder, inside, name)) for folder in self.folders)
         return next((path for path in paths if self.tree.has(path)), None)

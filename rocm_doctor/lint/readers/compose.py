@@ -91,11 +91,11 @@ def _read_image(tree: Tree, node: Node, path: str) -> Environment | None:
     if build is None:
         return None
     context = literal(build.text or (stated.text if (stated := build.get("context")) else "."))
-    named = literal(file.text if (file := build.get("dockerfile")) else "Dockerfile")
-    if context is None or named is None or "://" in context:
+    dockerfile_name = literal(file.text if (file := build.get("dockerfile")) else "Dockerfile")
+    if context is None or dockerfile_name is None or "://" in context:
         return None
-    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), context, named))
-    return next(iter(dockerfile.read(tree, found)), None) if tree.has(found) else None
+    path_of_dockerfile = posixpath.normpath(posixpath.join(posixpath.dirname(path), context, dockerfile_name))
+    return next(iter(dockerfile.read(tree, path_of_dockerfile)), None) if tree.has(path_of_dockerfile) else None
 
 
 def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:

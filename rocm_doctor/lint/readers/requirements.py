@@ -166,15 +166,15 @@ def parse_address(url: str, place: Place) -> Requirement | Reason:
 def logical_lines(text: str) -> list[tuple[int, str]]:
     """The lines without comments and blank ones, continued ones as one, each with its number."""
     found: list[tuple[int, str]] = []
-    held, first = "", 0
+    joined, first = "", 0
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip()
-        first = first if held else number
+        first = first if joined else number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
-            held += line[:-1] + " "
+            joined += line[:-1] + " "
             continue
-        line = _COMMENT.sub("", held + line).strip()
-        held = ""
+        line = _COMMENT.sub("", joined + line).strip()
+        joined = ""
         if line:
             found.append((first, line))
     return found

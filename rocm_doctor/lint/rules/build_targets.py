@@ -32,19 +32,19 @@ def has_target(targets: tuple[str, ...], case: Case) -> bool:
 def build_lists(case: Case) -> Iterator[Problem]:
     """`arch.not-in-build` for the lists of build targets of an environment that leave the target's GPU out: one finding for all of them."""
     every = lists(case)
-    left = [(v, targets) for v, targets in every if not has_target(targets, case)]
-    if not left:
+    lacking = [(v, targets) for v, targets in every if not has_target(targets, case)]
+    if not lacking:
         return
-    (first, targets), more = left[0], len(left) - 1
-    known = case.matrix.env.get(first.name)
+    (first, targets), more = lacking[0], len(lacking) - 1
+    variable = case.matrix.env.get(first.name)
     library = next((one for one in case.matrix.section("libraries", Library) if one.variable == first.name), None)
-    others = f" and {more} more list{'s' if more > 1 else ''}" if more else ""
+    more_lists = f" and {more} more list{'s' if more > 1 else ''}" if more else ""
     yield case.problem(
-        "arch.not-in-build", f"{first.name}={first.value}{others} leave{'s' if not more else ''} the target out",
-        f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in left),
-        key=tuple(sorted({f"{v.name}={v.value}" for v, _ in left})), sources=known.sources if known else library.sources if library else (_THEROCK,),
+        "arch.not-in-build", f"{first.name}={first.value}{more_lists} leave{'s' if not more else ''} the target out",
+        f"What is built with it has code for {', '.join(targets)} alone.", tuple(v.place for v, _ in lacking),
+        key=tuple(sorted({f"{v.name}={v.value}" for v, _ in lacking})), sources=variable.sources if variable else library.sources if library else (_THEROCK,),
         # Where another list has the GPU, what leaves it out is a part that can be done without.
-        effect="stops" if case.environment.kind in ("image", "script") and case.environment.builds and len(left) == len(every) else "harms",
+        effect="stops" if case.environment.kind in ("image", "script") and case.environment.builds and len(lacking) == len(every) else "harms",
     )  # fmt: skip
 
 
@@ -52,15 +52,15 @@ def libraries(case: Case) -> Iterator[Problem]:
     """A library that is built from its repository and that serves other GPUs alone, whatever it is built for."""
     if not case.is_amd or case.target.gpu not in case.matrix.gfx:
         return
-    for one in case.matrix.section("libraries", Library):
-        if not one.gfx or case.target.gpu in one.gfx:
+    for library in case.matrix.section("libraries", Library):
+        if not library.gfx or case.target.gpu in library.gfx:
             continue
-        asked = [r.place for r in case.environment.requirements if r.name in one.packages and r.url.startswith("git+")]
-        asked += [v.place for v in case.environment.variables if one.variable and v.name == one.variable]
-        if asked:
+        places = [r.place for r in case.environment.requirements if r.name in library.packages and r.url.startswith("git+")]
+        places += [v.place for v in case.environment.variables if library.variable and v.name == library.variable]
+        if places:
             yield case.problem(
-                "arch.not-in-build", f"{one.name} does not serve the target", f"It serves {', '.join(one.gfx)}.", (asked[0],),
-                key=(one.name, asked[0].file), sources=one.sources, effect="harms",
+                "arch.not-in-build", f"{library.name} does not serve the target", f"It serves {', '.join(library.gfx)}.", (places[0],),
+                key=(library.name, places[0].file), sources=library.sources, effect="harms",
             )  # fmt: skip
 
 

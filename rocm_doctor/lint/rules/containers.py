@@ -13,7 +13,7 @@ _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to
 
 def devices(case: Case) -> Iterator[Problem]:
     """A service for AMD that asks for NVIDIA's devices, or that gets one of the two nodes that ROCm needs without the other."""
-    service, one = case.environment.service, case.environment
+    service, environment = case.environment.service, case.environment
     if service is None or not case.is_amd or case.target.os == "wsl":
         return
     nodes = {d.value for d in service.devices}
@@ -25,24 +25,24 @@ def devices(case: Case) -> Iterator[Problem]:
     elif service.all_devices or service.may_have_more:
         return
     elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"}:
-        given = next(d for d in service.devices if d.value == "/dev/dxg")
+        device = next(d for d in service.devices if d.value == "/dev/dxg")
         yield case.problem(
             "access.container", "this service gets /dev/dxg alone", "That is the GPU of WSL: on Linux ROCm opens /dev/kfd and /dev/dri.",
-            (given.place,), sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
+            (device.place,), sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
         )  # fmt: skip
     elif service.devices and not any("dxg" in n or "nvidia" in n for n in nodes):
         render, kfd = any(n.startswith("/dev/dri") for n in nodes), "/dev/kfd" in nodes
         if render != kfd and (kfd or case.image.torch == "rocm"):
             missing, has = ("/dev/dri", "/dev/kfd") if kfd else ("/dev/kfd", "/dev/dri")
-            given = next(d for d in service.devices if d.value.startswith(has))
+            device = next(d for d in service.devices if d.value.startswith(has))
             yield case.problem(
                 "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
-                (given.place,), sources=(_DEVICES,),
+                (device.place,), sources=(_DEVICES,),
             )  # fmt: skip
-    elif not service.devices and service.nvidia is None and one.image is not None and case.image.torch == "rocm":
+    elif not service.devices and service.nvidia is None and environment.image is not None and case.image.torch == "rocm":
         yield case.problem(
-            "access.container", f"{one.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
-            (one.image.place,), sources=(_DEVICES,), is_literal=False,
+            "access.container", f"{environment.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
+            (environment.image.place,), sources=(_DEVICES,), is_literal=False,
         )  # fmt: skip
 
 

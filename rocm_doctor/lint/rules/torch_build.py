@@ -18,10 +18,10 @@ _INSTALL = "https://pytorch.org/get-started/locally/"
 
 def torch_build(case: Case) -> Iterator[Problem]:
     """`version.torch-not-rocm` for a torch with CUDA or CPU code; `version.wheel-missing` where no index has the build that is asked for."""
-    torch, one = case.torch, case.environment
-    if not isinstance(torch, Torch) or torch.vendor == "rocm" or (one.kind == "service" and one.image is None):
+    torch, environment = case.torch, case.environment
+    if not isinstance(torch, Torch) or torch.vendor == "rocm" or (environment.kind == "service" and environment.image is None):
         return
-    if torch.step is None and one.image is not None and torch.place == one.image.place:
+    if torch.step is None and environment.image is not None and torch.place == environment.image.place:
         return  # base_image says it
     if torch.vendor == "none":
         if case.is_amd:
@@ -30,25 +30,25 @@ def torch_build(case: Case) -> Iterator[Problem]:
                 f"{_sentence(torch.reason)} pip stops there.", (torch.place,), is_literal=torch.is_literal, sources=(_INSTALL,),
             )  # fmt: skip
         return
-    if not case.is_amd and (torch.vendor == "cpu" or one.kind == "script"):
+    if not case.is_amd and (torch.vendor == "cpu" or environment.kind == "script"):
         return  # a CPU build that is asked for, or a command for any machine
     kind = "CPU" if torch.vendor == "cpu" or case.target.os == "windows" else "CUDA"
     version = f" {torch.version}" if torch.version else ""
     by = torch.requirement.name if torch.requirement and torch.requirement.name != "torch" else ""
-    says = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
+    title = f"As written, {by} brings the {kind} torch" if by else f"As written, this installs the {kind} torch{version}"
     hints = _rocm_build(case, torch)
-    if one.kind in (*LISTS, "script"):
+    if environment.kind in (*LISTS, "script"):
         hints = (f"If torch is installed beforehand, say so in a comment of this file: `{SILENCE}`.", *hints)
     yield case.problem(
-        "version.torch-not-rocm", says, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
+        "version.torch-not-rocm", title, f"{_sentence(torch.reason)} A {kind} build of torch sees no AMD GPU.", (torch.place,),
         is_literal=torch.is_literal, sources=(_PIP, _INSTALL), hints=hints,
     )  # fmt: skip
 
 
 def base_image(case: Case) -> Iterator[Problem]:
     """An image for AMD that starts from one with CUDA."""
-    one = case.environment
-    if one.image is None or not (case.is_amd or case.audience == "main"):
+    environment = case.environment
+    if environment.image is None or not (case.is_amd or case.audience == "main"):
         return
     facts = case.image
     ends_with_rocm = isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
@@ -58,7 +58,7 @@ def base_image(case: Case) -> Iterator[Problem]:
     way = f" For AMD GPUs there is {facts.entry.way}." if facts.entry and facts.entry.way else ""
     holds = facts.entry.holds if facts.entry else "a CUDA build"
     yield case.problem(
-        "version.torch-not-rocm", f"the image {one.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (one.image.place,),
+        "version.torch-not-rocm", f"the image {environment.image.name} holds {holds}", f"It has no code for AMD GPUs.{way}", (environment.image.place,),
         sources=facts.entry.sources if facts.entry else (), effect="stops" if facts.torch == "cuda" else "harms",
     )  # fmt: skip
 
@@ -66,18 +66,18 @@ def base_image(case: Case) -> Iterator[Problem]:
 def _rocm_build(case: Case, torch: Torch) -> tuple[str, ...]:
     """A sentence with the ROCm build of the catalog that fits the torch of a requirements file (Linux only), and with the index
     to add where the file does not name it; empty without such a build."""
-    asked, one, step = torch.requirement, case.environment, torch.step
-    if case.target.os != "linux" or one.kind != "requirements" or asked is None or step is None:
+    request, environment, step = torch.requirement, case.environment, torch.step
+    if case.target.os != "linux" or environment.kind != "requirements" or request is None or step is None:
         return ()
-    if asked.name != "torch" or asked.url or asked.extras or any(index.role == "default" for index in step.indexes):
+    if request.name != "torch" or request.url or request.extras or any(index.role == "default" for index in step.indexes):
         return ()
-    named = {index.url.rstrip("/") for index in step.indexes}
+    index_urls = {index.url.rstrip("/") for index in step.indexes}
     builds = usable_builds(case.target.gpu, case.matrix, case.target.python)
-    fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(asked.specifier, b.torch)]
-    build = min(fitting, key=lambda b: b.index not in named, default=None)
+    fitting = [b for b in builds if b.local and b.index.startswith(_PYTORCH) and catalog.admits(request.specifier, b.torch)]
+    build = min(fitting, key=lambda b: b.index not in index_urls, default=None)
     if build is None:
         return ()
-    index = "" if build.index in named else f", and above it: --extra-index-url {build.index}"
+    index = "" if build.index in index_urls else f", and above it: --extra-index-url {build.index}"
     return (f"In an environment for AMD GPUs write torch=={build.local}{index}",)
 
 
