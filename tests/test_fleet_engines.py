@@ -51,6 +51,12 @@ def run(root: Path, *words: str, code: int = 0, **env: str) -> dict[str, dict[st
     return {line["host"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
+def _name(node: str) -> str:
+    from socket import gethostname
+
+    return f"{gethostname()}-{node[:8]}"
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[Path]:
     if reason := why_not():
@@ -61,7 +67,9 @@ def config(tmp_path: Path) -> Iterator[Path]:
 
 def test_ssh_to_a_server_on_loopback(root: Path, config: Path) -> None:
     """One machine under two names is two nodes; each that fails has its own reason."""
-    words = ("--engine", "ssh", "--nodes", "a[1-2],down,nowhere,silent,password", f"--engine-arg=-o-F {config}", "--limit", "20")
+    for host in ("a1", "a2"):
+        well(root, host)
+    words = ("--engine", "ssh", "--nodes", "a[1-2],down,nowhere,silent,password", f"--engine-arg=-F{config}", "--limit", "20")
     found = {host: str(line.get("verdict", line.get("error"))) for host, line in run(root, *words, code=3).items()}
     assert found["a1"] == found["a2"] == "ready"
     assert found["down"] == "ssh: connect to host 127.0.0.1 port 9: Connection refused"
@@ -71,7 +79,7 @@ def test_ssh_to_a_server_on_loopback(root: Path, config: Path) -> None:
 
 
 def test_ssh_names_a_missing_program(config: Path) -> None:
-    words = ("--engine", "ssh", "--nodes", "a1", f"--engine-arg=-o-F {config}", "--doctor", "/nowhere/rocm-doctor")
+    words = ("--engine", "ssh", "--nodes", "a1", f"--engine-arg=-F{config}", "--doctor", "/nowhere/rocm-doctor")
     assert "/nowhere/rocm-doctor" in run(Path("/"), *words, code=3)["a1"]["error"]
 
 
@@ -82,7 +90,7 @@ def test_hosts_that_hang_hold_up_no_other(config: Path, tmp_path: Path) -> None:
     )
     doctor.chmod(0o755)
     names = ",".join([*(f"a{n}" for n in range(1, 181)), *(f"silent{n}" for n in range(20))])
-    words = ("--engine", "ssh", "--nodes", names, f"--engine-arg=-o-F {config}", "--limit", "20", "--doctor", str(doctor))
+    words = ("--engine", "ssh", "--nodes", names, f"--engine-arg=-F{config}", "--limit", "20", "--doctor", str(doctor))
     found = run(Path("/"), *words, code=3)
     assert sum("error" not in line for line in found.values()) == 180
     assert {found[f"silent{n}"]["error"] for n in range(20)} == {"Connection timed out during banner exchange"}

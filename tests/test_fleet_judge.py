@@ -130,16 +130,6 @@ def test_unknown_is_not_absent(tmp_path: Path) -> None:
     }
 
 
-def test_golden_report_in_place_of_the_majority(tmp_path: Path) -> None:
-    golden = report(99)
-    golden["snapshot"]["facts"]["kernel"]["value"] = "6.14.0-1-generic"
-    (tmp_path / "golden.json").write_bytes(msgspec.json.encode(golden))
-    summary = plain(judge(tmp_path, map(report, range(6)), "--like", str(tmp_path / "golden.json"), "--format", "json"))
-    assert [(one["fact"], one["majority"], one["nodes"]) for one in summary["deviations"]] == [
-        ("kernel", "6.14.0-1-generic", "n[0-5]")
-    ]
-
-
 def test_faults_are_named_and_judged_without(tmp_path: Path) -> None:
     whole = msgspec.json.encode(report(3))
     lines: list[bytes | str | dict[str, Any]] = [
@@ -273,22 +263,6 @@ def test_policy(tmp_path: Path) -> None:
     for text in ("require: {no.such: x}", "require: {gpu.link_width: wide}", "expected: 8xgfx942", "expect: [8]"):
         policy.write_text(text)
         assert judge(tmp_path, lines, "--policy", str(policy)).exit_code == 2, text
-
-
-def test_what_changed_since_an_earlier_night(tmp_path: Path) -> None:
-    """Each node is compared with its own earlier report, also where the nodes differ among each other."""
-    before = [report(n) for n in range(6)]
-    before[5]["snapshot"]["facts"]["kernel"]["value"] = "5.15"
-    (tmp_path / "before.json").write_bytes(b"\n".join(map(msgspec.json.encode, before)))
-    now = [*copy.deepcopy(before), report(7)]
-    for node in (2, 3):
-        now[node]["snapshot"]["facts"]["kernel"]["value"] = "6.14.0"
-    now[4]["snapshot"]["gpus"][2]["facts"]["link_width"]["value"] = 8
-    found = plain(judge(tmp_path, now, "--like", str(tmp_path / "before.json"), "--format", "json"))["deviations"]
-    assert [(one["fact"], one["majority"], one["value"], one["nodes"]) for one in found] == [
-        ("gpu.link_width", "16", "8", "n4"),
-        ("kernel", "6.8.0-64-generic", "6.14.0", "n[2-3]"),
-    ]
 
 
 def test_folders_indented_and_labelled(tmp_path: Path) -> None:

@@ -25,11 +25,6 @@ def command() -> None:
 
 @command.command(epilog="Example:  rocm-doctor fleet judge reports/ --expect 8xgfx942 --nodes 'mi300x-[001-120]'")
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path))
-@click.option(
-    "--like",
-    type=click.Path(exists=True, path_type=Path),
-    help="Compare with this report; of several, each node with its own earlier one.",
-)
 @click.option("--expect", metavar="8xgfx942", help="GPUs that every node must have: number and target, or the number alone.")
 @click.option("--nodes", metavar="NODESET", help="Nodes that must report: mi300x-[001-120].")
 @click.option("--policy", "policy_file", type=FILE, help="Demands, YAML.")
@@ -42,7 +37,7 @@ def command() -> None:
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 if a node is undetermined or a document cannot be judged, too.")
 @page_command(*FORMATS)
-def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bool, **demands: Any) -> Printout:
+def judge(reports: tuple[Path, ...], fail_on: str, strict: bool, **demands: Any) -> Printout:
     """Judge the reports of many nodes: folders, files of JSON lines, or - for standard input.
 
     An unmet policy is an error, a straggler a warning, a deviation a note.
@@ -51,10 +46,7 @@ def judge(reports: tuple[Path, ...], like: Path | None, fail_on: str, strict: bo
     from rocm_doctor.fleet.judge import exit_code, judge_table
 
     policy = _policy(**demands)
-    golden = _table((like,), policy.ignore) if like else None
-    judged = judge_table(_table(reports, policy.ignore), policy, golden)
-    if golden and not golden.nodes:
-        raise InputError(f"{like}: no report in it" + (f" ({golden.refused[0][1]})" if golden.refused else ""))
+    judged = judge_table(_table(reports, policy.ignore), policy)
     return Printout(lambda form, _: render(form, judged), exit_code(judged, fail_on, strict))
 
 
@@ -101,7 +93,7 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
 @click.option("--partition", default="", help="Slurm partition.")
 @limit_option("Time limit of a node.", 120)
 @click.option("--doctor", default="rocm-doctor", show_default=True, help="Command that starts the doctor on a node.")
-@click.option("--engine-arg", "extra", multiple=True, help="Option for srun, clush or mpirun; repeatable.")
+@click.option("--engine-arg", "extra", multiple=True, help="Option for srun, ssh or mpirun; repeatable.")
 @click.option("--fanout", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes at a time.")
 @click.option("-o", "--output", type=OUTPUT, help="File for the lines. [default: standard output]")
 @click.option("--resume", is_flag=True, help="Ask only nodes that have no report in the output file, and add to it.")

@@ -56,22 +56,6 @@ def compare_with_majority(table: Table) -> tuple[list[Deviation], list[str]]:
     return _rank(found), [*dict.fromkeys(individual)]
 
 
-def compare_with_reports(table: Table, golden: Table) -> list[Deviation]:
-    """Every deviation from the one report of `golden`, or, where it has several, of each node from its own, the rarest first."""
-    numbers = {node.host: number for number, node in enumerate(golden.nodes)}
-    wanted = [0 if len(numbers) == 1 else numbers.get(node.host, -1) for node in table.nodes]
-    found: list[Deviation] = []
-    for fact in sorted({*table.facts(), *golden.facts()}):
-        known = {place: value for value, places in golden.values(fact) for place in places}
-        tried = (
-            (value, known.get((wanted[node], gpu), NOT_PROBED), [(node, gpu)])
-            for value, places in table.values(fact)
-            for node, gpu in places
-        )
-        found += _deviations(fact, (one for one in tried if one[1] != NOT_PROBED and not _is_same(fact, *one[:2])))
-    return _rank(found)
-
-
 def _rank(found: list[Deviation]) -> list[Deviation]:
     return sorted(found, key=lambda one: (len(one.nodes), one.fact, one.value))
 

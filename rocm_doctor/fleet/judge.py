@@ -8,7 +8,6 @@ from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import (
     Deviation,
     compare_with_majority,
-    compare_with_reports,
     find_stragglers,
 )
 from rocm_doctor.fleet.policy import Policy, unmet_demands
@@ -49,11 +48,11 @@ class FleetResult(NamedTuple):
     severities: frozenset[str]
 
 
-def judge_table(table: Table, policy: Policy, golden: Table | None = None) -> FleetResult:
-    """The judgement on what is in the table; `golden`: the report, or each node's own, to compare with instead of the majority."""
+def judge_table(table: Table, policy: Policy) -> FleetResult:
+    """The judgement on what is in the table."""
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
-    deviations, individual = (compare_with_reports(table, golden), []) if golden else compare_with_majority(table)
+    deviations, individual = compare_with_majority(table)
     reasons = {node.host: _reasons(node, table.titles) for node in table.nodes}
     for why, numbers in unmet.items():
         for number in numbers:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.fleet.engines import Launch, Plan
 from rocm_doctor.fleet.node import first_lines, silent_line
-from rocm_doctor.fleet.nodeset import expand
 from rocm_doctor.workers import process
 
 GRACE = 15.0
@@ -21,8 +19,6 @@ GRACE = 15.0
 LONGEST = 2000
 """Characters of what a node says in place of a report that are kept."""
 CUT = "only a part of its report came"
-
-_LABEL = regex(r"[\w.,\[\]-]+")
 
 
 class Answer(NamedTuple):
@@ -34,79 +30,52 @@ class Answer(NamedTuple):
 
 
 class Task:
-    """One launch that was started, and the nodes that it still owes."""
+    """One launch that was started, until its node has answered."""
 
     def __init__(self, launch: Launch, limit: float) -> None:
         self.launch, self.limit = launch, limit
-        self.owes = dict.fromkeys(launch.nodes, "")
-        """What each node said in place of a report."""
+        self.has_answered = False
+        self.words = ""
+        """What the node said in place of a report."""
         self.child = process.start(process.ChildSpec(launch.argv, limit=limit, env=launch.env, cap=8 * process.MIB, keep="tail"))
 
-    def answers(self) -> Iterator[Answer]:
-        """Reports that are whole now."""
+    def read_answer(self) -> Answer | None:
+        """The report, as soon as it is whole."""
         out = self.child.out
         end = len(out) if self.child.ended is not None else out.rfind(b"\n") + 1
         lines = bytes(out[:end]).splitlines()
         del out[:end]
-        for line in lines:
-            label, _, rest = line.partition(b": ") if self.launch.labelled else (b"", b"", line)
-            host = label.decode(errors="replace") if label else self.launch.nodes[0] if len(self.launch.nodes) == 1 else ""
-            if answer := _answer(rest, host, self.owes):
-                del self.owes[answer.host]
-                yield answer
-            elif host in self.owes:
-                said = CUT if rest.startswith(b"{") else rest.decode(errors="replace")
-                self.owes[host] = f"{self.owes[host]}\n{said}"[-LONGEST:]
+        for line in () if self.has_answered else lines:
+            if answer := _answer(line, self.launch.node):
+                self.has_answered = True
+                return answer
+            words = CUT if line.startswith(b"{") else line.decode(errors="replace")
+            self.words = f"{self.words}\n{words}"[-LONGEST:]
+        return None
 
-    def failures(self) -> Iterator[tuple[str, str, bool]]:
-        """The nodes that are still owed, why, and whether a part of the report was lost on the way."""
+    def explain_silence(self) -> str:
+        """Why the node gave no report; CUT where a part of it was lost on the way."""
         done = process.make_result(self.child)
-        errors = self._errors(done.stderr)
-        for host, said in self.owes.items():
-            own = errors.get(host, "" if errors.keys() & set(self.launch.nodes) else errors.get("", ""))
-            lost = CUT in said and done.state == "finished"
-            yield host, CUT if lost else self._reason(first_lines(own) or first_lines(said), done), lost
-
-    def _errors(self, text: str) -> dict[str, str]:
-        """What was said on standard error of each node, `NODES: text` or `PROGRAM: NODES: text`, and of none under an empty name."""
-        if not self.launch.labelled:
-            return {self.launch.nodes[0] if len(self.launch.nodes) == 1 else "": text}
-        found: dict[str, str] = {}
-        for line in text.splitlines():
-            label, hosts = next(((one, hosts) for one in line.split(": ", 2)[:2] if (hosts := self._owing(one))), ("", [""]))
-            for host in hosts:
-                found.setdefault(host, line.partition(f"{label}: ")[2] if label else line)
-        return found
-
-    def _owing(self, label: str) -> list[str]:
-        """The nodes of a label that are still owed: clush names those that ran out of time as one node set."""
-        with contextlib.suppress(Unreadable):
-            return [host for host in (expand(label) if _LABEL.fullmatch(label) else ()) if host in self.owes]
-        return []
-
-    def _reason(self, said: str, done: process.ChildResult) -> str:
         if done.state == "not-found":
             return f"{self.launch.argv[0]}: command not found"
         if done.state in ("timeout", "abandoned"):
-            # What a launcher says of one node when it is ended is that it was ended.
-            return (said if len(self.launch.nodes) > 1 else "") or f"no answer in {self.limit:g} s"
-        code = f"exit code {done.returncode}" if done.returncode and len(self.launch.nodes) == 1 else ""
-        return said or code or "ended without a report"
+            return f"no answer in {self.limit:g} s"
+        if CUT in self.words and done.state == "finished":
+            return CUT
+        code = f"exit code {done.returncode}" if done.returncode else ""
+        return first_lines(done.stderr) or first_lines(self.words) or code or "ended without a report"
 
 
-def _answer(line: bytes, host: str, owing: dict[str, str]) -> Answer | None:
-    """The answer that a line is, if it is one: the report of a node, or its own word for why there is none.
-
-    `host`: what the launcher calls the node, whatever it calls itself; empty where that cannot be told. `owing`: nodes that may answer.
-    """
+def _answer(line: bytes, host: str) -> Answer | None:
+    """The answer that a line is, if it is one: the report of the node, or its own word for why there is none. `host`: what the engine calls
+    the node, whatever it calls itself."""
     try:
         fields = jsons.decode(line[max(line.find(b"{"), 0) :], dict[str, msgspec.Raw])
-        name = host or jsons.decode(fields["host"], str)
         why = jsons.decode(fields["error"], str) if "error" in fields else ""
-    except (Unreadable, KeyError):
+    except Unreadable:
         return None
-    body = silent_line(name, why) if why else msgspec.json.encode({**fields, "host": name, "received": time.time()})
-    return Answer(name, body, why) if name in owing else None
+    body = silent_line(host, why) if why else msgspec.json.encode({**fields, "host": host, "received": time.time()})
+    return Answer(host, body, why)
 
 
 Again = Callable[[Sequence[str]], Plan]
@@ -126,23 +95,26 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
         while waiting or running:
             while waiting and len(running) < fanout:
                 running.append(Task(waiting.pop(), limit + GRACE + plan.start_limit))
-            process.pump([one.child for one in running], timeout=0.5)
-            for one in running:
-                yield from one.answers()
-                for host, why, lost in one.failures() if one.child.ended is not None else ():
-                    if lost and again:
-                        cut.append(host)
-                    elif plan.explain:
-                        owed[host] = why
-                    else:
-                        yield Answer(host, silent_line(host, why), why)
-            running = [one for one in running if one.child.ended is None]
+            process.pump([task.child for task in running], timeout=0.5)
+            for task in running:
+                if answer := task.read_answer():
+                    yield answer
+                if task.child.ended is None or task.has_answered:
+                    continue
+                host, why = task.launch.node, task.explain_silence()
+                if why == CUT and again:
+                    cut.append(host)
+                elif plan.explain:
+                    owed[host] = why
+                else:
+                    yield Answer(host, silent_line(host, why), why)
+            running = [task for task in running if task.child.ended is None]
         if owed and plan.explain:
             with contextlib.suppress(Unreadable):
                 owed |= {host: why for host, why in plan.explain(list(owed)).items() if why and host in owed}
     finally:
-        for one in running:
-            process.stop(one.child)
+        for task in running:
+            process.stop(task.child)
         for argv in plan.cancel:
             process.run(argv, limit=20)
     yield from (Answer(host, silent_line(host, why), why) for host, why in owed.items())

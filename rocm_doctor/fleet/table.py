@@ -159,11 +159,6 @@ class Table:
             for part, fact, value in node.cells or ():
                 self._columns.setdefault((fact, part), {}).setdefault(value, []).append(number)
 
-    def facts(self) -> set[str]:
-        """Names of the facts that are compared."""
-        first = (f"gpu.{name}" if part >= 0 else name for part, facts in self._first.items() for name in facts)
-        return {*self.differing_facts(), *(fact for fact in first if self._is_compared(fact))}
-
     def differing_facts(self) -> list[str]:
         """Names of the facts in which a node differs from the first, sorted."""
         return sorted({fact for fact, _ in self._columns})

@@ -27,7 +27,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Deviant(msgspec.Struct, frozen=True):
-    """A value that differs from that of most nodes, or from that of the report to compare with."""
+    """A value that differs from that of most nodes."""
 
     fact: str
     value: str

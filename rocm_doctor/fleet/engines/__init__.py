@@ -30,13 +30,11 @@ class Request(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """One process to start here, and the nodes whose reports it prints."""
+    """One process to start here, and the node whose report it prints."""
 
     argv: Sequence[str]
-    nodes: Sequence[str]
+    node: str
     env: Mapping[str, str] | None = None
-    labelled: bool = False
-    """Whether it puts `NODE: ` in front of what a node prints or of why it failed."""
 
 
 class Plan(NamedTuple):
@@ -52,7 +50,7 @@ class Plan(NamedTuple):
 
     def nodes(self) -> list[str]:
         """All nodes of the plan."""
-        return [*self.silent, *(node for launch in self.launches for node in launch.nodes)]
+        return [*self.silent, *(launch.node for launch in self.launches)]
 
 
 class EngineError(Unreadable):
@@ -67,10 +65,9 @@ def plan(engine: str, request: Request) -> Plan:
     return made
 
 
-def node_command(request: Request, host: str = "") -> list[str]:
-    """The command for one node; without `host`, for a node that knows its name."""
-    named = ["--as", host] if host else []
-    return [*request.doctor, "fleet", "node", *named, "--limit", f"{request.limit:g}", "--", *request.asked]
+def node_command(request: Request, host: str) -> list[str]:
+    """The command for one node."""
+    return [*request.doctor, "fleet", "node", "--as", host, "--limit", f"{request.limit:g}", "--", *request.asked]
 
 
 def list_hosts(request: Request, engine: str) -> Sequence[str]:

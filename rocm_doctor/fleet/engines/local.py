@@ -8,4 +8,4 @@ from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command
 
 def plan(request: Request) -> Plan:
     """One process for each name."""
-    return Plan([Launch(node_command(request, name), [name]) for name in request.nodes_to_ask([node.name()])])
+    return Plan([Launch(node_command(request, name), name) for name in request.nodes_to_ask([node.name()])])

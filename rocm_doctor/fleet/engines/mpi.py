@@ -8,6 +8,6 @@ from rocm_doctor.fleet.engines import Launch, Plan, Request, list_hosts, node_co
 def plan(request: Request) -> Plan:
     """One mpirun for each host."""
     return Plan([
-        Launch(["mpirun", "--host", host, "-np", "1", *request.extra, *node_command(request, host)], [host])
+        Launch(["mpirun", "--host", host, "-np", "1", *request.extra, *node_command(request, host)], host)
         for host in list_hosts(request, "mpi")
     ])  # fmt: skip

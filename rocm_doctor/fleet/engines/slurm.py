@@ -85,7 +85,7 @@ def _launch(request: Request, name: str, state: State, job: str, inside: bool) -
     if request.asked[0] == "check" and not inside and _base(state) in OCCUPIED:
         argv += ["--ignore", "hw.below-capacity:vram-held"]
     outside = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_JOB", "SLURM_STEP", "SLURM_N"))}
-    return Launch(argv, [name], None if inside else outside)
+    return Launch(argv, name, None if inside else outside)
 
 
 def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
