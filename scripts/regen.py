@@ -27,7 +27,8 @@ from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.fleet import types as fleet_types
 from rocm_doctor.fleet.types import Judgement
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Report, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Report
 
 ROOT = Path(__file__).resolve().parent.parent
 

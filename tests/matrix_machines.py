@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from rocm_doctor.coords import Kind, coord
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Row, Snapshot, Undecided, Value
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Snapshot, Undecided, Value
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import failure_lines, judge

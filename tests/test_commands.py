@@ -20,7 +20,8 @@ from rocm_doctor.cures.offer import drop_contradictions
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.checks import commands as checks
 from rocm_doctor.matrix.checks.commands import complaints
-from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
+from rocm_doctor.matrix.rows import Diagnosis, Row
+from rocm_doctor.model import Command, Finding, Report, Snapshot
 from rocm_doctor.pipeline import judge
 from rocm_doctor.plan.catalog import load_catalog as known_catalog
 from rocm_doctor.reports import RenderOptions, render

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Reading, Row, Snapshot
+from rocm_doctor.matrix.rows import Diagnosis, Row
+from rocm_doctor.model import Artifact, Fact, Finding, Reading, Snapshot
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.findings import finding
 from rocm_doctor.rules.logs import Logs

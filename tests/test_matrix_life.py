@@ -15,8 +15,9 @@ from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, parse_citation
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
+from rocm_doctor.matrix.rows import Issue, Range, Row, Verified
 from rocm_doctor.matrix.source import Shorts, entries, read_yaml
-from rocm_doctor.model import Issue, Range, Row, Unknown, Verified
+from rocm_doctor.model import Unknown
 from rocm_doctor.versions import series
 
 TODAY = datetime.date(2026, 11, 21)

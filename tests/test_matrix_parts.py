@@ -13,10 +13,10 @@ from rocm_doctor.matrix.checks.citations import range_sources, source_form
 from rocm_doctor.matrix.checks.rows import conditions, grades, open_ends
 from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.ranges import remedy
+from rocm_doctor.matrix.rows import Range, Row
 from rocm_doctor.matrix.source import read_entries
 from rocm_doctor.matrix.store import SECTIONS, _is_newer, load
 from rocm_doctor.matrix.types import Support
-from rocm_doctor.model import Range, Row
 
 DAY = datetime.date(2026, 11, 22)
 PAGE = "https://rocm.docs.amd.com/en/docs-7.0.2/compatibility/compatibility-matrix.html"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from matrix_machines import MATRIX, make_machine
 
-from rocm_doctor.model import NO_FAULT, Artifact, Row, Snapshot
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import NO_FAULT, Artifact, Snapshot
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.proofs import asks_for_lines, unproven

@@ -10,7 +10,8 @@ from rocm_doctor.coords import coord
 from rocm_doctor.cures.values import Values, subject_gpu
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.advice import Cure
-from rocm_doctor.model import Diagnosis, Finding, Gpu, ReportKind, Snapshot
+from rocm_doctor.matrix.rows import Diagnosis
+from rocm_doctor.model import Finding, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import drop_repeats
 from rocm_doctor.rules.logs import Logs

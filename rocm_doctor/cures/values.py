@@ -12,8 +12,9 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.advice import Application, Case, Cure
-from rocm_doctor.model import Command, Diagnosis, Finding, Gpu, ReportKind, Row, Snapshot
+from rocm_doctor.matrix.advice import Case, Cure
+from rocm_doctor.matrix.rows import Diagnosis, Row
+from rocm_doctor.model import Command, Finding, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.findings import gpu_subject
 from rocm_doctor.rules.frameworks import PLAN
 from rocm_doctor.rules.logs import Logs
@@ -181,28 +182,10 @@ def _index(values: Values) -> str:
     return _WHEELS + found[0] if found else ""
 
 
-def _program(values: Values) -> Application | None:
+def _program(values: Values) -> str:
+    """What the program that the report is about is called."""
     key = values.snapshot.value("said.program")
-    return next((one for one in values.matrix.applications if one.key == key), None)
-
-
-def _title(values: Values) -> str:
-    program = _program(values)
-    return program.title if program else ""
-
-
-def _how(what: str) -> Callable[[Values], str]:
-    """The sentence of the program for what is to be done, on this system; the one for all systems, or none."""
-
-    def found(values: Values) -> str:
-        program = _program(values)
-        contained = isinstance(values.snapshot.value("container"), str)
-        nixos = "nixos" in str(values.snapshot.value("os")).lower()
-        kinds = ("container",) * contained + ("nixos",) * nixos + (str(values.snapshot.value("platform")), "linux", "windows")
-        known = program.how if program else {}
-        return next((known[name] for name in (*(f"{what}.{kind}" for kind in kinds[:-2]), what) if name in known), "")
-
-    return found
+    return next((one.title for one in values.matrix.applications if one.key == key), "")
 
 
 _WORKED_OUT: dict[str, Callable[[Values], str]] = {
@@ -212,9 +195,5 @@ _WORKED_OUT: dict[str, Callable[[Values], str]] = {
     "value_library": _library,
     "kernel_package": _kernel_package,
     "url_index": _index,
-    "value_program": _title,
-    "value_back": _how("back"),
-    "value_update": _how("update"),
-    "value_backend": _how("backend"),
-    "value_variable": _how("variable"),
+    "value_program": _program,
 }

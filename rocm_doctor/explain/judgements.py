@@ -6,7 +6,8 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.explain.index import Found
 from rocm_doctor.explain.parts import MANY, introduce_remedy, list_faults, section
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Diagnosis, Finding, Row
+from rocm_doctor.matrix.rows import Diagnosis, Row
+from rocm_doctor.model import Finding
 from rocm_doctor.reports.page import Page
 
 _SLOT = regex(r"\{(\w+)\}")

@@ -16,7 +16,8 @@ from rocm_doctor.explain.parts import (
     state_fact,
 )
 from rocm_doctor.matrix import Fact, Matrix
-from rocm_doctor.model import Command, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import Package
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
 from rocm_doctor.plan.summary import HERE, answers, install_lines

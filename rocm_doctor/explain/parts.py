@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from rocm_doctor.explain.index import fold
 from rocm_doctor.matrix import Fact, Matrix, Support, Target, TorchBuild
 from rocm_doctor.matrix.ranges import bounds
-from rocm_doctor.model import NO_FAULT, Command, Grade, Row, last_read
+from rocm_doctor.matrix.rows import Row, last_read
+from rocm_doctor.model import NO_FAULT, Command, Grade
 from rocm_doctor.reports.page import Line, Section, Stated
 from rocm_doctor.versions import SortKey, contains, parse, sort_key
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Row
+from rocm_doctor.matrix.rows import Row
 
 WITH_CODE = frozenset(("bitsandbytes", "xformers", "flash-attn"))
 """The packages of which a release says whether it has code for AMD GPUs: by its wheels, or by what its setup.py can build."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Range, Row
+from rocm_doctor.matrix.rows import Range, Row
 
 LINED = "torch.release"
 _NAMES = {

@@ -25,8 +25,9 @@ from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.installed import SCHEMAS
 from rocm_doctor.matrix.ranges import all_conditions
+from rocm_doctor.matrix.rows import Row
 from rocm_doctor.matrix.store import SECTIONS
-from rocm_doctor.model import Grade, Row
+from rocm_doctor.model import Grade
 
 MAX_BYTES = 8 * files.MIB
 """Bytes of one YAML file: twenty times the longest of ours."""

@@ -22,6 +22,7 @@ from rocm_doctor.commands import Program
 from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
 from rocm_doctor.matrix.advice import Application, Case, Complaint, Cure, QuestionEntry, Slot, Synonym
+from rocm_doctor.matrix.rows import Diagnosis, Row
 from rocm_doctor.matrix.speed import FieldFigure, Peak, Rate
 from rocm_doctor.matrix.types import (
     DriverModule,
@@ -38,7 +39,7 @@ from rocm_doctor.matrix.types import (
     Target,
     TorchBuild,
 )
-from rocm_doctor.model import Command, Diagnosis, Row
+from rocm_doctor.model import Command
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _COMPILED = _PACKAGE / "data" / "matrix.json"

@@ -1,4 +1,4 @@
-"""What the compatibility matrix holds beside `model.Row` and `model.Diagnosis`: the catalog of what exists.
+"""What the compatibility matrix holds beside `rows.Row` and `rows.Diagnosis`: the catalog of what exists.
 
 A statement of the catalog carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never
 "no".
@@ -13,7 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from rocm_doctor.model import Grade, Layer, Severity
+from rocm_doctor.matrix.rows import Layer
+from rocm_doctor.model import Grade, Severity
 
 GfxName = Annotated[str, Meta(pattern=r"^gfx\d{1,2}[0-9a-f]{2}$")]
 DeviceId = Annotated[str, Meta(pattern=r"^[0-9a-f]{4}$")]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
-from rocm_doctor.model import Fact, Grade, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Fact, Grade
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import release

@@ -10,7 +10,8 @@ from rocm_doctor.commands import changed_variables
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.matrix.hip import hip_of_rocm
-from rocm_doctor.model import NO_FAULT, Fact, Finding, Reading, Row, Snapshot
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import NO_FAULT, Fact, Finding, Reading, Snapshot
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.machine import Machine, install_stack

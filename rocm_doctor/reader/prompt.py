@@ -8,7 +8,8 @@ from pathlib import Path
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Finding, Gpu, Report, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Artifact, Finding, Gpu, Report
 from rocm_doctor.reader.answer import SCHEMA
 from rocm_doctor.reports.machine import show_value
 from rocm_doctor.reports.places import finding_name

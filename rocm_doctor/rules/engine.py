@@ -17,20 +17,8 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import (
-    NO_FAULT,
-    THE_MACHINE,
-    Confidence,
-    Fact,
-    Finding,
-    Gpu,
-    Reading,
-    Row,
-    Snapshot,
-    Subject,
-    Undecided,
-    last_read,
-)
+from rocm_doctor.matrix.rows import Row, last_read
+from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs

@@ -10,6 +10,7 @@ from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.advice import Case
 from rocm_doctor.matrix.ranges import remedy
+from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import (
     GRADES,
     THE_MACHINE,
@@ -20,7 +21,6 @@ from rocm_doctor.model import (
     Gpu,
     Grade,
     Reading,
-    Row,
     Severity,
     Snapshot,
     Status,

@@ -63,7 +63,7 @@ FRAMEWORKS = (
 )
 TORCH = FRAMEWORKS[0]
 PLAN = "rocm-doctor plan"
-"""The command in a row or a cure that stands for the right stack of this machine."""
+"""The command in a row or a cure that is completed with the right stack of this machine."""
 
 
 def frameworks_in_question(snapshot: Snapshot) -> list[Framework]:

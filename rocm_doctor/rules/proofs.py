@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Artifact
 from rocm_doctor.rules.engine import failure_lines, matching_lines
 from rocm_doctor.rules.logs import Logs
 

@@ -14,7 +14,8 @@ from rocm_doctor.explain import Entry, Found, explain_entry, index
 from rocm_doctor.explain.index import Kind
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.citations import parse_citation
-from rocm_doctor.model import Command, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Command
 from rocm_doctor.plan.summary import STATES, TITLES, answers, stack_words, verdict
 from rocm_doctor.reports.page import Line, Section, Stated
 from rocm_doctor.reports.page import Page as Explained

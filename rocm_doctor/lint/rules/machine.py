@@ -10,7 +10,8 @@ from rocm_doctor.lint.rules.case import Case
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Reading, Row
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import Reading
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs

@@ -13,6 +13,7 @@ from typing import Any
 
 from rocm_doctor.matrix.advice import Cure
 from rocm_doctor.matrix.checks import catalog, citations, commands, cures, rows, text
+from rocm_doctor.matrix.rows import Row
 from rocm_doctor.matrix.source import (
     Entry,
     MatrixError,
@@ -25,7 +26,6 @@ from rocm_doctor.matrix.source import (
     yaml_files,
 )
 from rocm_doctor.matrix.types import Support, Target, TorchBuild
-from rocm_doctor.model import Row
 
 RowChecks = Sequence[tuple[str, Callable[[Row], Iterable[tuple[str, str]]]]]
 """Checks that look at one row alone, each with its name."""

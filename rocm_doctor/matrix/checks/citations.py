@@ -8,8 +8,8 @@ from typing import Any
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.advice import Case
 from rocm_doctor.matrix.citations import UNADDRESSED, parse_citation
+from rocm_doctor.matrix.rows import Row
 from rocm_doctor.matrix.types import Support
-from rocm_doctor.model import Row
 from rocm_doctor.versions import release
 
 _FORM = regex(r"https://[\w.-]+\.[a-z]{2,}/\S*$|field report: .+(\(.*20\d\d.*\)|\d.*)$")

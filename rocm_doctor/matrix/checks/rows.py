@@ -11,8 +11,8 @@ from rocm_doctor.coords import Kind, coord
 from rocm_doctor.matrix.advice import Cure
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.ranges import LINED
+from rocm_doctor.matrix.rows import Diagnosis, Range, Row
 from rocm_doctor.matrix.source import Entry
-from rocm_doctor.model import Diagnosis, Range, Row
 from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
 _KEY = regex(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
