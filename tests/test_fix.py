@@ -23,7 +23,7 @@ from throwaway import contents, wheel
 from rocm_doctor.cli import cli, fix
 from rocm_doctor.cli.plan import Request
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.environment import Environment, Package, environment
+from rocm_doctor.plan.environment import Environment, Package, read_environment
 from rocm_doctor.plan.fix import UNFINISHED
 from rocm_doctor.plan.variables import Variable
 
@@ -94,7 +94,7 @@ def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one
     before = contents(venv)
     done = run(venv, "--apply")
     new = venv.parent / Plan.folder
-    have = environment(str(new / "bin/python")).versions()
+    have = read_environment(str(new / "bin/python")).versions()
     assert have["torch"] == "2.9.1+rocm6.3", done.output
     assert (have["transformers"], have["peft"], have["my-work"]) == ("4.40.0", "0.21.2", "0.1")
     assert "not carried over, as it could not be installed: gone==1" in done.output
@@ -141,7 +141,7 @@ def test_uv_builds_the_same_environment(venv: Path, wheels: Path, monkeypatch: p
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(fix, "tool_here", lambda: "uv")
     done = run(venv, "--apply")
-    have = environment(str(venv.parent / Plan.folder / "bin/python")).versions()
+    have = read_environment(str(venv.parent / Plan.folder / "bin/python")).versions()
     assert (have["torch"], have["peft"], have["my-work"]) == ("2.9.1+rocm6.3", "0.21.2", "0.1"), done.output
     assert "not carried over, as it could not be installed: gone==1" in done.output
     assert contents(venv) == before
@@ -180,7 +180,7 @@ def test_killed_in_the_middle_the_old_environment_is_as_it_was(venv: Path, wheel
         assert (new / UNFINISHED).exists()
         time.sleep(0.5)
         assert run(venv, "--apply").exit_code == 0
-        assert environment(str(new / "bin/python")).versions()["torch"] == "2.9.1+rocm6.3"
+        assert read_environment(str(new / "bin/python")).versions()["torch"] == "2.9.1+rocm6.3"
 
 
 def test_what_is_no_python_is_refused(tmp_path: Path) -> None:

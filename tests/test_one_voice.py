@@ -26,7 +26,7 @@ from rocm_doctor.plan.commands import install, package_requirements, torch_requi
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.stack_judge import companions
-from rocm_doctor.plan.variables import lines
+from rocm_doctor.plan.variables import variable_lines
 
 MATRIX = load()
 PYTHON = "3.12"
@@ -166,7 +166,9 @@ def fix_installs(plan: Plan) -> None:
 def env_prints(gfx: str, system: System) -> None:
     done = called("env", "--gpu", gfx, "--os", system, "--python", PYTHON)
     assert done.returncode == 0
-    assert done.stdout.splitlines() == lines(planned(gfx, system, "").variables, "powershell" if system == "windows" else "sh")
+    assert done.stdout.splitlines() == variable_lines(
+        planned(gfx, system, "").variables, "powershell" if system == "windows" else "sh"
+    )
 
 
 def all_say_that_nothing_is_known(gfx: str, system: System) -> None:

@@ -12,7 +12,7 @@ from rocm_doctor.commands import changed_variables
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.frameworks import NAMES
 from rocm_doctor.plan.text import headline
-from rocm_doctor.plan.variables import finding_variables, lines
+from rocm_doctor.plan.variables import finding_variables, variable_lines
 from rocm_doctor.rules.frameworks import TORCH
 
 
@@ -44,5 +44,5 @@ def command(**asked: Any) -> None:
     short = bool(plan and torch and report and report.verdict == "problems" and plan.builds and not left)
     if short:
         click.echo("variables alone are not enough here: rocm-doctor plan has the packages too", err=True)
-    click.echo("".join(f"{line}\n" for line in lines(found, request.machine.shell)), nl=False)
+    click.echo("".join(f"{line}\n" for line in variable_lines(found, request.machine.shell)), nl=False)
     sys.exit(1 if short or any(one.severity == "error" for one in left) else 0)

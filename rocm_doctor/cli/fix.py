@@ -19,13 +19,13 @@ from rocm_doctor.cli.machine import live
 from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
-from rocm_doctor.plan.environment import Environment, EnvironmentProblem, environment
+from rocm_doctor.plan.environment import Environment, EnvironmentProblem, read_environment
 from rocm_doctor.plan.fix import SHELL, VARIABLES, build, recipe, tool_here, venv_python
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
 from rocm_doctor.plan.machine import cuda_packages
 from rocm_doctor.plan.text import blocking_packages, headline, undecided_lines
-from rocm_doctor.plan.variables import lines
+from rocm_doctor.plan.variables import variable_lines
 from rocm_doctor.sources.live.python import own_is_active
 
 
@@ -49,7 +49,7 @@ def command(go: bool, verbose: bool, **asked: Any) -> None:
 
 def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     python = interpreter(asked["python"])
-    old = environment(python or sys.executable)
+    old = read_environment(python or sys.executable)
     request = read_request(**{**asked, "python": python or (old.version if asked["gpu"] else None)})
     users = bool(python) or own_is_active(os.environ)
     codes = []
@@ -94,7 +94,7 @@ def _fix_one(plan: Plan | FrameworkPlan, old: Environment, new: Path, go: bool, 
         click.echo(f"      {line}")
     if made.variables:
         click.echo(f"Then set these variables (--apply writes them into {new / VARIABLES}):")
-        for line in lines(made.variables, SHELL):
+        for line in variable_lines(made.variables, SHELL):
             click.echo(f"  {line}")
     click.echo("Nothing was run; --apply builds the new environment.")
     return 0

@@ -28,7 +28,7 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     plans = answers(target.gfx, matrix, python=HERE)
     vram = target.sizes(name)
     first = first_plan(plans)
-    reports = list(dict.fromkeys(one.source for one in first.best.candidate.said)) if first and first.best else []
+    reports = list(dict.fromkeys(one.source for one in first.best.candidate.claims)) if first and first.best else []
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in vram)
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
     by_amd = ", ".join(support_by_system(matrix, target))

@@ -154,7 +154,7 @@ def answer(
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
     """The plan, completed for its first stack: the variables, and the faults that no stack mends."""
     machine, known, report = plan.machine, plan.known, plan.report
-    found, after = list(stack_judge.before), []
+    found, after = list(stack_judge.machine_findings), []
     cured: set[str] = set()
     if machine.probed:
         now = _fingerprints(judge_snapshot(machine.base, known.matrix))

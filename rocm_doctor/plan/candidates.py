@@ -43,14 +43,14 @@ class Candidate(msgspec.Struct, frozen=True):
     build: TorchBuild
     index: Index
     grade: Grade
-    said: tuple[Claim, ...]
+    claims: tuple[Claim, ...]
     override: Override | None = None
     env: dict[str, str] = {}
 
     @property
     def known_good(self) -> bool:
         """True if someone ran this build on this target."""
-        return any(s.known_good for s in self.said)
+        return any(s.known_good for s in self.claims)
 
 
 class Unfit(Exception):

@@ -64,5 +64,5 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
 
 def _change(what: str, stack: Stack | None, *commands: str) -> Iterator[Change]:
     if stack is not None:
-        said = stack.candidate.said[0]
+        said = stack.candidate.claims[0]
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source, commands)

@@ -105,7 +105,7 @@ def join_words(command: Argv, shell: Shell) -> str:
     return " ".join(word if re.fullmatch(r"[\w.:/\\=+-]+", word) else "'" + word.replace("'", "''") + "'" for word in command)
 
 
-def environment(machine: Machine) -> list[Argv]:
+def create_environment(machine: Machine) -> list[Argv]:
     """The command that creates the new environment; none if an existing one is used or the Python is not known. Nothing is
     activated: later commands name its interpreter."""
     if (machine.probed and not machine.creates) or not machine.python:

@@ -92,7 +92,7 @@ def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
     return found
 
 
-def environment(python: str) -> Environment:
+def read_environment(python: str) -> Environment:
     """The environment of an interpreter. Raises EnvironmentProblem when it does not answer."""
     answered = run([python, "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:

@@ -18,7 +18,7 @@ from rocm_doctor.plan.commands import Argv, Tool, install, verbs
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
-from rocm_doctor.plan.variables import Variable, lines
+from rocm_doctor.plan.variables import Variable, variable_lines
 from rocm_doctor.workers.process import MIB, ChildSpec, make_result, pump, start, stop
 
 UNFINISHED = "rocm-doctor-unfinished"
@@ -115,7 +115,7 @@ def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
         # pip splits the value at blanks, hence a URL, which has none.
         (new / name).write_text(f"[install]\nconstraint = {pins.absolute().as_uri()}\n", encoding="utf-8")
     if made.variables:
-        written = "".join(f"{line}\n" for line in lines(made.variables, SHELL))
+        written = "".join(f"{line}\n" for line in variable_lines(made.variables, SHELL))
         (new / VARIABLES).write_text(written, encoding="utf-8")
     return left
 

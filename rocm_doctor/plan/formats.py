@@ -39,7 +39,7 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
 def _heading(plan: Plan, stack: Stack) -> Iterator[str]:
     """What a file says of itself: the stack, its evidence, and the variables, which a file cannot hold."""
     yield f"{plan.machine.words()}: {stack.name} ({stack.grade}), rocm-doctor matrix {plan.known.matrix.version}"
-    yield from (f"{claim.words} [{claim.source}]" for claim in stack.candidate.said[:2])
+    yield from (f"{claim.words} [{claim.source}]" for claim in stack.candidate.claims[:2])
     for variable in plan.variables:
         setting = f"unset {variable.name}" if variable.value is None else f"{variable.name}={variable.value}"
         yield f"{setting}: see rocm-doctor env"
@@ -119,7 +119,7 @@ def _stack_document(plan: Plan, stack: Stack) -> dict[str, Any]:
         "requirements": [*torch_requirements(one, plan.machine), *packages],
         "packages": {name: release.version for name, release in stack.packages.items()},
         "env": stack.env,
-        "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.said],
+        "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.claims],
         "notes": [{"id": n.id, "row": n.row, "title": n.title, "sources": n.sources} for n in stack.notes],
         "commands": [shlex.join(c) for c in install(stack, plan.machine, python=plan.machine.interpreter, drop=plan.drop)],
     }

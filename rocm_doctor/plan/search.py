@@ -183,7 +183,7 @@ class Resolver:
         if why:
             return Rejected(one.build, f"{name} {release.version} {why}", self.known.packages[name].sources[0])
         alone = {name: release}
-        serious = _serious(self.stack_judge.judge(one, alone, self._variables(env, alone), about=name))
+        serious = _serious(self.stack_judge.judge(one, alone, self._variables(env, alone), package=name))
         return _reject(one, serious, f"{name} {release.version}: ") if serious else None
 
 

@@ -31,29 +31,29 @@ _DISTS = dict.fromkeys(("therock", "rpath-packages"), ("rocm", "rocm-sdk-core", 
 
 
 class StackJudge(msgspec.Struct, frozen=True):
-    """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
-    `about`: for each package the rows that name it; `present`: the installed packages with GPU code, of which that was read that goes
+    """A machine with the rows that can still apply to it. `machine_findings`: what is wrong with the machine whatever is installed;
+    `package_rows`: for each package the rows that name it; `installed`: the installed packages with GPU code, of which that was read that goes
     with the torch of today."""
 
     machine: Machine
     known: Catalog
     matrix: Matrix
-    about: dict[str, Matrix]
-    before: tuple[Finding, ...]
-    present: dict[str, Release]
+    package_rows: dict[str, Matrix]
+    machine_findings: tuple[Finding, ...]
+    installed: dict[str, Release]
 
     def judge(
-        self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
+        self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], package: str = ""
     ) -> list[Finding]:
         """What `check` would say of this stack on this machine, without what it says of the machine alone.
 
-        With `about`, only what it says of that package: rows that name it, and its code for the GPU.
+        With `package`, only what it says of that package: rows that name it, and its code for the GPU.
         """
         matrix, rules = self.matrix, RULES
-        if about:
-            matrix, rules = self.about[about], (extensions_without_code,) if chosen[about].code else ()
+        if package:
+            matrix, rules = self.package_rows[package], (extensions_without_code,) if chosen[package].code else ()
         found, _ = judge(self.install(candidate, chosen, env), _NO_LOGS, matrix, rules)
-        before = {one.fingerprint for one in self.before}
+        before = {one.fingerprint for one in self.machine_findings}
         return [f for f in found if f.fingerprint not in before and not self._set_here(f, env)]
 
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
@@ -64,7 +64,7 @@ class StackJudge(msgspec.Struct, frozen=True):
 
     def install(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> Snapshot:
         """The machine with this stack installed and these variables set."""
-        beside = {**self.present, **chosen}
+        beside = {**self.installed, **chosen}
         return install_stack(self.machine, stack_facts(candidate, self.machine, beside, env, self.known), beside)
 
     def findings_after(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:

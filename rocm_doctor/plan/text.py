@@ -10,10 +10,18 @@ from rocm_doctor.model import GRADES, Shell
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Step
-from rocm_doctor.plan.commands import Tool, environment, install, join_words, replacements, target_interpreter, verify_commands
+from rocm_doctor.plan.commands import (
+    Tool,
+    create_environment,
+    install,
+    join_words,
+    replacements,
+    target_interpreter,
+    verify_commands,
+)
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import Stack
-from rocm_doctor.plan.variables import Variable, lines
+from rocm_doctor.plan.variables import Variable, variable_lines
 from rocm_doctor.versions import release
 
 WIDTH = 100
@@ -70,7 +78,7 @@ def _done(plan: Plan) -> Iterator[str]:
         yield "  This was read from files. rocm-doctor smoke tests it on the GPU."
     yield from _by_hand(plan)
     shell = plan.machine.shell
-    settings = lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
+    settings = variable_lines(tuple(v for v in plan.variables if not _is_set(v, plan.machine)), shell)
     yield from ("", *(f"  {line}" for line in settings)) if settings else ()
     other = next((stack for stack in plan.stacks if stack is not plan.best or not plan.keeps), None)
     if other and plan.works and (release(other.candidate.build.torch) or ()) > (release(plan.machine.torch) or ()):
@@ -95,7 +103,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from undecided_lines(plan)
     yield from (line for words in blocking_packages(plan) for line in wrap(words, "", "  "))
     yield from wrap(headline(plan), "", "  ")
-    for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
+    for said in sorted(stack.candidate.claims, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
     ]:
         it = "it " if said.of_code else ""
@@ -142,8 +150,8 @@ def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
     """The commands: variables, installation, verification."""
     shell = plan.machine.shell
     python = target_interpreter(plan.machine)
-    yield from (join_words(command, shell) for command in environment(plan.machine))
-    yield from lines(plan.variables, shell)
+    yield from (join_words(command, shell) for command in create_environment(plan.machine))
+    yield from variable_lines(plan.variables, shell)
     yield from (join_words(command, shell) for command in install(stack, plan.machine, tool, python, plan.drop))
     yield from pin_lines(stack, shell)
     yield from (join_words(command, shell) for command in verify_commands(plan.machine))
@@ -164,7 +172,7 @@ def pin_lines(stack: Stack, shell: Shell) -> Iterator[str]:
 
 
 def _alternative(stack: Stack) -> Iterator[str]:
-    said = next((s for s in stack.candidate.said if s.known_good), stack.candidate.said[0])
+    said = next((s for s in stack.candidate.claims if s.known_good), stack.candidate.claims[0])
     with_ = "".join(f", {name} {one.version}" for name, one in stack.packages.items())
     yield from wrap(f"{stack.name}{with_} ({stack.grade}): {said.words} ({said.grade}; {said.source})", "  ", "      ")
 

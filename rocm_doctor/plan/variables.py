@@ -61,7 +61,7 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
     return tuple(sorted(found, key=lambda variable: variable.value is None))
 
 
-def lines(found: tuple[Variable, ...], shell: Shell) -> list[str]:
+def variable_lines(found: tuple[Variable, ...], shell: Shell) -> list[str]:
     """Each variable as a line of that shell, under a line of comment with its reason and source."""
     return [
         line
