@@ -40,17 +40,17 @@ def reading(folder: Path) -> dict[str, Any]:
 def limits(folder: Path) -> dict[str, Any]:
     """Highest clock, power limits, the PCIe link and the performance level."""
     monitor = hwmon(folder)
-    widths = [number(smoke_hip.read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
-    speeds = [smoke_hip.read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
+    widths = [number(read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
+    speeds = [read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
     values = {
-        "clock_max_mhz": highest_clock(smoke_hip.read(folder, "pp_dpm_sclk")),
+        "clock_max_mhz": highest_clock(read(folder, "pp_dpm_sclk")),
         "power_cap_watts": read_scaled(monitor, "power1_cap", 1e6),
         "power_default_watts": read_scaled(monitor, "power1_cap_default", 1e6),
-        "link_width": number(smoke_hip.read(folder, "current_link_width")),
-        "link_speed": link_words(smoke_hip.read(folder, "current_link_speed")),
+        "link_width": number(read(folder, "current_link_width")),
+        "link_speed": read(folder, "current_link_speed"),
         "link_max_width": min((w for w in widths if w), default=None),
-        "link_max_speed": link_words(min(filter(None, speeds), key=transfers, default="")),
-        "profile": smoke_hip.read(folder, "power_dpm_force_performance_level"),
+        "link_max_speed": min(filter(None, speeds), key=transfers, default=""),
+        "profile": read(folder, "power_dpm_force_performance_level"),
     }
     return {name: value for name, value in values.items() if value not in (None, "")}
 
@@ -60,9 +60,17 @@ def hwmon(folder: Path) -> Path:
     return min(folder.glob("hwmon/hwmon*"), default=folder / "hwmon")
 
 
+def read(folder: Path, name: str) -> str:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        return (folder / name).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
 def read_scaled(folder: Path, name: str, unit: float) -> float | None:
     """The number in a file, divided by its unit."""
-    value = number(smoke_hip.read(folder, name))
+    value = number(read(folder, name))
     return None if value is None else value / unit
 
 
@@ -79,19 +87,14 @@ def hottest_sensor(monitor: Path) -> float | None:
 
 def highest_clock(levels: str) -> float | None:
     """The highest clock of a pp_dpm file (`1: 2100Mhz *`)."""
-    clocks = re.findall(r"(\d+)mhz", levels)
+    clocks = re.findall(r"(\d+)Mhz", levels)
     return max(map(float, clocks), default=None)
 
 
 def transfers(speed: str) -> float:
-    """The number in `16.0 gt/s pcie`."""
-    match = re.match(r"([\d.]+) gt/s", speed.lower())
+    """The number in `16.0 GT/s PCIe`."""
+    match = re.match(r"([\d.]+) GT/s", speed)
     return float(match[1]) if match else 0.0
-
-
-def link_words(speed: str) -> str:
-    """A transfer rate as the kernel spells it."""
-    return f"{transfers(speed):.1f} GT/s PCIe" if transfers(speed) else ""
 
 
 def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
@@ -99,7 +102,7 @@ def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
     node = find_kfd_node(str(smoke_hip.pci_address(torch, index)))
     programs = []
     for folder in KFD.glob("proc/[0-9]*"):
-        size = number(smoke_hip.read(folder, f"vram_{node}")) if node else None
+        size = number(read(folder, f"vram_{node}")) if node else None
         if size and int(folder.name) != os.getpid():
             programs.append({"pid": int(folder.name), "bytes": size})
     return programs
@@ -108,10 +111,10 @@ def other_programs(torch: Any, index: int) -> list[dict[str, Any]]:
 def find_kfd_node(address: str) -> str:
     """The gpu_id of the KFD node at a PCI address; empty if there is none."""
     for folder in KFD.glob("topology/nodes/*"):
-        words = dict(line.split(None, 1) for line in smoke_hip.read(folder, "properties").splitlines() if " " in line)
+        words = dict(line.split(None, 1) for line in read(folder, "properties").splitlines() if " " in line)
         place, domain = int(words.get("location_id", 0)), int(words.get("domain", 0))
         if place and f"{domain:04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7}" == address:
-            return smoke_hip.read(folder, "gpu_id")
+            return read(folder, "gpu_id")
     return ""
 
 

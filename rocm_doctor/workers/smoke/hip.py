@@ -16,7 +16,6 @@ written: what is written here for HIP comes from the sources named and is **unpr
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -40,14 +39,6 @@ def pci_address(torch: Any, index: int) -> str | None:
     if not hasattr(properties, "pci_bus_id") or not hasattr(properties, "pci_device_id"):
         return None
     return f"{getattr(properties, 'pci_domain_id', 0):04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
-
-
-def read(folder: Path, name: str) -> str:
-    """The text of a file; empty if it cannot be read."""
-    try:
-        return (folder / name).read_text(encoding="utf-8", errors="replace").strip().lower()
-    except OSError:
-        return ""
 
 
 def visibility_variables() -> dict[str, str]:
