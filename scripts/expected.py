@@ -22,7 +22,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.integrations.triage import Event, triage
-from rocm_doctor.integrations.triage.labels import NEEDS
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
@@ -235,13 +234,12 @@ def plans(matrix: Matrix) -> str:
 @patch.object(redactor, "this_machine", lambda: ("", "", ""))
 def comments(matrix: Matrix) -> str:
     """What triage answers to the saved events of tests/triage, whoever runs this: this machine's names would get the first pseudonyms."""
-    mapping = {"*": ("triaged",), "arch.*": ("architecture",), NEEDS: ("needs information",)}
     lines = ["# Written by scripts/regen.py: what triage answers to the events of tests/triage."]
     for path in sorted(EVENTS.glob("*.json")):
-        found = triage(msgspec.json.decode(path.read_bytes(), type=Event), (), "github-actions[bot]", mapping, matrix)
+        found = triage(msgspec.json.decode(path.read_bytes(), type=Event), (), "github-actions[bot]", matrix)
         lines += [
             "",
-            f"== {path.stem}: {found.why}; labels: {', '.join(found.labels) or 'none'}",
+            f"== {path.stem}: {found.why}",
             *found.comment.split("\n")[:-1],
         ]
     return "\n".join(lines) + "\n"

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from rocm_doctor.cli import cli
-from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
+from rocm_doctor.integrations.triage import Comment, Event, Triage, triage
 from rocm_doctor.integrations.triage.event import MARK, Issue, User
 from rocm_doctor.matrix import load
 
@@ -29,8 +29,8 @@ BOT = "github-actions[bot]"
 ACTION = ROOT / ".github" / "actions" / "triage"
 
 
-def answered(event: Event, *comments: Comment, mapping: dict[str, tuple[str, ...]] | None = None) -> Triage:
-    return triage(event, comments, BOT, mapping or {}, load())
+def answered(event: Event, *comments: Comment) -> Triage:
+    return triage(event, comments, BOT, load())
 
 
 def event(name: str) -> Event:
@@ -51,8 +51,8 @@ def test_there_are_forty_events() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in EVENTS if n.startswith("other-")])
-def test_a_report_on_other_hardware_gets_no_comment_and_no_label(name: str) -> None:
-    assert answered(event(name), mapping={"*": ("x",)})[1:] == ("", 0, ())
+def test_a_report_on_other_hardware_gets_no_comment(name: str) -> None:
+    assert answered(event(name))[1:] == ("", 0)
 
 
 @pytest.mark.parametrize("name", [n for n in EVENTS if n.startswith("real-")])
@@ -134,18 +134,6 @@ def test_a_strangers_comment_with_our_mark_is_not_ours() -> None:
     assert answered(event("real-vague"), stranger).replaces == 0
 
 
-def test_labels_follow_the_mapping(tmp_path: Path) -> None:
-    path = tmp_path / "labels.yml"
-    path.write_text("amd: AMD\narch.*: [architecture, gpu]\nneeds-information: waiting\n")
-    mapping = labels.read(path, load().diagnoses)
-    assert answered(event("hostile-html"), mapping=mapping).labels == ("AMD", "architecture", "gpu")
-    assert answered(event("real-vague"), mapping=mapping).labels == ("AMD", "waiting")
-    for wrong in ("nonsense.*: x", "amd: 3", f"amd: {'x' * 51}", "- amd", "amd: ["):
-        path.write_text(wrong)
-        done = CliRunner().invoke(cli, ["triage", str(EVENTS["real-vague"]), "--labels", str(path)])
-        assert (done.exit_code, "labels.yml: " in done.output) == (2, True), wrong
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"issue": {"number": "1"}}', '{"issue": 3}', "[" * 100_000])
 def test_a_file_that_is_no_event_is_a_usage_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "event.json"
@@ -171,13 +159,12 @@ def steps(tmp_path: Path, name: str, comments: list[dict[str, Any]], **inputs: s
         (tools / tool).write_text(text)
         (tools / tool).chmod(0o755 | stat.S_IXUSR)
     (tmp_path / "comments.json").write_text(json.dumps(comments))
-    (tmp_path / "labels.yml").write_text("amd: AMD GPU\n")
     (calls := tmp_path / "calls").write_text("")
     (summary := tmp_path / "summary.md").write_text("")
     env = os.environ | {
         "PATH": f"{tools}:{os.environ['PATH']}", "GITHUB_EVENT_PATH": str(EVENTS[name]), "GITHUB_REPOSITORY": "octo/train",
         "GITHUB_STEP_SUMMARY": str(summary), "CALLS": str(calls), "COMMENTS": str(tmp_path / "comments.json"), "MODE": "comment",
-        "AUTHOR": BOT, "LABELS": str(tmp_path / "labels.yml"), **inputs,
+        "AUTHOR": BOT, **inputs,
     }  # fmt: skip
     done = subprocess.run(["bash", str(ACTION / "triage.sh")], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -190,17 +177,15 @@ def test_the_action_posts_once_and_then_updates(tmp_path: Path) -> None:
     posted, log, summary = steps(tmp_path, "hostile-shell", [])
     assert [line.split(" --input")[0] for line in posted[::2]] == [
         "api --silent --method POST repos/octo/train/issues/134/comments",
-        "api --silent --method POST repos/octo/train/issues/134/labels",
     ]
     body = json.loads(posted[1])["body"]
     assert body == summary
-    assert json.loads(posted[3]) == {"labels": ["AMD GPU"]}
     assert "touch" not in log
     ours = {"id": 77, "body": f"{MARK}\nold", "user": {"login": BOT, "type": "Bot"}}
     evil = {"id": 66, "body": f"{MARK}\nold", "user": {"login": "evil", "type": "User"}}
-    updated, _, _ = steps(tmp_path, "hostile-shell", [evil, ours], LABELS="")
+    updated, _, _ = steps(tmp_path, "hostile-shell", [evil, ours])
     assert updated[0].startswith("api --silent --method PATCH repos/octo/train/issues/comments/77 --input ")
-    assert steps(tmp_path, "hostile-shell", [ours | {"body": body}], LABELS="")[0] == []
+    assert steps(tmp_path, "hostile-shell", [ours | {"body": body}])[0] == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`rocm-doctor triage`: the comment and the labels for an issue, from a saved event of GitHub."""
+"""`rocm-doctor triage`: the comment for an issue, from a saved event of GitHub."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from rocm_doctor.bounded import files, jsons
 from rocm_doctor.cli.delivery import write_file
 from rocm_doctor.cli.inputs import input_errors, load_matrix
 from rocm_doctor.cli.options import FILE
-from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
+from rocm_doctor.integrations.triage import Comment, Event, Triage, triage
 
 T = TypeVar("T")
 
 
-@click.command(epilog="Example:  rocm-doctor triage event.json --labels .github/rocm-doctor-labels.yml -o answer")
+@click.command(epilog="Example:  rocm-doctor triage event.json -o answer")
 @click.argument("event", type=FILE)
 @click.option("--comments", type=FILE, help="The comments of the issue, as GitHub's API lists them.")
-@click.option("--labels", "mapping", type=FILE, help="YAML that maps diagnoses (arch.*, needs-information, amd) to labels.")
 @click.option(
     "--author", default="github-actions[bot]", show_default=True, help="The account that posts: its comment is replaced."
 )
@@ -30,20 +29,16 @@ T = TypeVar("T")
 def command(
     event: Path,
     comments: Path | None,
-    mapping: Path | None,
     author: str,
     output: Path | None,
 ) -> None:
     """Answer an issue about an AMD GPU: print the comment to post, or say on standard error why there is none.
 
-    With -o, the folder gets comment.md, comment.json (the body of the call to GitHub), comment-id (the comment to replace) and
-    labels.json, each only if there is something to post. Nothing is sent.
+    With -o, the folder gets comment.md, comment.json (the body of the call to GitHub) and comment-id (the comment to replace), each only if there is something to post. Nothing is sent.
     """
     matrix = load_matrix()
-    with input_errors(mapping):
-        label_names = labels.read(mapping, matrix.diagnoses) if mapping else {}
     earlier = _read(comments, list[Comment]) if comments else []
-    answer = triage(_read(event, Event), earlier, author, label_names, matrix)
+    answer = triage(_read(event, Event), earlier, author, matrix)
     if output:
         _write(output, answer)
     elif answer.comment:
@@ -64,5 +59,3 @@ def _write(folder: Path, answer: Triage) -> None:
         write_file(folder / "comment.json", msgspec.json.encode({"body": answer.comment}))
     if answer.comment and answer.replaces:
         write_file(folder / "comment-id", str(answer.replaces).encode())
-    if answer.labels:
-        write_file(folder / "labels.json", msgspec.json.encode({"labels": answer.labels}))

@@ -13,11 +13,7 @@ fi
 # The first hundred comments: ours is one of the first.
 gh api "repos/$GITHUB_REPOSITORY/issues/$issue/comments?per_page=100" > "$answer/comments.json"
 
-args=(--comments "$answer/comments.json" --author "$AUTHOR" -o "$answer")
-if [ -n "${LABELS:-}" ]; then
-  args+=(--labels "$LABELS")
-fi
-"${DOCTOR:-rocm-doctor}" triage "$GITHUB_EVENT_PATH" "${args[@]}"
+"${DOCTOR:-rocm-doctor}" triage "$GITHUB_EVENT_PATH" --comments "$answer/comments.json" --author "$AUTHOR" -o "$answer"
 
 if [ -f "$answer/comment.md" ]; then
   cat "$answer/comment.md" >> "${GITHUB_STEP_SUMMARY:-/dev/null}"
@@ -29,7 +25,4 @@ if [ -f "$answer/comment-id" ]; then
   gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$(cat "$answer/comment-id")" --input "$answer/comment.json"
 elif [ -f "$answer/comment.json" ]; then
   gh api --silent --method POST "repos/$GITHUB_REPOSITORY/issues/$issue/comments" --input "$answer/comment.json"
-fi
-if [ -f "$answer/labels.json" ]; then
-  gh api --silent --method POST "repos/$GITHUB_REPOSITORY/issues/$issue/labels" --input "$answer/labels.json"
 fi

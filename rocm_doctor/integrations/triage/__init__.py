@@ -1,4 +1,4 @@
-"""Triage of an issue: an event of the tracker comes in, a comment and labels come out, or the reason to be silent.
+"""Triage of an issue: an event of the tracker comes in, a comment comes out, or the reason to be silent.
 
 `event.py` takes the reporter's words out of the event, `subject.py` decides whether they are about an AMD GPU, `comment.py` writes the
 comment. Nothing is sent from here: .github/actions/triage posts the files that `rocm-doctor triage` wrote.
@@ -6,7 +6,7 @@ comment. Nothing is sent from here: .github/actions/triage posts the files that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +15,6 @@ from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.integrations.triage.comment import take_back, write_comment
 from rocm_doctor.integrations.triage.event import Comment, Event, Silence, read_event
-from rocm_doctor.integrations.triage.labels import choose_labels
 from rocm_doctor.integrations.triage.subject import concerns_amd
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact
@@ -28,22 +27,20 @@ __all__ = ["Comment", "Event", "Triage", "triage"]
 
 
 class Triage(NamedTuple):
-    """What to post: `comment` (empty: nothing), the id of the comment to replace (0: a new one) and labels. `why`: the reason in words."""
+    """What to post: `comment` (empty: nothing), and the id of the comment to replace (0: a new one). `why`: the reason in words."""
 
     why: str
     comment: str = ""
     replaces: int = 0
-    labels: tuple[str, ...] = ()
 
 
 def triage(
     event: Event,
     comments: Sequence[Comment],
     author: str,
-    mapping: Mapping[str, tuple[str, ...]],
     matrix: Matrix,
 ) -> Triage:
-    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels."""
+    """The answer to an event. `comments`: those of the issue; `author`: the account that posts."""
     try:
         issue = read_event(event, comments, author)
         artifacts = [_facts_only(artifact) for artifact in cut(issue.text, "the report")]
@@ -57,10 +54,9 @@ def triage(
         clean(redact_report(report, learn_artifacts(artifacts))), matrix, issue.address, first=issue.ours is None
     )
     text = defuse(words.text if words.text else take_back(issue.ours))
-    labels = choose_labels(words.lead, bool(words.asked), mapping)
     if issue.ours and issue.ours.body.replace("\r\n", "\n").strip() == text.strip():
-        return Triage("the comment is up to date", labels=labels)
-    return Triage(words.why, text, issue.ours.id if issue.ours else 0, labels)
+        return Triage("the comment is up to date")
+    return Triage(words.why, text, issue.ours.id if issue.ours else 0)
 
 
 def _facts_only(artifact: Artifact) -> Artifact:

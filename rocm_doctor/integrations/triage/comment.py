@@ -35,11 +35,9 @@ _THREAD = regex(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions
 
 
 class Words(NamedTuple):
-    """The comment (empty: nothing is worth one), the diagnosis that it calls likely, the commands that it asks for, and a line for the log."""
+    """The comment (empty: nothing is worth one), and a line for the log."""
 
     text: str
-    lead: str
-    asked: tuple[str, ...]
     why: str
 
 
@@ -50,18 +48,16 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
     root = roots[0] if roots else None
     fine = next((one.probability for one in report.differential if not one.title), 0.0)
     bare = first and bool(report.snapshot.gpus) and not report.snapshot.get("torch.version").known and not report.differential
-    asked = (_LOOK.text,) if report.questions or bare else ()
+    lacks_facts = bool(report.questions) or bare
     nothing = (not report.differential and not bare) or fine >= CERTAIN
-    if report.verdict == "ready" or (root is None and (nothing or not asked)):
-        return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
-    likely = root.id if root and root.confidence != "low" else ""
-    asked = () if root is None and nothing else asked
+    if report.verdict == "ready" or (root is None and (nothing or not lacks_facts)):
+        return Words("", "no known cause recognised in the report, and no fact to ask for")
     lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _lead_without_cause(report, matrix))]
     lines += _similar(report, own)
-    if asked:
+    if lacks_facts:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
     lines += ["", _signature(report)]
-    return Words("\n".join(lines) + "\n", likely, asked, root.id if root else "asks for the machine")
+    return Words("\n".join(lines) + "\n", root.id if root else "asks for the machine")
 
 
 def take_back(ours: Comment | None) -> str:
