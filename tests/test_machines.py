@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (n % 36 > 0)) for n, name in enumerate(simulated.names())]
-"""Two machines by default: each takes a second or two."""
+"""Every 36th machine by default: each takes a second or two."""
 
 
 @pytest.mark.parametrize("name", NAMES)

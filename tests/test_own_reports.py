@@ -15,7 +15,7 @@ from rocm_doctor.sources.paste import cut
 
 MATRIX = load()
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-NAMES = ("rx7900xtx-ready", "strix-halo-ready", "mi50-wrong-override", "two-rx7900xt-rccl-hang")
+NAMES = ("rx7900xtx-ready", "mi50-wrong-override", "two-rx7900xt-rccl-hang")
 READABLE = ("json", "sarif", "markdown")
 SUFFIX = {"sarif": "sarif", "markdown": "md", "json": "json"}
 
