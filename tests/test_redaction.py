@@ -362,6 +362,24 @@ def test_addresses_and_what_looks_like_them(text: str, out: str) -> None:
     assert Redactor().text(text) == out
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "export WANDB_API_KEY={}",
+        "password: {}",
+        "Authorization: Bearer {}",
+        "https://u:{}@host.example/x",
+        "the secret is {}",
+        "sig={}&x",
+    ],
+)
+def test_a_token_that_a_quote_cuts_off_is_replaced(written: str) -> None:
+    token = "Qz7aKfP2mWn9LsV4xRtY8bHc"
+    redactor = Redactor()
+    redactor.learn(written.format(token))
+    assert token[:8] not in redactor.replace(written.format(token).partition(token)[0] + token[:12])
+
+
 HINTED = (
     'me@box:~$ ls /home/wombexa\nFile "C:\\\\Users\\\\Wombexa\\\\x.py"\n\\\\\\\\srv\\x\nserial: 0A1B2C3D4E\nssh wombex@box.example.org\n',
     *(path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "tickets").glob("*"))[:20] if path.is_file()),

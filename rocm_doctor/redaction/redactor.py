@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -32,21 +31,18 @@ _UNKNOWN = 20
 WITHHELD = f"[withheld from here on: more than {PLACES:,} names, addresses and secrets]"
 _DISORDER = 1_000
 """Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
-_CUT = 8
-"""Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+_SHORTEST = 8
+"""Letters of a token that is looked for elsewhere, at least."""
 _ID = 12
 """Digits of the short form of a container's id."""
 _LONGEST = 500
-"""Letters of a token that is looked for elsewhere."""
+"""Letters of a token that is looked for elsewhere, at most."""
 _DOMAIN = regex(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
 """What makes the short name of a host a full one."""
 _PERSON = regex(r"([A-Za-z]{3,30})\.([A-Za-z]{3,30})@")
 """The parts of a mail address that are a person's first and last name."""
 _NAME = regex(r"[^\W\d_]{4,}")
 """A part of a person's name that is alone elsewhere: in a signature, in a login."""
-_QUOTE = 80
-"""Length of a text from which it may be a quote that was cut."""
-_TAILS = (regex(r"[^\s\"'=:,(&?@/]{8,}$"), regex(r"[^\s\"',(&?]{8,}$"), regex(r"(?<==)\S{8,}$"))
 
 
 class Replacement(NamedTuple):
@@ -90,8 +86,6 @@ class Redactor:
         """The artifacts that are withheld from some line on, and that line."""
         self._first: dict[str, tuple[str, str]] = {}
         self._times: dict[str, int] = {}
-        self._tokens: set[str] = set()
-        self._sorted: list[str] = []
         self._learn("user", user)
         self._learn_home(home)
         for name in sorted({host, host.split(".")[0]}, key=len, reverse=True):
@@ -119,8 +113,6 @@ class Redactor:
                     self._learn(found.kind, name)
             if found.kind == "email" and (person := _PERSON.match(secret)):
                 self._learn("user", f"{person[1]} {person[2]}")
-            if len(secret) > _CUT:
-                self._tokens.add(secret)
 
     def first_withheld_line(self, text: str) -> int:
         """The line of `text` from which it is withheld, from 1; 0 where nothing is."""
@@ -184,9 +176,7 @@ class Redactor:
         return _Searched(tuple(f._replace(end=min(f.end, end)) for f in found if f.start < end), end)
 
     def _find_learnt(self, text: str, end: int) -> Iterator[tuple[int, int, str]]:
-        """The learnt names in `text` up to `end`, and at its end the beginning of a secret whose rest was cut off."""
-        if len(text) >= _QUOTE:
-            yield from self._find_cut_secret(text)
+        """The learnt names in `text` up to `end`."""
         if not self._learnt:
             return
         if self._search is None:
@@ -196,15 +186,6 @@ class Redactor:
             domain = _DOMAIN.match(text, stop) if kind == "host" else None
             yield start, domain.end() if domain else stop, kind
 
-    def _find_cut_secret(self, text: str) -> Iterator[tuple[int, int, str]]:
-        if len(self._sorted) != len(self._tokens):
-            self._sorted = sorted(self._tokens)
-        for pattern in _TAILS:
-            if tail := pattern.search(text, len(text) - _QUOTE):
-                at = bisect_left(self._sorted, tail[0])
-                if at < len(self._sorted) and self._sorted[at].startswith(tail[0]) and self._sorted[at] != tail[0]:
-                    yield tail.start(), len(text), "token"
-
     def _learn(self, kind: str, name: str) -> None:
         """Remember a name or an id, to find it elsewhere."""
         if kind in IDS:
@@ -212,7 +193,9 @@ class Redactor:
             known = addresses.identifies(name)
         elif kind == "token":
             known = (
-                _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and is_distinctive(name)
+                _SHORTEST <= len(name) <= _LONGEST
+                and (len(name) >= 2 * _SHORTEST or any(map(str.isdigit, name)))
+                and is_distinctive(name)
             )
         elif kind == "container":
             known = len(name) >= _ID and all(c in "0123456789abcdef" for c in name)
