@@ -251,8 +251,6 @@ class Finding(Displayable, msgspec.Struct, frozen=True):
     """Commands that show whether the remedy worked."""
     sources: tuple[str, ...] = ()
     """Citations."""
-    excluded: tuple[str, ...] = ()
-    """Other diagnoses of the same failure line, each with the fact that rules it out."""
     settle: Command | None = None
     """Command whose output would confirm or refute it."""
     follows_from: str = ""

@@ -11,11 +11,10 @@ import pytest
 
 from rocm_doctor.facts.derive import derive
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot, Unknown
+from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot
 from rocm_doctor.pipeline import judge, read_paths
 from rocm_doctor.probes.read.pairs import roots
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.rules.findings import value_words
 from rocm_doctor.sources.paste import cut
 
 MATRIX = load()
@@ -104,22 +103,11 @@ def test_a_gpu_that_the_kernel_does_not_know() -> None:
 
 
 # Words for people.
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (Unknown("ambiguous", ("gfx1100", "gfx1101")), "one of gfx1100, gfx1101"), (Unknown("denied"), "not known"), (None, "absent"),
-        (True, "yes"), (False, "no"), (("a", "b"), "a, b"), (3, "3"),
-    ],
-)  # fmt: skip
-def test_values_in_words(value: object, words: str) -> None:
-    assert value_words(value) == words  # type: ignore[arg-type]
-
-
 PYTHON = re.compile(r"\bUnknown\(|\bFact\(|\bReading\(|\bNone\b|\bis (?:True|False)\b|candidates=|\('")
 
 
 def words_of(one: Finding) -> Iterator[str]:
-    yield from (one.title, one.cause, one.advice, *one.excluded)
+    yield from (one.title, one.cause, one.advice)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from rocm_doctor.facts.speed import add_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
 from rocm_doctor.matrix.types import Target
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
+from rocm_doctor.model import NOT_ASKED, Fact, Gpu, Reading, Snapshot, Unknown, Value
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with the catalog's facts about its GPUs."""
-    gpus = tuple(Gpu(_enrich_gpu(gpu.facts, matrix)) for gpu in mark_visible(snapshot))
+    gpus = tuple(Gpu(_add_percentages(_enrich_gpu(gpu.facts, matrix))) for gpu in mark_visible(snapshot))
     whole = msgspec.structs.replace(
         snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_inbox_driver(snapshot)}
     )
@@ -64,6 +64,24 @@ def _enrich_gpu(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         return out
     known = {name: fact for name, fact in out.items() if fact.known and fact.value is not None}
     return {**out, **_facts_of_target(target, out["gfx"].readings), **known, **_product(target, facts)}
+
+
+_PARTS = {
+    "link_percent": ("link_width", "link_max_width"),
+    "power_cap_percent": ("power_cap_watts", "power_default_watts"),
+    "vram_used_percent": ("vram_used_bytes", "vram_bytes"),
+}
+"""Facts of a card that are a part of a whole, each with the two facts that it follows from (rows/health.yaml judges them)."""
+
+
+def _add_percentages(facts: dict[str, Fact]) -> dict[str, Fact]:
+    """The facts of a GPU with the parts of _PARTS in percent, where both facts are known; none for an integrated GPU."""
+    found = {}
+    for name, (part, whole) in _PARTS.items():
+        one, all_ = facts.get(part, NOT_ASKED), facts.get(whole, NOT_ASKED)
+        if isinstance(one.value, int) and isinstance(all_.value, int) and 0 < one.value <= all_.value:
+            found[name] = Fact(round(100 * one.value / all_.value), (*one.readings[:1], *all_.readings[:1]))
+    return facts if facts.get("is_apu", NOT_ASKED).value is True else {**found, **facts}
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:

@@ -47,7 +47,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """One judgement of the matrix: when these conditions hold, this is so, and these sources say it.
 
     `affected` adds conditions by range to `when` (matrix/ranges.py). `grade` is that of the cause, and of the range and the
-    remedy where they have none of their own. `supersedes`: keys of rows that become notes where this one holds.
+    remedy where they have none of their own. `supersedes`: keys of rows that are left out where this one holds.
     """
 
     key: str
@@ -95,7 +95,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     aliases: tuple[str, ...] = ()
     """Names by which others know the problem."""
     supersedes: tuple[str, ...] = ()
-    """Keys of rows that become notes where this one holds."""
+    """Keys of rows that are left out where this one holds."""
     verified: Union[Verified, None] = None
     """Second reading against the sources."""
     example: str = ""

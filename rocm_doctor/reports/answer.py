@@ -44,7 +44,6 @@ def finding_lines(finding: Finding, report: Report | None = None, evidence: int 
     made = [
         Line("cause", finding.cause),
         *(Line("evidence", one) for one in list(read)[:evidence]),
-        *(Line("not", one) for one in finding.excluded),
         Line("fix", finding.advice, finding.commands),
         Line("verify", "", finding.verify),
         Line("settle", "", (finding.settle,) if finding.settle else ()),

@@ -3,9 +3,7 @@
 One false condition settles a row; all true make a finding. A row with a failure line (`log`) explains something that was seen, so
 its exclusions (`absent`, `!...`) count as true unless a fact contradicts them; a required fact that is unknown leaves the row
 undecided. Rows that explain the same line are rivals: the one with the most supporting facts is reported, the others become
-hypotheses, and those that a fact rules out are listed with that fact.
-
-A row that another one overrules (`supersedes`) becomes a note that names the newer row.
+hypotheses. A row is left out where one holds that overrules it (`supersedes`).
 """
 
 from __future__ import annotations
@@ -13,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.rows import Row, last_read
-from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject, Undecided
+from rocm_doctor.matrix.rows import Row
+from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Finding, Gpu, Reading, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
-from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus, value_words
+from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus
 from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.ranking import RANK, rank
 
@@ -33,20 +29,12 @@ _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare
 
 
 class Judged(NamedTuple):
-    """One row against one subject: log lines, facts that hold, facts that are missing, and the one that rules it out."""
+    """One row against one subject: log lines, facts that hold, and facts that are missing."""
 
     lines: tuple[Reading, ...] = ()
     evidence: tuple[Reading, ...] = ()
     missing: tuple[str, ...] = ()
     decided: int = 0
-    ruled_out: str = ""
-
-
-class RuledOut(NamedTuple):
-    """A diagnosis of a failure line and the fact that rules it out."""
-
-    diagnosis: str
-    fact: str
 
 
 class Candidate(NamedTuple):
@@ -77,7 +65,6 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     """All findings, ranked, and all undecided judgements."""
     candidates: list[Candidate] = []
     undecided: list[Undecided] = []
-    excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
     foreign = is_nvidia(snapshot, logs)
     over = matrix.once(overruling_rows)
@@ -89,19 +76,17 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
             judged = _judge_row(row, snapshot, gpu, logs)
             if judged is None:
                 continue
-            newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None)
-            if judged.ruled_out:
-                excluded.setdefault(row.when["log"], []).append(RuledOut(row.diagnosis, judged.ruled_out))
-            elif judged.missing:
-                if (judged.decided or judged.lines) and not newer:
+            if any(_settles(newer, snapshot, gpu, logs) for newer in over.get(row.key, ())):
+                continue
+            if judged.missing:
+                if judged.decided or judged.lines:
                     undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing))
             else:
                 made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
-                made = demote(made, newer) if newer else made
                 weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
                 candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
-    return rank(join_gpus(_rivals(candidates, excluded, matrix), snapshot), matrix), undecided
+    return rank(join_gpus(_rivals(candidates), snapshot), matrix), undecided
 
 
 def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
@@ -113,19 +98,10 @@ def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
     return table
 
 
-def demote(made: Finding, newer: Row) -> Finding:
-    """The finding of an older row as a note that names the newer row."""
-    words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {last_read(newer)})."
-    return msgspec.structs.replace(
-        made, severity="note", confidence="low", cause=f"{words} {made.cause}", advice=newer.advice, commands=newer.commands,
-        sources=(*newer.sources, *made.sources),
-    )  # fmt: skip
-
-
 def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
     """True if every condition of a row holds here."""
     judged = _judge_row(row, snapshot, gpu, logs)
-    return judged is not None and not judged.ruled_out and not judged.missing
+    return judged is not None and not judged.missing
 
 
 def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
@@ -158,8 +134,7 @@ def _gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
 
 
 def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:
-    """The row judged against one subject. If a condition is false, None; but if its failure line was seen, the fact that rules it
-    out."""
+    """The row judged against one subject; None if a condition is false."""
     evidence: list[Reading] = []
     missing: list[str] = []
     decided = 0
@@ -172,7 +147,7 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
         known = coord(name)
         truth = holds(known.kind, condition, fact) if known else None
         if truth is False:
-            return _rule_out(row, name, fact, logs)
+            return None
         if truth:
             decided += 1
             evidence += fact_readings(fact, name)[:2]
@@ -180,12 +155,6 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
             missing.append(name)
     lines = matching_lines(row, logs)
     return None if lines is None else Judged(lines, tuple(evidence), tuple(missing), decided)
-
-
-def _rule_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
-    if "log" not in row.when or not matching_lines(row, logs):
-        return None
-    return Judged(ruled_out=f"{name} is {value_words(fact.value)}")
 
 
 def matching_lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
@@ -215,26 +184,15 @@ def _confidence(row: Row, judged: Judged, calm: bool) -> Confidence:
     return "high"
 
 
-def _rivals(candidates: Sequence[Candidate], excluded: dict[str, list[RuledOut]], matrix: Matrix) -> list[Finding]:
+def _rivals(candidates: Sequence[Candidate]) -> list[Finding]:
     """Of the findings that explain one line the strongest stays as it is; the others become hypotheses."""
     strongest: dict[Reading, Candidate] = {}
     ordered = sorted(candidates, key=_order)
     for one in ordered:
         if one.line:
             strongest.setdefault(one.line, one)
-    named = [one.finding if one.line is None or strongest[one.line] is one else lower(one.finding) for one in ordered]
-    return [_add_excluded(f, excluded, matrix) for f in named]
+    return [one.finding if one.line is None or strongest[one.line] is one else lower(one.finding) for one in ordered]
 
 
 def _order(one: Candidate) -> tuple[int, int, int]:
     return (RANK[one.finding.severity], RANK[one.finding.confidence], -one.weight)
-
-
-def _add_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Matrix) -> Finding:
-    row = matrix.row(one.row) if one.row else None
-    out = (
-        [f"{out.diagnosis}, because {out.fact}" for out in excluded.get(row.when.get("log", ""), []) if out.diagnosis != one.id]
-        if row
-        else []
-    )
-    return msgspec.structs.replace(one, excluded=tuple(dict.fromkeys(out))) if out else one

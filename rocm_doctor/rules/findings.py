@@ -25,7 +25,6 @@ from rocm_doctor.model import (
     Snapshot,
     Status,
     Subject,
-    Unknown,
     Value,
 )
 
@@ -52,7 +51,6 @@ def finding(
     commands: Sequence[Command | str] | None = None,
     sources: tuple[str, ...] = (),
     grade: Grade | None = None,
-    excluded: tuple[str, ...] = (),
     **values: object,
 ) -> Finding:
     """A finding of a Python rule: a case (`ID` or `ID/CASE` of catalog/cases.yaml) with the values that its words name.
@@ -84,7 +82,6 @@ def finding(
             commands=matrix.classify(commands),
             verify=matrix.classify(stated.verify or known.verify),
             sources=sources or stated.sources or known.sources,
-            excluded=excluded,
             settle=next(iter(matrix.classify(filter(None, (stated.settle or known.settle,)))), None),
         )
     )
@@ -206,15 +203,6 @@ def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
     seen = [gpu for _, gpu in training_gpus(snapshot)]
     discrete = [gpu for gpu in snapshot.gpus if gpu.value("is_apu") is False]
     return seen if seen and (not discrete or any(gpu in discrete for gpu in seen)) else discrete or list(snapshot.gpus)
-
-
-def value_words(value: Value) -> str:
-    """A fact's value in words: yes or no, one of several, absent, not known."""
-    if isinstance(value, Unknown):
-        return f"one of {', '.join(value.candidates)}" if value.candidates else "not known"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "absent" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def loaded_target(gpu: Gpu) -> str:

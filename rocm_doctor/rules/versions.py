@@ -31,7 +31,6 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         (*readings(snapshot, "torch.version", "torch.build"), *gpu),
         confidence="high" if snapshot.gpus else "medium",
         severity="error" if not amd_frameworks(snapshot) else "note" if build == "cpu" else "warning",
-        excluded=("not a driver problem: such a build never searches for an AMD GPU",),
         torch=f"torch {version}" if isinstance(version, str) else "torch",
         build=str(build).upper(),
     )
