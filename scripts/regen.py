@@ -26,7 +26,7 @@ from rocm_doctor.figures import types as figure_types
 from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.fleet import types as fleet_types
 from rocm_doctor.fleet.types import Judgement
-from rocm_doctor.matrix import load
+from rocm_doctor.matrix import load, rows
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import Report
 
@@ -65,7 +65,7 @@ def as_text(body: Any) -> str:
 
 def field_docs() -> dict[str, dict[str, str]]:
     """The docstring under each field of each published type, by the field's name in JSON."""
-    return {**_field_docs(model), **_field_docs(figure_types), **_field_docs(fleet_types)}
+    return {**_field_docs(model), **_field_docs(rows), **_field_docs(figure_types), **_field_docs(fleet_types)}
 
 
 def _field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
