@@ -15,12 +15,10 @@ import click
 
 from rocm_doctor._version import __version__
 from rocm_doctor.cli import output
-from rocm_doctor.cli.output import OutputError
+from rocm_doctor.cli.output import INTERRUPTED, OutputError
 
 _COLLECT_AFTER = 50_000
 """Objects made before the garbage collector looks for cycles."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as in shells."""
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EROFS}
 """Errors caused by the machine, not by the input or the doctor."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from rocm_doctor.bench import runner, text
-from rocm_doctor.cli.delivery import INTERRUPTED, Printout, page_command, text_or_json
+from rocm_doctor.cli.delivery import Printout, page_command, text_or_json
 from rocm_doctor.cli.inputs import InputError, interpreter, load_matrix
 from rocm_doctor.cli.options import device_options, python_option
+from rocm_doctor.cli.output import INTERRUPTED
 from rocm_doctor.figures import judge
 from rocm_doctor.figures.types import BenchReport
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.delivery import INTERRUPTED, write_file
+from rocm_doctor.cli.delivery import write_file
 from rocm_doctor.cli.inputs import interpreter, load_matrix
 from rocm_doctor.cli.machine import live, read_captures, was_interrupted
 from rocm_doctor.cli.options import OUTPUT, logs_option, no_redact_option, paths_argument, python_option, sysroot_option
+from rocm_doctor.cli.output import INTERRUPTED
 from rocm_doctor.integrations.ticket import pack_ticket
 from rocm_doctor.redaction.redactor import local_redactor
 from rocm_doctor.redaction.shared import redact_artifacts

@@ -15,15 +15,13 @@ import msgspec
 
 from rocm_doctor.cli.inputs import InputError, input_errors, read_report_file
 from rocm_doctor.cli.options import FILE, completes, gather, no_redact_option, options, page_options
-from rocm_doctor.cli.output import workflow_commands
+from rocm_doctor.cli.output import INTERRUPTED, workflow_commands
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render_cleaned
 from rocm_doctor.reports.neutral import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAIL_ON = ("error", "warning", "note", "never")
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as in shells."""
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
 """Outputs that are standard output: opening one as a file would truncate it."""
 

@@ -11,7 +11,7 @@ from rocm_doctor.cli.inputs import InputError, load_matrix
 from rocm_doctor.cli.options import completes, verbose_option
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.page import FORMS, render
+from rocm_doctor.reports.page import render
 
 
 @click.command(
@@ -20,7 +20,7 @@ from rocm_doctor.reports.page import FORMS, render
 )
 @click.argument("words", nargs=-1, shell_complete=completes("names"))
 @verbose_option
-@page_command(*FORMS)
+@page_command("text", "json")
 def command(words: Sequence[str], verbose: bool) -> Printout:
     """Explain WORDS: a GPU, a package (with ==version), torch, ROCm or Python with a version, a system, a variable, a diagnosis, a row, or
     an error line. One screen; -v shows all, each statement with its source. Without WORDS, list every diagnosis."""

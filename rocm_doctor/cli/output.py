@@ -11,6 +11,9 @@ from typing import IO
 
 from rocm_doctor.reports.neutral import printable
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as in shells."""
+
 
 class OutputError(OSError):
     """Standard output cannot be written (a full disk); the text names it."""

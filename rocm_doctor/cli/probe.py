@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.delivery import INTERRUPTED, Printout, page_command, text_or_json
+from rocm_doctor.cli.delivery import Printout, page_command, text_or_json
 from rocm_doctor.cli.inputs import interpreter, load_matrix
 from rocm_doctor.cli.machine import live, read_captures, was_interrupted
 from rocm_doctor.cli.options import no_redact_option, paths_argument, python_option, sysroot_option
+from rocm_doctor.cli.output import INTERRUPTED
 from rocm_doctor.model import Fact, Snapshot
 from rocm_doctor.reports.machine import fact_lines
 from rocm_doctor.reports.neutral import clean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Union
 
@@ -46,8 +46,8 @@ class Page(NamedTuple):
 
 
 def render(form: str, page: Page, look: RenderOptions) -> str:
-    """The page in a format: text, json or markdown."""
-    return _FORMS[form](page, look)
+    """The page as text or as JSON."""
+    return _json(page) if form == "json" else _text(page, look)
 
 
 def _text(page: Page, look: RenderOptions) -> str:
@@ -93,22 +93,7 @@ def wrap_line(line: Line, look: RenderOptions) -> list[str]:
     return [*rows, f"  {line.source}"] if isinstance(line, Stated) and look.verbose else rows
 
 
-def _markdown(page: Page, look: RenderOptions) -> str:
-    from rocm_doctor.reports.markup import block, prose
-
-    parts = [f"# {prose(page.title)}"] if page.title else []
-    for one in page.sections:
-        parts.append(f"**{one.label}**" if one.label else "")
-        parts += ["\n".join(block([line])).strip() if isinstance(line, Command) else prose(cite(line)) for line in one.lines]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def cite(line: str | Stated) -> str:
-    """The line as text, with its source in brackets where it has one."""
-    return line if isinstance(line, str) else f"{line.words} ({line.source})"
-
-
-def _json(page: Page, look: RenderOptions) -> str:
+def _json(page: Page) -> str:
     sections = [{"label": one.label, "lines": list(map(_plain, one.lines))} for one in page.sections if one.lines]
     return msgspec.json.format(msgspec.json.encode({"title": page.title, "sections": sections}), indent=2).decode() + "\n"
 
@@ -118,7 +103,3 @@ def _plain(line: Line) -> dict[str, str]:
     if isinstance(line, Command):
         return {"command": line.text}
     return {"words": line} if isinstance(line, str) else line._asdict()
-
-
-_FORMS: dict[str, Callable[[Page, RenderOptions], str]] = {"text": _text, "json": _json, "markdown": _markdown}
-FORMS = tuple(_FORMS)
