@@ -17,14 +17,13 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cures.choose import attach_cures
 from rocm_doctor.cures.offer import offer_commands, speaks_of_python
 from rocm_doctor.cures.solved import near_reports
-from rocm_doctor.cures.values import is_ours
+from rocm_doctor.cures.stated import drop_foreign_commands
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names, programs
 from rocm_doctor.facts.origin import Files, name_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import (
     Artifact,
-    Command,
     Finding,
     Reading,
     Report,
@@ -126,7 +125,7 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
-    held = [_drop_foreign_commands(report, matrix) for report in _earlier_reports(artifacts)]
+    held = [drop_foreign_commands(report, matrix) for report in _earlier_reports(artifacts)]
     if len(held) == len(artifacts) == 1:
         return _repeat(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
@@ -231,31 +230,6 @@ def _earlier_reports(artifacts: Sequence[Artifact]) -> list[Report]:
             with contextlib.suppress(Unreadable):  # its probe says why
                 found.append(read_report(artifact.text.encode(errors="replace")))
     return found
-
-
-def _drop_foreign_commands(report: Report, matrix: Matrix) -> Report:
-    """The report with such commands only as our data has: a report is a file that a stranger may have written."""
-
-    def known_commands(commands: Sequence[Command]) -> tuple[Command, ...]:
-        return tuple(c for c in commands if is_ours(c.text, matrix))
-
-    def diagnosis_id(one: Finding) -> str:
-        row = matrix.row(one.row) if one.row else None
-        return one.id or (row.diagnosis if row else one.row)
-
-    findings = tuple(
-        msgspec.structs.replace(
-            f,
-            id=diagnosis_id(f),
-            commands=known_commands(f.commands),
-            verify=known_commands(f.verify),
-            settle=f.settle if f.settle and known_commands([f.settle]) else None,
-        )
-        for f in report.findings
-    )
-    return msgspec.structs.replace(
-        report, findings=findings, questions=tuple(q for q in report.questions if known_commands([q.command]))
-    )
 
 
 def _repeat(report: Report, source: str, ignore: Sequence[str]) -> Report:

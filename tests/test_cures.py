@@ -8,7 +8,8 @@ import pytest
 
 from rocm_doctor.commands import slot_pattern, to_powershell
 from rocm_doctor.cures.solved import SHOWN, near_reports
-from rocm_doctor.cures.values import Values, command_patterns
+from rocm_doctor.cures.stated import command_patterns
+from rocm_doctor.cures.values import Values
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Command, Finding, Likely, Report, Similar, Snapshot
 from rocm_doctor.pipeline import judge

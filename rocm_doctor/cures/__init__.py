@@ -1,1 +1,1 @@
-"""The cure for a finding and its facts: data under compat_matrix/cures, chosen by conditions and filled with values of the report."""
+"""What to do about a finding: `choose` takes the cure that fits best, `values` fills it in, `offer` decides what is told to type for it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +11,6 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.advice import Case, Cure
-from rocm_doctor.matrix.rows import Diagnosis, Row
 from rocm_doctor.model import Command, Finding, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.findings import gpu_subject
 from rocm_doctor.rules.frameworks import PLAN
@@ -92,36 +89,6 @@ def subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
 def first_gpu(snapshot: Snapshot) -> Gpu | None:
     """The first GPU to train on, discrete before integrated; None where none is known."""
     return min(snapshot.gpus, key=lambda gpu: gpu.value("is_apu") is True, default=None)
-
-
-def is_ours(text: str, matrix: Matrix) -> bool:
-    """True for a command that the matrix states, or that a template of it makes."""
-    return text in matrix.once(stated_commands) or any(one.fullmatch(text) for one in matrix.once(command_patterns))
-
-
-def stated_commands(matrix: Matrix) -> frozenset[str]:
-    """The text of every command that rows, diagnoses, cases, cures and questions state."""
-    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
-    stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
-    stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
-    stated += [c for case in matrix.cases.values() for c in (*(case.commands or ()), *case.verify, case.settle) if c]
-    stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
-    return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
-
-
-def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
-    """What each command of a cure or a case that takes values looks like with them: a command of another shape is not ours."""
-    entries: list[Cure | Case] = [*matrix.cures, *matrix.cases.values()]
-    stated = [c for one in entries for c in (*(one.commands or ()), *one.verify) if _SLOT.search(c.text)]
-    return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
-
-
-def _shape(text: str, matrix: Matrix) -> str:
-    """The pattern of a template: its words as they are, and in each slot a value of its kind or the placeholder."""
-    parts = _SLOT.split(text)
-    words = {name: f"{re.escape(slot.placeholder)}|" for name, slot in matrix.slots.items()}
-    slots = (f"(?:{words.get(name, '')}{slot_pattern(name)})" for name in parts[1::2])
-    return "".join(part for pair in itertools.zip_longest(map(re.escape, parts[::2]), slots, fillvalue="") for part in pair)
 
 
 def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: ReportKind) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from rocm_doctor.binaries.processors import MACH
 from rocm_doctor.binaries.targets import parse_target
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.cures.values import stated_commands
+from rocm_doctor.cures.stated import stated_commands
 from rocm_doctor.differential.model import load as load_weights
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override

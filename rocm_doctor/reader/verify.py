@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, classify, settings, split_program, words
-from rocm_doctor.cures.values import Values, first_gpu, install_commands, is_ours, stated_commands
+from rocm_doctor.cures.stated import is_ours, stated_commands
+from rocm_doctor.cures.values import Values, first_gpu, install_commands
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Proof, Proposal, ReportKind, Snapshot
