@@ -1,4 +1,4 @@
-"""Containers that get no AMD GPU, and variables that hide every GPU."""
+"""Containers that get half of an AMD GPU's device nodes, and variables that hide every GPU."""
 
 from __future__ import annotations
 
@@ -12,38 +12,19 @@ _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to
 
 
 def devices(case: Case) -> Iterator[Problem]:
-    """A service for AMD that asks for NVIDIA's devices, or that gets one of the two nodes that ROCm needs without the other."""
-    service, environment = case.environment.service, case.environment
-    if service is None or not case.is_amd or case.target.os == "wsl":
+    """A service for AMD that gets one of the two nodes that ROCm needs without the other."""
+    service = case.environment.service
+    if service is None or not case.is_amd or service.all_devices or service.may_have_more:
         return
-    nodes = {d.value for d in service.devices}
-    if service.nvidia is not None and "/dev/kfd" not in nodes:
-        yield case.problem(
-            "access.container", "this service reserves NVIDIA devices", "Docker does not start it without NVIDIA's runtime.",
-            (service.nvidia,), sources=("https://docs.docker.com/compose/how-tos/gpu-support/",),
-        )  # fmt: skip
-    elif service.all_devices or service.may_have_more:
+    by_node = {"/dev/dri" if d.value.startswith("/dev/dri") else d.value: d for d in service.devices}
+    found = by_node.keys() & {"/dev/kfd", "/dev/dri"}
+    if len(found) != 1 or "/dev/dxg" in by_node or (found == {"/dev/dri"} and case.image.torch != "rocm"):
         return
-    elif "/dev/dxg" in nodes and not nodes & {"/dev/kfd", "/dev/dri"}:
-        device = next(d for d in service.devices if d.value == "/dev/dxg")
-        yield case.problem(
-            "access.container", "this service gets /dev/dxg alone", "That is the GPU of WSL: on Linux ROCm opens /dev/kfd and /dev/dri.",
-            (device.place,), sources=(_DEVICES,), hints=("If it is for WSL alone, judge it with --os wsl.",),
-        )  # fmt: skip
-    elif service.devices and not any("dxg" in n or "nvidia" in n for n in nodes):
-        render, kfd = any(n.startswith("/dev/dri") for n in nodes), "/dev/kfd" in nodes
-        if render != kfd and (kfd or case.image.torch == "rocm"):
-            missing, has = ("/dev/dri", "/dev/kfd") if kfd else ("/dev/kfd", "/dev/dri")
-            device = next(d for d in service.devices if d.value.startswith(has))
-            yield case.problem(
-                "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
-                (device.place,), sources=(_DEVICES,),
-            )  # fmt: skip
-    elif not service.devices and service.nvidia is None and environment.image is not None and case.image.torch == "rocm":
-        yield case.problem(
-            "access.container", f"{environment.image.name} is started without an AMD GPU", "The service gets neither /dev/kfd nor /dev/dri.",
-            (environment.image.place,), sources=(_DEVICES,), is_literal=False,
-        )  # fmt: skip
+    (has,), (missing,) = found, {"/dev/kfd", "/dev/dri"} - found
+    yield case.problem(
+        "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
+        (by_node[has].place,), sources=(_DEVICES,),
+    )  # fmt: skip
 
 
 def hidden_gpus(case: Case) -> Iterator[Problem]:
