@@ -42,13 +42,13 @@ def gather(name: str, kind: Any, declared: Callable[[F], F]) -> Callable[[F], F]
 
 
 def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
-    """The completion of a parameter by that function of complete.py, which is loaded when a shell asks."""
+    """The completion of a parameter by that function of completion.py, which is loaded when a shell asks."""
 
     def items(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from rocm_doctor.cli import complete
+        from rocm_doctor.cli import completion
 
-        found: list[Any] = getattr(complete, what)(incomplete)
-        return found
+        offered: list[Any] = getattr(completion, what)(incomplete)
+        return offered
 
     return items
 
