@@ -37,7 +37,7 @@ _ROWS = (
         + _NAME
         + r"[ \t]+"
         + _VER
-        + r"(?:[ \t]+(?:[/~].*|file:.*|pip|uv|(?:pypi_0|py[0-9]|h[0-9a-f]{6,}|mkl|\w+_\d+\b|[a-z0-9]*cuda|[a-z0-9]*rocm)\S*(?:\s+\S+){0,2}))?$"
+        + r"(?:[ \t]+(?:[/~].*|file:.*|pip|uv|(?:pypi_0|py[0-9]|h[0-9a-f]{6,}|mkl|\w{1,30}_\d{1,6}\b|[a-z0-9]*cuda|[a-z0-9]*rocm)\S{0,60}(?:[ \t]+\S{1,80}){0,2}))?$"
     ),
 )
 """A package and its version: `torch==2.9.1`, `torch @ file:///tmp/torch-2.9.1-cp312-...whl`, and the row of a table, behind which pip prints a
