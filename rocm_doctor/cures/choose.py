@@ -19,29 +19,29 @@ from rocm_doctor.rules.logs import Logs
 
 def attach_cures(findings: Iterable[Finding], snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> list[Finding]:
     """The findings, each with the advice, commands and sources of its cure. One without a cure keeps its own."""
-    return [_attach_cure(one, snapshot, logs, matrix, kind) for one in findings]
+    return [_attach_cure(finding, snapshot, logs, matrix, kind) for finding in findings]
 
 
 def cures_by_name(matrix: Matrix) -> Mapping[str, Sequence[Cure]]:
     """The cures by each diagnosis and row that they are for, in their order."""
-    found: dict[str, list[Cure]] = {}
+    cures: dict[str, list[Cure]] = {}
     for cure in matrix.cures:
         for name in cure.of:
-            found.setdefault(name, []).append(cure)
-    return found
+            cures.setdefault(name, []).append(cure)
+    return cures
 
 
-def _attach_cure(one: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
-    known, gpu = matrix.once(cures_by_name), subject_gpu(one, snapshot)
-    for name in filter(None, (one.row, one.id)):
+def _attach_cure(finding: Finding, snapshot: Snapshot, logs: Logs, matrix: Matrix, kind: ReportKind) -> Finding:
+    cures, gpu = matrix.once(cures_by_name), subject_gpu(finding, snapshot)
+    for name in filter(None, (finding.row, finding.id)):
         fitting = [
             cure
-            for cure in known.get(name, ())
-            if _holds(cure, snapshot, gpu, logs) and _may_replace_advice(cure, name, one, matrix)
+            for cure in cures.get(name, ())
+            if _holds(cure, snapshot, gpu, logs) and _may_replace_advice(cure, name, finding, matrix)
         ]
         if fitting:
-            return _apply(max(fitting, key=_rank), one, Values(snapshot, gpu, logs, matrix, kind))
-    return one
+            return _apply(max(fitting, key=_rank), finding, Values(snapshot, gpu, logs, matrix, kind))
+    return finding
 
 
 def _rank(cure: Cure) -> tuple[bool, int]:
@@ -49,42 +49,46 @@ def _rank(cure: Cure) -> tuple[bool, int]:
     return cure.before_rows, len(cure.when)
 
 
-def _may_replace_advice(cure: Cure, name: str, one: Finding, matrix: Matrix) -> bool:
+def _may_replace_advice(cure: Cure, name: str, finding: Finding, matrix: Matrix) -> bool:
     """True unless the finding has advice of its own (a row's or a rule's), which only a cure for the row, or one that says so, replaces."""
-    row = matrix.row(one.row) if one.row else None
-    known = matrix.diagnoses[one.id]
-    own = bool(row.advice or row.commands) if row else (one.advice != known.advice or _has_own_commands(one, known, matrix))
-    return cure.before_rows or name == one.row or not own
+    row = matrix.row(finding.row) if finding.row else None
+    diagnosis = matrix.diagnoses[finding.id]
+    own = (
+        bool(row.advice or row.commands)
+        if row
+        else (finding.advice != diagnosis.advice or _has_own_commands(finding, diagnosis, matrix))
+    )
+    return cure.before_rows or name == finding.row or not own
 
 
-def _has_own_commands(one: Finding, known: Diagnosis, matrix: Matrix) -> bool:
+def _has_own_commands(finding: Finding, diagnosis: Diagnosis, matrix: Matrix) -> bool:
     """True if a rule gave commands of its own: they rest on facts that it compared."""
-    stated = {command.text for command in matrix.classify(known.commands)}
-    return any(command.text not in stated for command in one.commands)
+    stated = {command.text for command in matrix.classify(diagnosis.commands)}
+    return any(command.text not in stated for command in finding.commands)
 
 
 def _holds(cure: Cure, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
-    return all(_condition(name, asked, snapshot, gpu, logs) for name, asked in cure.when.items())
+    return all(_condition(name, condition, snapshot, gpu, logs) for name, condition in cure.when.items())
 
 
-def _condition(name: str, asked: str, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
-    known = coord(name)
-    if known is None:
+def _condition(name: str, condition: str, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
+    coordinate = coord(name)
+    if coordinate is None:
         return False
-    if known.kind == "log":
-        return (logs.find(asked.removeprefix("!")) is None) is excludes(asked)
-    truth = holds(known.kind, asked, named_fact(name, snapshot, gpu or Gpu()))
-    return excludes(asked) if truth is None else truth
+    if coordinate.kind == "log":
+        return (logs.find(condition.removeprefix("!")) is None) is excludes(condition)
+    truth = holds(coordinate.kind, condition, named_fact(name, snapshot, gpu or Gpu()))
+    return excludes(condition) if truth is None else truth
 
 
-def _apply(cure: Cure, one: Finding, values: Values) -> Finding:
-    made = msgspec.structs.replace(
-        one,
+def _apply(cure: Cure, finding: Finding, values: Values) -> Finding:
+    cured = msgspec.structs.replace(
+        finding,
         cure=cure.key,
         advice=values.words(cure.do),
         commands=values.commands(cure.commands),
-        verify=values.commands(cure.verify) or one.verify,
+        verify=values.commands(cure.verify) or finding.verify,
         cure_grade=cure.grade,
         cure_sources=cure.sources,
     )
-    return drop_repeats(made)
+    return drop_repeats(cured)

@@ -44,15 +44,15 @@ def offer_reachable_kernel(made: Finding, snapshot: Snapshot, matrix: Matrix) ->
     )
 
 
-def _fill_release(command: Command, one: KernelPackage) -> Command:
+def _fill_release(command: Command, package: KernelPackage) -> Command:
     """The command with the release that the package is named for; lsb_release of a derivative prints another."""
-    text = command.text.replace(_RELEASE, one.release)
+    text = command.text.replace(_RELEASE, package.release)
     return command if text == command.text else msgspec.structs.replace(command, text=text, distributions=())
 
 
-def _installs(command: Command, one: KernelPackage) -> bool:
-    return one.name in _fill_release(command, one).text.split()
+def _installs(command: Command, package: KernelPackage) -> bool:
+    return package.name in _fill_release(command, package).text.split()
 
 
-def _has_fault(affected: str, one: KernelPackage) -> bool:
-    return holds(COORDS["kernel"].kind, affected, Fact(one.kernel)) is True
+def _has_fault(affected: str, package: KernelPackage) -> bool:
+    return holds(COORDS["kernel"].kind, affected, Fact(package.kernel)) is True

@@ -57,8 +57,8 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
     stated = [*(row.when for row in matrix.rows), *(cure.when for cure in matrix.cures)]
-    asked = (words.removeprefix("!") for when in stated for name, words in when.items() if name.startswith("log"))
-    return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
+    conditions = (condition.removeprefix("!") for when in stated for name, condition in when.items() if name.startswith("log"))
+    return Conditions((_CALM, _NVIDIA, _AMD, *conditions), matrix.complaints)
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
@@ -82,9 +82,9 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
                 if judged.decided or judged.lines:
                     undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing))
             else:
-                made = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
+                finding = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
                 weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
-                candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
+                candidates.append(Candidate(finding, judged.lines[0] if judged.lines else None, weight))
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return rank(join_gpus(_rivals(candidates), snapshot), matrix), undecided
 
@@ -144,8 +144,8 @@ def _judge_row(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Jud
         if name == "kernel" and snapshot.value("wsl") is True:
             return None  # in WSL the Windows driver runs the GPU, and the Linux kernel knows nothing about it
         fact = named_fact(name, snapshot, gpu)
-        known = coord(name)
-        truth = holds(known.kind, condition, fact) if known else None
+        coordinate = coord(name)
+        truth = holds(coordinate.kind, condition, fact) if coordinate else None
         if truth is False:
             return None
         if truth:
@@ -188,11 +188,14 @@ def _rivals(candidates: Sequence[Candidate]) -> list[Finding]:
     """Of the findings that explain one line the strongest stays as it is; the others become hypotheses."""
     strongest: dict[Reading, Candidate] = {}
     ordered = sorted(candidates, key=_order)
-    for one in ordered:
-        if one.line:
-            strongest.setdefault(one.line, one)
-    return [one.finding if one.line is None or strongest[one.line] is one else lower(one.finding) for one in ordered]
+    for candidate in ordered:
+        if candidate.line:
+            strongest.setdefault(candidate.line, candidate)
+    return [
+        candidate.finding if candidate.line is None or strongest[candidate.line] is candidate else lower(candidate.finding)
+        for candidate in ordered
+    ]
 
 
-def _order(one: Candidate) -> tuple[int, int, int]:
-    return (RANK[one.finding.severity], RANK[one.finding.confidence], -one.weight)
+def _order(candidate: Candidate) -> tuple[int, int, int]:
+    return (RANK[candidate.finding.severity], RANK[candidate.finding.confidence], -candidate.weight)

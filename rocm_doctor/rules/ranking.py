@@ -16,9 +16,9 @@ RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
 def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, with its root cause: root causes first, then by severity and confidence."""
     unique: dict[tuple[str, str, str], Finding] = {}
-    for one in sorted(findings, key=_severe_first):
-        said = one.title * (one.severity == "note" or one.subject_kind == "environment")
-        unique.setdefault((one.id, one.row or said, one.subject), one)
+    for finding in sorted(findings, key=_severe_first):
+        title = finding.title * (finding.severity == "note" or finding.subject_kind == "environment")
+        unique.setdefault((finding.id, finding.row or title, finding.subject), finding)
     ordered = list(unique.values())
     roots = _roots(ordered, matrix)
     tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
@@ -29,56 +29,61 @@ def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
     """The index of each finding's root cause (its own without one). Of two that name each other the first wins."""
     roots = list(range(len(ordered)))
-    for place, one in enumerate(ordered):
-        for cause in _causes(one, place, ordered, matrix):
+    for place, finding in enumerate(ordered):
+        for cause in _causes(finding, place, ordered, matrix):
             if roots[cause] != place:
                 roots = [roots[cause] if root == place else root for root in roots]
                 break
     return roots
 
 
-def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
+def _causes(finding: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
     """Indices of a finding's causes: those in its row's `after` that are at least as severe, then equal findings before it.
 
     Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use. So are two findings on one
     environment of a repository.
     """
-    row = matrix.row(one.row) if one.row else None
-    after = set(row.after) if row else _root_diagnoses(one.id, matrix)
-    named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
+    row = matrix.row(finding.row) if finding.row else None
+    after = set(row.after) if row else _root_diagnoses(finding.id, matrix)
+    causes = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
     same = [
         n
         for n, f in enumerate(ordered[:place])
-        if f.id == one.id
-        and (f.subject == one.subject or not (f.subject and one.subject))
-        and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
+        if f.id == finding.id
+        and (f.subject == finding.subject or not (f.subject and finding.subject))
+        and (f.title == finding.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
-    named += _missing_code_findings(one, ordered)
-    return [n for n in named if RANK[ordered[n].severity] <= RANK[one.severity]] + same
+    causes += _missing_code_findings(finding, ordered)
+    return [n for n in causes if RANK[ordered[n].severity] <= RANK[finding.severity]] + same
 
 
-def _missing_code_findings(one: Finding, ordered: Sequence[Finding]) -> list[int]:
+def _missing_code_findings(finding: Finding, ordered: Sequence[Finding]) -> list[int]:
     """Indices of the findings that torch has no code for the GPU of this row's finding, which then follows from them; empty for
     rows about architecture, access or versions."""
-    if not one.row or one.subject_kind != "gpu" or one.id.startswith(("arch.", "access.", "version.")):
+    if not finding.row or finding.subject_kind != "gpu" or finding.id.startswith(("arch.", "access.", "version.")):
         return []
     ids = ("arch.not-in-build", "arch.override-needed")
-    return [n for n, f in enumerate(ordered) if f.id in ids and f.subject == one.subject and f.confidence != "low"]
+    return [n for n, f in enumerate(ordered) if f.id in ids and f.subject == finding.subject and f.confidence != "low"]
 
 
 def _root_diagnoses(diagnosis: str, matrix: Matrix) -> set[str]:
     """Ids and keys that a finding of a Python rule follows from: the `after` of its diagnosis and, for access, where one thing
     bars the next, of the rows of that diagnosis."""
-    known, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
-    return {*(known.after if known else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
+    entry, rows = matrix.diagnoses.get(diagnosis), matrix.rows if diagnosis.startswith("access.") else ()
+    return {*(entry.after if entry else ())} | {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
-def _join_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
+def _join_echoes(finding: Finding, tied: Sequence[Finding]) -> Finding:
     """The finding with the readings of the findings of the same diagnosis that follow from it."""
-    echoes = [r for f in tied if f.id == one.id and f.follows_from and f.follows_from == (one.row or one.id) for r in f.evidence]
-    return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one
+    echoes = [
+        r
+        for f in tied
+        if f.id == finding.id and f.follows_from and f.follows_from == (finding.row or finding.id)
+        for r in f.evidence
+    ]
+    return msgspec.structs.replace(finding, evidence=tuple(dict.fromkeys((*finding.evidence, *echoes)))) if echoes else finding
 
 
-def _severe_first(one: Finding) -> tuple[int, bool, int]:
+def _severe_first(finding: Finding) -> tuple[int, bool, int]:
     """The severity's rank; among errors, wrong results come first, because nothing else shows them."""
-    return (RANK[one.severity], one.status != "wrong", RANK[one.confidence])
+    return (RANK[finding.severity], finding.status != "wrong", RANK[finding.confidence])
