@@ -40,24 +40,28 @@ class Values:
 
         No torch is uninstalled where no command installs another one.
         """
-        made = {one.text: one for template in templates for one in self._fill(template)}
-        installs = any(one.purpose in ("install", "fix") for one in made.values())
-        return tuple(one for one in made.values() if installs or one.purpose != "remove" or "torch" not in one.packages)
+        filled = {command.text: command for template in templates for command in self._fill(template)}
+        installs = any(command.purpose in ("install", "fix") for command in filled.values())
+        return tuple(
+            command for command in filled.values() if installs or command.purpose != "remove" or "torch" not in command.packages
+        )
 
     def _fill(self, template: Command) -> Iterator[Command]:
         if template.text == INSTALL:
             yield from self._typed(install_commands(self.snapshot, self.gpu, self.matrix, self.kind) or (PLAN,))
             return
         names = _SLOT.findall(template.text)
-        known = {name: value for name in names if (value := self.value(name)) and re.fullmatch(slot_pattern(name), value)}
-        missing = [self.matrix.slots[name] for name in dict.fromkeys(names) if name not in known]
+        values = {name: value for name in names if (value := self.value(name)) and re.fullmatch(slot_pattern(name), value)}
+        missing = [self.matrix.slots[name] for name in dict.fromkeys(names) if name not in values]
         text = template.text
         for slot in missing:
             text = text.replace("{" + slot.name + "}", slot.placeholder)
-        for made in fill(text, **known) if known else (text,):
+        for line in fill(text, **values) if values else (text,):
             yield from self._typed(slot.tells for slot in missing if slot.tells)
-            words = tuple(slot.placeholder for slot in missing)
-            yield from self._typed([msgspec.structs.replace(template, text=made, placeholders=(*template.placeholders, *words))])
+            placeholders = tuple(slot.placeholder for slot in missing)
+            yield from self._typed(
+                [msgspec.structs.replace(template, text=line, placeholders=(*template.placeholders, *placeholders))]
+            )
 
     def _typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         return self.matrix.classify(commands)
@@ -80,10 +84,10 @@ class Values:
         return value if isinstance(value, str) else ""
 
 
-def subject_gpu(one: Finding, snapshot: Snapshot) -> Gpu | None:
+def subject_gpu(finding: Finding, snapshot: Snapshot) -> Gpu | None:
     """The GPU that the finding is about; else the first one to train on."""
-    named = next((gpu for n, gpu in enumerate(snapshot.gpus) if gpu_subject(gpu, n).name == one.subject), None)
-    return named or first_gpu(snapshot)
+    subject = next((gpu for n, gpu in enumerate(snapshot.gpus) if gpu_subject(gpu, n).name == finding.subject), None)
+    return subject or first_gpu(snapshot)
 
 
 def first_gpu(snapshot: Snapshot) -> Gpu | None:
@@ -115,8 +119,8 @@ _OFFERED = ("sibling", "faulty", "disputed", "not-needed", "last-resort")
 def _override(values: Values) -> str:
     """The value of HSA_OVERRIDE_GFX_VERSION with which the GPU runs a compatible target's code; empty where no source knows one."""
     target = values.matrix.gfx.get(values.gfx())
-    known = {one.verdict: one.value for one in reversed(target.overrides)} if target else {}
-    return next((known[verdict] for verdict in _OFFERED if verdict in known), "")
+    by_verdict = {override.verdict: override.value for override in reversed(target.overrides)} if target else {}
+    return next((by_verdict[verdict] for verdict in _OFFERED if verdict in by_verdict), "")
 
 
 def _pages(values: Values) -> str:
@@ -128,14 +132,14 @@ def _pages(values: Values) -> str:
 def _library(values: Values) -> str:
     """The name of the first shared library that a line says is missing."""
     line = values.logs.find("cannot open shared object|not found*.so|lib*.so*not found|.so*no such file")
-    found = _LIBRARY.search(line.quote) if line else None
-    return found[1] if found else ""
+    name = _LIBRARY.search(line.quote) if line else None
+    return name[1] if name else ""
 
 
 def _kernel_package(values: Values) -> str:
     """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
     name = str(values.snapshot.value("os"))
-    return next((one.name for one in values.matrix.kernels if name.startswith((one.os, *one.derivatives))), "")
+    return next((package.name for package in values.matrix.kernels if name.startswith((package.os, *package.derivatives))), "")
 
 
 _WHEELS = "https://download.pytorch.org/whl/"
@@ -144,15 +148,15 @@ _IN_INDEX = regex(r"rocm\d+\.\d+(?:\.\d+)?")
 
 def _index(values: Values) -> str:
     """The index of the torch in use, as its number or the text names it."""
-    named = (values.snapshot.value(name) for name in ("said.torch_index", "torch.version"))
-    found = next((hit for one in named if isinstance(one, str) and (hit := _IN_INDEX.search(one))), None)
-    return _WHEELS + found[0] if found else ""
+    texts = (values.snapshot.value(name) for name in ("said.torch_index", "torch.version"))
+    release = next((hit for text in texts if isinstance(text, str) and (hit := _IN_INDEX.search(text))), None)
+    return _WHEELS + release[0] if release else ""
 
 
 def _program(values: Values) -> str:
     """What the program that the report is about is called."""
     key = values.snapshot.value("said.program")
-    return next((one.title for one in values.matrix.applications if one.key == key), "")
+    return next((application.title for application in values.matrix.applications if application.key == key), "")
 
 
 _WORKED_OUT: dict[str, Callable[[Values], str]] = {

@@ -31,28 +31,32 @@ class Names:
 
     def unknown(self, text: str) -> list[str]:
         """Versions, targets and addresses in a text that neither the catalog nor the person names, as they are written."""
-        known, named = self.matrix.once(releases), self.matrix.once(_mention)
-        found = [
-            m[0] for m in named.finditer(text) if not self._exists(known[m[1].casefold()], m[2].rstrip(".").removesuffix(".x"))
+        versions, mention = self.matrix.once(releases), self.matrix.once(_mention)
+        names = [
+            m[0]
+            for m in mention.finditer(text)
+            if not self._exists(versions[m[1].casefold()], m[2].rstrip(".").removesuffix(".x"))
         ]
-        found += [one for one in _GFX.findall(text) if not self._is_target(one.lower())]
-        found += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self.override(m[1]) is None]
-        return [*found, *(one for one in addresses(text) if not self.serves(one))]
+        names += [name for name in _GFX.findall(text) if not self._is_target(name.lower())]
+        names += [m[0] for m in _OVERRIDDEN.finditer(text) if m[1] not in self.said and self.override(m[1]) is None]
+        return [*names, *(name for name in addresses(text) if not self.serves(name))]
 
     def mark(self, text: str) -> str:
         """The text with a mark behind each version and target that is not known, and without addresses that are not."""
-        for one in dict.fromkeys(self.unknown(text)):
-            hidden = _URL.match(one) and not self.is_on_known_server(one)
-            text = text.replace(one, "[an address that is not known]" if hidden else f"{one} [not known to exist]")
+        for name in dict.fromkeys(self.unknown(text)):
+            hidden = _URL.match(name) and not self.is_on_known_server(name)
+            text = text.replace(name, "[an address that is not known]" if hidden else f"{name} [not known to exist]")
         return text
 
     def override(self, value: str) -> Override | None:
         """What the catalog says of a value of HSA_OVERRIDE_GFX_VERSION, for the GPU or, without a known one, for any."""
         targets = [self.matrix.gfx[self.gfx]] if self.gfx in self.matrix.gfx else self.matrix.gfx.values()
-        return next((one for target in targets for one in target.overrides if one.value == value), None)
+        return next((override for target in targets for override in target.overrides if override.value == value), None)
 
     def _exists(self, releases: frozenset[str], version: str) -> bool:
-        return any(one == version or one.startswith((version + ".", version + "+")) for one in (*self.said, *releases))
+        return any(
+            release == version or release.startswith((version + ".", version + "+")) for release in (*self.said, *releases)
+        )
 
     def _is_target(self, name: str) -> bool:
         return name in self.said or name in self.matrix.gfx or (parse_target(name) is not None and name in MACH.values())
@@ -70,16 +74,16 @@ class Names:
 
 def addresses(text: str) -> list[str]:
     """The web addresses in a text, without the sentence's marks behind them."""
-    return [one.rstrip(".,;") for one in _URL.findall(text)]
+    return [url.rstrip(".,;") for url in _URL.findall(text)]
 
 
 def known_addresses(matrix: Matrix) -> frozenset[str]:
     """The addresses that indexes, builds, commands and the changes of programs name, without a slash at their end."""
     catalog = load_catalog(matrix)
-    found = [index.url for index in catalog.indexes.values()]
-    found += [at.url for one in matrix.torch if (at := catalog.build_index(one))]
-    texts = [*stated_commands(matrix), *(words_ for one in matrix.applications for words_ in one.how.values())]
-    return frozenset(one.rstrip("/") for one in [*found, *(url for text in texts for url in addresses(text))])
+    urls = [index.url for index in catalog.indexes.values()]
+    urls += [at.url for entry in matrix.torch if (at := catalog.build_index(entry))]
+    texts = [*stated_commands(matrix), *(words_ for entry in matrix.applications for words_ in entry.how.values())]
+    return frozenset(entry.rstrip("/") for entry in [*urls, *(url for text in texts for url in addresses(text))])
 
 
 def releases(matrix: Matrix) -> dict[str, frozenset[str]]:
@@ -102,6 +106,6 @@ def _mention(matrix: Matrix) -> re.Pattern[str]:
     return _mention_pattern(matrix.once(releases))
 
 
-def _mention_pattern(known: Iterable[str]) -> re.Pattern[str]:
-    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+def _mention_pattern(packages: Iterable[str]) -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(packages, key=len, reverse=True)))
     return re.compile(rf"(?<![\w/-])({names})(?:\s+(?:version\s+)?v?|\s*[=~<>]=\s*|-)(\d+\.\d[\w.+]*)", re.I)

@@ -73,18 +73,18 @@ class Verifier:
     def judge(self, text: str) -> Proposal:
         """What is known of one command line."""
         text = text.strip().removeprefix("$ ")
-        found, (command,) = self._line(text), self.matrix.classify((text,))
+        proposal, (command,) = self._line(text), self.matrix.classify((text,))
         # A template with a value in it is ours only where the value can do no harm: installs and variables are judged by what they name.
         of_system = command.effect in ("system", "login", "reboot")
-        stated = normalize_command(text) in self.matrix.once(stated_command_set) or (of_system and is_ours(text, self.matrix))
+        is_stated = normalize_command(text) in self.matrix.once(stated_command_set) or (of_system and is_ours(text, self.matrix))
         if (
-            stated
-            and found.proof in ("word", "withheld")
+            is_stated
+            and proposal.proof in ("word", "withheld")
             and command.effect != "destructive"
             and not any(settings(command).values())
         ):
-            found = Proposal("proven", "a command of the matrix")
-        return msgspec.structs.replace(found, commands=(command,) if found.proof == "proven" else found.commands)
+            proposal = Proposal("proven", "a command of the matrix")
+        return msgspec.structs.replace(proposal, commands=(command,) if proposal.proof == "proven" else proposal.commands)
 
     def _line(self, text: str) -> Proposal:
         plain = _HARMLESS.sub(" ", text)
@@ -94,10 +94,12 @@ class Verifier:
             return Proposal("withheld", "it does not parse")
         if _UNSEEN.search(text) or signs & {">", ">|", "<>"}:
             return Proposal("withheld", "it runs or overwrites what cannot be checked")
-        found = [self._part(argv) for argv in parts] or [Proposal("withheld", "it is empty")]
-        found += [Proposal("word", "it writes into a file")] if ">>" in signs else []
-        worst = _worst(found)
-        because = "; ".join(dict.fromkeys(one.because for one in found if one.because and one.proof == worst.proof))
+        proposals = [self._part(argv) for argv in parts] or [Proposal("withheld", "it is empty")]
+        proposals += [Proposal("word", "it writes into a file")] if ">>" in signs else []
+        worst = _worst(proposals)
+        because = "; ".join(
+            dict.fromkeys(proposal.because for proposal in proposals if proposal.because and proposal.proof == worst.proof)
+        )
         return msgspec.structs.replace(worst, because=because)
 
     def _part(self, argv: Sequence[str]) -> Proposal:
@@ -134,10 +136,10 @@ class Verifier:
     def _setting(self, name: str, value: str) -> Proposal:
         """What is known of a variable and its value."""
         if name == OVERRIDE:
-            one = self.names.override(value)
-            if one and one.verdict != "harmful":
-                return Proposal("proven", f"{name}={value}: {one.verdict} on {self.gfx or 'some targets'}")
-            why = f"{name}={value} is {'harmful' if one else 'not known to work'} on {self.gfx or 'any target'}"
+            override = self.names.override(value)
+            if override and override.verdict != "harmful":
+                return Proposal("proven", f"{name}={value}: {override.verdict} on {self.gfx or 'some targets'}")
+            why = f"{name}={value} is {'harmful' if override else 'not known to work'} on {self.gfx or 'any target'}"
             ours = self.values.value("version_override")
             return (
                 Proposal("corrected", why, commands=self.matrix.classify((f"export {name}={ours}",)))
@@ -151,21 +153,21 @@ class Verifier:
             return Proposal("word", f"nothing reads {name}")
         return Proposal("proven", f"{name} is read by {reader.reader}")
 
-    def _install(self, asked: Sequence[str]) -> Proposal:
+    def _install(self, arguments: Sequence[str]) -> Proposal:
         """What is known of the arguments of `pip install`."""
-        wanted, indexes, other = _requirements(asked)
+        wanted, indexes, other = _requirements(arguments)
         if other := [*other, *(one for one in indexes if not self.names.serves(one))]:
             return Proposal("withheld", f"what `{other[0][:60]}` would install cannot be checked")
-        found = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
+        proposals = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
         for name in wanted.keys() - set(TORCH):
             package, one = self.catalog.packages.get(name), wanted[name]
             if package is None:
-                found.append(Proposal("word", f"{name} is not a package of the catalog"))
+                proposals.append(Proposal("word", f"{name} is not a package of the catalog"))
             elif any(one.specifier.contains(version, prereleases=True) for version in self.matrix.once(releases).get(name, ())):
-                found.append(Proposal("proven", f"{one} is known"))
+                proposals.append(Proposal("proven", f"{one} is known"))
             else:
-                found.append(Proposal("word", f"{one} is not known to exist"))
-        return _worst(found)
+                proposals.append(Proposal("word", f"{one} is not known to exist"))
+        return _worst(proposals)
 
     def _torch(self, wanted: Mapping[str, Requirement], indexes: Sequence[str]) -> Proposal:
         """A torch that this index serves and that has code for this GPU; else the one of `plan`."""
@@ -207,8 +209,8 @@ def _fits(build: TorchBuild, wanted: Mapping[str, Requirement]) -> bool:
     )
 
 
-def _worst(found: Sequence[Proposal]) -> Proposal:
-    return max(found, key=lambda one: PROOFS.index(one.proof), default=Proposal("proven", ""))
+def _worst(proposals: Sequence[Proposal]) -> Proposal:
+    return max(proposals, key=lambda proposal: PROOFS.index(proposal.proof), default=Proposal("proven", ""))
 
 
 def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[str], list[str]]:

@@ -58,52 +58,52 @@ def finding(
     What the case leaves out is its diagnosis'. Raises KeyError for a diagnosis that the matrix does not have, and for a value that is
     not given.
     """
-    known = matrix.diagnoses[case.partition("/")[0]]
-    stated = _case(matrix, case)
+    diagnosis = matrix.diagnoses[case.partition("/")[0]]
+    entry = _case(matrix, case)
     title, cause, advice = (
-        getattr(stated, name).format_map(values).strip() or getattr(known, name) for name in ("title", "cause", "advice")
+        getattr(entry, name).format_map(values).strip() or getattr(diagnosis, name) for name in ("title", "cause", "advice")
     )
     if commands is None:
-        commands = known.commands if stated.commands is None else case_commands(matrix, case, **values)
+        commands = diagnosis.commands if entry.commands is None else case_commands(matrix, case, **values)
     return stamp(
         Finding(
-            id=known.id,
+            id=diagnosis.id,
             case=case,
             title=title,
-            severity=severity or stated.severity,
-            confidence=confidence or stated.confidence,
+            severity=severity or entry.severity,
+            confidence=confidence or entry.confidence,
             cause=cause,
             subject=subject.name,
             subject_kind=subject.kind,
-            status=stated.status,
-            grade=grade or stated.grade,
+            status=entry.status,
+            grade=grade or entry.grade,
             evidence=tuple(dict.fromkeys(evidence)),
             advice=advice,
             commands=matrix.classify(commands),
-            verify=matrix.classify(stated.verify or known.verify),
-            sources=sources or stated.sources or known.sources,
-            settle=next(iter(matrix.classify(filter(None, (stated.settle or known.settle,)))), None),
+            verify=matrix.classify(entry.verify or diagnosis.verify),
+            sources=sources or entry.sources or diagnosis.sources,
+            settle=next(iter(matrix.classify(filter(None, (entry.settle or diagnosis.settle,)))), None),
         )
     )
 
 
 def _case(matrix: Matrix, name: str) -> Case:
     """The case of that name, of its own diagnosis or of any; an empty one where the matrix is older than the rule."""
-    known = matrix.cases
-    return known.get(name) or known.get("*/" + name.partition("/")[2]) or Case(name)
+    cases = matrix.cases
+    return cases.get(name) or cases.get("*/" + name.partition("/")[2]) or Case(name)
 
 
 def case_commands(matrix: Matrix, case: str, **values: object) -> tuple[Command, ...]:
     """The commands of a case with the values that they name, without those that refuse a value."""
-    stated = _case(matrix, case).commands or ()
-    made = (msgspec.structs.replace(one, text=text) for one in stated for text in fill(one.text, **values))
-    return matrix.classify(made)
+    templates = _case(matrix, case).commands or ()
+    commands = (msgspec.structs.replace(template, text=text) for template in templates for text in fill(template.text, **values))
+    return matrix.classify(commands)
 
 
 def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
     """A finding of a matrix row; what the row leaves out (advice, commands, verify) comes from its diagnosis."""
-    known = matrix.diagnoses.get(row.diagnosis)
-    advice = row.advice or (known.advice if known and not row.commands else "")
+    diagnosis = matrix.diagnoses.get(row.diagnosis)
+    advice = row.advice or (diagnosis.advice if diagnosis and not row.commands else "")
     made = Finding(
         id=row.diagnosis,
         row=row.key,
@@ -117,26 +117,26 @@ def row_finding(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidenc
         grade=row.grade,
         evidence=tuple(dict.fromkeys(evidence)),
         advice=f"{advice} {remedy(row.affected)}".strip(),
-        commands=matrix.classify(row.commands or (known.commands if known and not row.advice else ())),
-        verify=matrix.classify(row.verify or (known.verify if known else ())),
+        commands=matrix.classify(row.commands or (diagnosis.commands if diagnosis and not row.advice else ())),
+        verify=matrix.classify(row.verify or (diagnosis.verify if diagnosis else ())),
         sources=row.sources,
         settle=next(iter(matrix.classify(filter(None, (row.settle,)))), None),
     )
     return stamp(lower(made) if confidence == "low" else made)
 
 
-def lower(one: Finding) -> Finding:
+def lower(finding: Finding) -> Finding:
     """The same finding as a hypothesis: low confidence, and a warning at most."""
-    return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
+    return msgspec.structs.replace(finding, confidence="low", severity=_LOWERED[finding.severity])
 
 
 def drop_repeats(made: Finding) -> Finding:
     """The finding with each command once, in `commands` before `verify` before `settle`."""
-    said = {c.text for c in made.commands}
-    verify = tuple(c for c in made.verify if c.text not in said)
-    said |= {c.text for c in verify}
+    texts = {c.text for c in made.commands}
+    verify = tuple(c for c in made.verify if c.text not in texts)
+    texts |= {c.text for c in verify}
     return msgspec.structs.replace(
-        made, verify=verify, settle=made.settle if made.settle and made.settle.text not in said else None
+        made, verify=verify, settle=made.settle if made.settle and made.settle.text not in texts else None
     )
 
 
@@ -159,22 +159,22 @@ def gpu_subject(gpu: Gpu, number: int) -> Subject:
 
 def join_gpus(findings: Iterable[Finding], snapshot: Snapshot) -> list[Finding]:
     """The findings, those that differ in nothing but the GPU as one: `GPUs 0-3 (gfx906)`, in the place of the first."""
-    known = {gpu_subject(gpu, n).name: (n, gpu.value("gfx")) for n, gpu in enumerate(snapshot.gpus)}
+    gpus = {gpu_subject(gpu, n).name: (n, gpu.value("gfx")) for n, gpu in enumerate(snapshot.gpus)}
     alike: dict[Finding, list[Finding]] = {}
-    for one in findings:
+    for finding in findings:
         alike.setdefault(
-            msgspec.structs.replace(one, subject="", evidence=(), fingerprint="") if one.subject in known else one, []
-        ).append(one)
-    return [group[0] if len(group) == 1 else _join_group(group, known) for group in alike.values()]
+            msgspec.structs.replace(finding, subject="", evidence=(), fingerprint="") if finding.subject in gpus else finding, []
+        ).append(finding)
+    return [group[0] if len(group) == 1 else _join_group(group, gpus) for group in alike.values()]
 
 
-def _join_group(group: Sequence[Finding], known: Mapping[str, tuple[int, Value]]) -> Finding:
-    subjects = dict.fromkeys(one.subject for one in group)
+def _join_group(group: Sequence[Finding], gpus: Mapping[str, tuple[int, Value]]) -> Finding:
+    subjects = dict.fromkeys(finding.subject for finding in group)
     if len(subjects) == 1:
         return group[0]
-    numbers, targets = zip(*sorted((known[subject] for subject in subjects), key=lambda gpu: gpu[0]))
+    numbers, targets = zip(*sorted((gpus[subject] for subject in subjects), key=lambda gpu: gpu[0]))
     gfx = f" ({targets[0]})" if len(set(targets)) == 1 and isinstance(targets[0], str) else ""
-    evidence = tuple(dict.fromkeys(reading for one in group for reading in one.evidence))
+    evidence = tuple(dict.fromkeys(reading for finding in group for reading in finding.evidence))
     return stamp(msgspec.structs.replace(group[0], subject=f"GPUs {_spans(numbers)}{gfx}", evidence=evidence))
 
 

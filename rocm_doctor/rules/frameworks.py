@@ -69,16 +69,18 @@ PLAN = "rocm-doctor plan"
 def frameworks_in_question(snapshot: Snapshot) -> list[Framework]:
     """The frameworks that a report is about: the one of --framework, else those that are installed or that the text names, else
     torch."""
-    said = snapshot.get("said.frameworks")
-    named = [one for one in FRAMEWORKS if isinstance(said.value, tuple) and one.key in said.value]
-    if any(reading.artifact.startswith("declared/") for reading in said.readings):
+    stated = snapshot.get("said.frameworks")
+    named = [framework for framework in FRAMEWORKS if isinstance(stated.value, tuple) and framework.key in stated.value]
+    if any(reading.artifact.startswith("declared/") for reading in stated.readings):
         return named
-    return [one for one in FRAMEWORKS if one in named or isinstance(one.version(snapshot).value, str)] or [TORCH]
+    return [
+        framework for framework in FRAMEWORKS if framework in named or isinstance(framework.version(snapshot).value, str)
+    ] or [TORCH]
 
 
 def amd_frameworks(snapshot: Snapshot) -> list[Framework]:
     """The frameworks among them that are installed and built for AMD GPUs."""
-    return [one for one in frameworks_in_question(snapshot) if one.build(snapshot) == "rocm"]
+    return [framework for framework in frameworks_in_question(snapshot) if framework.build(snapshot) == "rocm"]
 
 
 _OF_PYTHON: tuple[Purpose, ...] = ("install", "remove", "pin", "python")
@@ -102,25 +104,29 @@ def no_framework(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     A torch of another build has a finding of its own (versions.py); of a framework whose build is not known nothing is said. A
     machine may serve models without a framework; what is declared is to train.
     """
-    found, declared = frameworks_in_question(snapshot), snapshot.value("declared") is True
+    frameworks, declared = frameworks_in_question(snapshot), snapshot.value("declared") is True
     if not (declared or snapshot.gpus or snapshot.value("dxg.exists") is True) or amd_frameworks(snapshot):
         return
-    others = [(one, one.build(snapshot)) for one in found if one.build(snapshot)]
-    if TORCH in found and snapshot.value("torch.version") is not None:
+    others = [(framework, framework.build(snapshot)) for framework in frameworks if framework.build(snapshot)]
+    if TORCH in frameworks and snapshot.value("torch.version") is not None:
         return
-    if not others and any(one.version(snapshot).value is not None for one in found):
+    if not others and any(framework.version(snapshot).value is not None for framework in frameworks):
         return
     if not declared and any(isinstance(snapshot.value(f"pkg.{name}"), str) for name in _SERVERS):
         return
-    built = ", ".join(f"{one.words(snapshot)} is a {build.upper()} build" for one, build in others)
-    bare = not any(isinstance(one.version(snapshot).value, str) for one in FRAMEWORKS)
-    names = [one.name for one in (FRAMEWORKS if bare and found == [TORCH] else found)]
+    built = ", ".join(f"{framework.words(snapshot)} is a {build.upper()} build" for framework, build in others)
+    bare = not any(isinstance(framework.version(snapshot).value, str) for framework in FRAMEWORKS)
+    names = [framework.name for framework in (FRAMEWORKS if bare and frameworks == [TORCH] else frameworks)]
     place = snapshot.value("python.prefix")
     where = f" in {place}" if isinstance(place, str) else ""
     if snapshot.value("python.env") == "doctor":
         where = ": no environment is active, and the doctor's own has none"
     none = f"neither {', '.join(names[:-1])} nor {names[-1]} is installed" if names[1:] else f"{names[0]} is not installed"
     unbuilt = [*(["torch.version"] if not others else []), *(["declared"] if declared else [])]
-    builds = (reading for one, _ in others for reading in fact_readings(one.version(snapshot), f"{one.key}.version")[:1])
+    builds = (
+        reading
+        for framework, _ in others
+        for reading in fact_readings(framework.version(snapshot), f"{framework.key}.version")[:1]
+    )
     case = "version.no-framework/none"
     yield finding(matrix, case, (*builds, *readings(snapshot, *unbuilt)), words=built or none + where)

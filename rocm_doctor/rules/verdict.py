@@ -55,11 +55,11 @@ def verdict(
 def _framework_words(snapshot: Snapshot) -> str:
     """The installed frameworks for AMD GPUs with their versions, and in brackets those that are CPU or CUDA builds; empty without
     one for AMD GPUs."""
-    words = ", ".join(one.words(snapshot) for one in amd_frameworks(snapshot))
+    words = ", ".join(framework.words(snapshot) for framework in amd_frameworks(snapshot))
     others = [
-        f"{one.words(snapshot)} is a {one.build(snapshot).upper()} build"
-        for one in frameworks_in_question(snapshot)
-        if one.build(snapshot) in ("cpu", "cuda")
+        f"{framework.words(snapshot)} is a {framework.build(snapshot).upper()} build"
+        for framework in frameworks_in_question(snapshot)
+        if framework.build(snapshot) in ("cpu", "cuda")
     ]
     return f"{words} ({', '.join(others)})" if words and others else words
 
@@ -107,9 +107,9 @@ def _environment(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     gfx = _declared_words(snapshot)
     if not amd_frameworks(snapshot):
         yield Missing("whether a framework here is built for AMD GPUs", f"{frameworks_in_question(snapshot)[0].key}.build")
-    for one in amd_frameworks(snapshot):
-        if one.has_code(snapshot, matrix, gfx) is not True:
-            yield Missing(f"whether {one.words(snapshot)} has code for {gfx}", f"code.{one.library}")
+    for framework in amd_frameworks(snapshot):
+        if framework.has_code(snapshot, matrix, gfx) is not True:
+            yield Missing(f"whether {framework.words(snapshot)} has code for {gfx}", f"code.{framework.library}")
 
 
 def _declared_words(snapshot: Snapshot) -> str:
@@ -125,12 +125,17 @@ def unjudged_words(snapshot: Snapshot) -> str:
 def _frameworks(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     """What is not known of the frameworks that the report is about: of one for AMD GPUs its code for each GPU, of torch also its
     version and build."""
-    found, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
+    frameworks, built = frameworks_in_question(snapshot), amd_frameworks(snapshot)
     if built and TORCH not in built:
-        lacking = (one for one in built if not all(one.has_code(snapshot, matrix, loaded_target(g)) for g in cards))
-        yield from (Missing(f"whether {one.words(snapshot)} has code for the GPU", f"smoke.{one.key}.matmul") for one in lacking)
-    elif TORCH not in found:
-        yield Missing("which " + found[0].name, f"{found[0].key}.build")
+        lacking = (
+            framework for framework in built if not all(framework.has_code(snapshot, matrix, loaded_target(g)) for g in cards)
+        )
+        yield from (
+            Missing(f"whether {framework.words(snapshot)} has code for the GPU", f"smoke.{framework.key}.matmul")
+            for framework in lacking
+        )
+    elif TORCH not in frameworks:
+        yield Missing("which " + frameworks[0].name, f"{frameworks[0].key}.build")
     elif snapshot.value("torch.version") is None:
         place = snapshot.value("python.prefix")
         where = f"in {place}" if isinstance(place, str) else "in the examined environment"
