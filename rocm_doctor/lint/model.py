@@ -33,6 +33,7 @@ class Reason(Enum):
     SCRIPT = "another script or program"
     MISSING = "a file that is not in the repository"
     SYNTAX = "not parsed"
+    CONSTRAINT = "a constraints file"
     IMAGE = "an image whose contents no file names"
     INDEX = "an index whose contents are not known"
     SIZE = "too large"

@@ -134,8 +134,10 @@ class Commands:
             words = [word for word in words if word not in ("-q", "--quiet", "-v", "--verbose")]
             words = words[1:] if words[:1] == ["pip"] else words
         verb = words[0] if words else ""
-        if verb in ("install", "wheel", "add"):
+        if verb in ("install", "add"):
             self._install(tool, words[1:], command)
+        elif verb == "wheel":
+            self.builds = True
         elif verb in ("sync", "run") or (verb == "uninstall" and "torch" in words):
             self.skip(Unread(command.place, Reason.SCRIPT, True))
 
@@ -159,6 +161,8 @@ class Commands:
                 indexes.append(Index(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
             elif option == "--torch-backend":
                 self.skip(Unread(place, Reason.EXPRESSION, True))
+            elif option == "--constraint":
+                self.skip(Unread(place, Reason.CONSTRAINT, True))
             elif option == "--requirement":
                 self._add_file(value, one, requests, indexes)
             elif option in ("", "--editable"):

@@ -1,4 +1,5 @@
-"""Requirements files as pip reads them: one requirement or option a line, other files by `-r` and `-c`."""
+"""Requirements files as pip reads them: one requirement or option a line, other files by `-r`. A constraints file (`-c`) is not read: it may pin
+anything otherwise."""
 
 from __future__ import annotations
 
@@ -91,6 +92,8 @@ class RequirementsFile:
             value = (words or "").strip().strip("\"'")
             if name in ROLES and value:
                 self.indexes.append(Index(value, ROLES[name], place))
+            elif name == "--constraint" and value:
+                self.unread.append(Unread(place, Reason.CONSTRAINT, True))
             elif name == "--requirement" and value:
                 self._include(value, place, depth)
             elif name == "--editable" and value:
