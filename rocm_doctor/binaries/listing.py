@@ -24,7 +24,9 @@ RELEVANT_TOP = ("flash_attn_2_cuda*", "causal_conv1d_cuda*", "selective_scan_cud
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Files below `root` as relative paths; each folder once, even if linked."""
+    """Files below `root` as relative paths with `/`. Links to folders are followed, and each folder is entered once.
+    `__pycache__` and `node_modules` are skipped, and what `list_folder` leaves out. No further folder is entered after MAX_FILES
+    entries."""
     pending = [""]
     visited: set[tuple[int, int]] = set()
     seen = 0

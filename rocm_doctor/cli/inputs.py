@@ -118,7 +118,9 @@ def this_system(release: Path = Path("/proc/sys/kernel/osrelease")) -> Literal["
 
 
 def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
-    """The gfx target that a user names directly or by product; InputError for none or several. `where` goes into its message."""
+    """The gfx target that `text` names, as a target or as a product. Raises InputError if it names none or several; the message
+    lists the candidates, or all targets of the catalog. `where` is put directly behind the quoted text in the message, so it
+    begins with a blank."""
     from rocm_doctor.facts.enrich import find_target
 
     target = find_target(text, matrix)

@@ -24,7 +24,9 @@ class ModelError(ValueError):
 
 
 def load_model_config(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
-    """Fields of config.json and where they come from. Raises ModelError."""
+    """The fields of a model's config.json, and words on where they come from. `name` is a folder, a .json file, a preset, or a
+    model in the local Hub cache, tried in this order. Nothing is downloaded. Raises ModelError if it is none of them, or if its
+    file cannot be read or has no `model_type`."""
     path, is_folder = Path(name), os.path.isdir(name)  # noqa: PTH112 Path.is_dir() raises for a name that is too long
     if is_folder or path.suffix == ".json":
         return _read_file(path / "config.json" if is_folder else path)

@@ -38,9 +38,10 @@ class Experts(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """Sizes of a decoder-only transformer. `linears` are the projections of one layer: name -> (inputs, outputs); with `experts` those
-    of the MLP are one expert's. `biases` are all parameters of a layer outside of linears and norms.
-    """
+    """Sizes of a decoder-only transformer. `linears` maps each projection of one layer to (inputs, outputs). With `experts`,
+    `inner` and the MLP's entries in `linears` are of one expert. `biases` is the number of parameters of one layer that are
+    neither in `linears` nor norms. `norms` is the number of norms of one layer, each of `hidden` weights. `window` is the sliding
+    window of attention in tokens; 0 for none."""
 
     layers: int
     hidden: int

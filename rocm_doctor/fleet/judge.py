@@ -33,7 +33,8 @@ class Reason(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One node for lists."""
+    """One machine of the fleet as a line of a list: its host name, its state (a key of STATES), and the reasons for all of its
+    states."""
 
     host: str
     state: str

@@ -195,7 +195,11 @@ class Library(msgspec.Struct, frozen=True):
 
 
 class CudaOnly(msgspec.Struct, frozen=True):
-    """A package of the catalog's `cuda_only`, whose wheels on the package index hold CUDA code. `way`: how to have it on ROCm."""
+    """A package of the catalog's `cuda_only`: its wheels on the package index have no code for AMD GPUs. `wheels` is what they
+    have instead. `way` is how to have the package on ROCm. `through` are the packages that require it. `unless`: beginnings of
+    the names of packages that bring code for AMD GPUs; it is accepted beside one of them. `alone`: it is judged only where no
+    torch is installed. `switch`: the variable that makes it build for ROCm; it is accepted where that is set. `framework`: it is
+    what an environment trains with, and is judged whatever index is named."""
 
     name: str
     sources: tuple[str, ...]

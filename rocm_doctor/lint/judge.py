@@ -110,7 +110,8 @@ class _Judging:
         return self.purposes[id(environment)].audience
 
     def _promote_main(self, has_amd: bool) -> None:
-        """Make plain lists the main environments of the repository, and images in its root folder where nothing else in it is for AMD."""
+        """Set the audience to `main` for environments whose purpose is plain: for requirements files and projects, and without
+        `has_amd` for images in the root folder as well. With `has_amd`, those with a label are left as they are."""
         for one in self.environments:
             is_list = one.kind in LISTS and not (has_amd and one.label)
             is_image = not has_amd and one.kind == "image" and "/" not in one.file

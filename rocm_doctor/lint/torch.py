@@ -155,7 +155,10 @@ def _offer(source: Source, request: Requirement, target: Target, matrix: Matrix)
 
 
 def _highest_torch(indexes: list[Asked], request: Requirement, target: Target, matrix: Matrix) -> Torch:
-    """The highest version of all indexes; a local part wins a tie. A ROCm index whose versions are not known wins nothing."""
+    """The torch that pip takes from several indexes: the highest version, and of two equal ones ROCm before CUDA, CPU and the
+    package index, since a local part is higher than none. If one is the index of a ROCm whose versions are not known, and another
+    index has an offer too, the answer is that ROCm index with `is_literal` False. If no index has an offer, `vendor` is none.
+    `reason` says so where the package index wins over ROCm."""
     offers = [(source, index, _offer(source, request, target, matrix)) for source, index in indexes]
     offered = [(s, i, v) for s, i, v in offers if v is not None]
     if not offered:

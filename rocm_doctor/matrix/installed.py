@@ -47,7 +47,8 @@ def folder() -> Path | None:
 
 
 def read_newer(at: Path, embedded: str) -> bytes | None:
-    """The compiled data in the folder if it is newer than that version; None if it is not. Raises Unusable."""
+    """The bytes of matrix.json in the folder `at` if its version is higher than `embedded`; None if it is not. Raises Unusable if
+    the folder is not of this distribution, its row schema is not known, the file cannot be read, or its digest is another."""
     offered = read_label(at)
     if numbers(offered.version) <= numbers(embedded):
         return None

@@ -132,8 +132,9 @@ def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
 
 
 def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:
-    """Raises Unfit if the driver is too old for the newest ROCm release: the ROCm of a nightly has no number, and is at least as
-    new."""
+    """Raises Unfit if the driver is too old for the newest dated ROCm release: the ROCm of a nightly has no number and is at
+    least as new, so this is called for the index of a nightly only. Nothing is checked if the driver has no known release, and
+    outside of Linux."""
     newest = max((r.version for r in known.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
     named = machine.system == "linux" and machine.driver not in ("", INBOX)
     driver = driver_release(machine.driver, known.matrix) if named else ""

@@ -61,10 +61,12 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A library by its name at the package index, its releases newest first. `elsewhere`: where else to get one that the package
-    index has for other hardware alone; it is named in the plan and not installed by it. `companion`: it comes with torch, at the version
-    that torch.yaml has for the build. `train`: the kinds of fine-tuning that take it. `repository`: where its source is on GitHub, of which
-    the newest state takes what the newest release does."""
+    """A library by its name at the package index, its releases newest first. `nearest`: beside a torch of another HIP minor it
+    loads the GPU library of the minor below, or else the lowest of the same major. `always`: the torch releases that it is
+    planned with, wished for or not. `elsewhere`: another source, if the index has it for other hardware only; the plan names it
+    and does not install it. `companion`: it comes with torch, at the version that torch.yaml has for the build. `train`: the
+    kinds of fine-tuning that use it. `repository`: its source on GitHub, whose newest commit has the same requirements as its
+    newest release."""
 
     name: str
     what: str

@@ -147,7 +147,8 @@ def step_lines(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def commands(plan: Plan, stack: Stack, tool: Tool) -> Iterator[str]:
-    """The commands: variables, installation, verification."""
+    """The shell lines of a plan in this order: creation of the environment, variables, installation with `tool`, the pins of
+    torch, verification. They are quoted for the machine's shell. A step that the plan does not need has no lines."""
     shell = plan.machine.shell
     python = target_interpreter(plan.machine)
     yield from (join_words(command, shell) for command in create_environment(plan.machine))

@@ -40,7 +40,8 @@ class Silent(Exception):
 
 
 def address_fault(reader: Reader) -> str:
-    """What is wrong with the address or the name of the model; empty if nothing is."""
+    """What is wrong with the reader, as one sentence for the user; empty if nothing is. Faults: the address is not an http(s)
+    URL, the name of the model is missing, or the key would go over plain http to another machine."""
     try:
         at = urlsplit(reader.url)
         good = at.scheme in ("http", "https") and bool(at.hostname) and (at.port or 1) > 0

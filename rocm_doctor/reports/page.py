@@ -85,7 +85,9 @@ class _Shown:
 
 
 def wrap_line(line: Line, look: RenderOptions) -> list[str]:
-    """A sentence in lines, its source below it on a whole page; a command is one line, whatever its length."""
+    """The rows of `line`, without indentation. A command is one row, bold, with `$ ` before it, whatever its length. Other text
+    is wrapped to the width less the label's column; no word is broken. With `look.verbose` a Stated line has its source as a last
+    row."""
     if isinstance(line, Command):
         return [click.style(f"$ {line.text}", bold=True)]
     words = line if isinstance(line, str) else line.words

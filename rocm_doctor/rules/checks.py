@@ -19,7 +19,10 @@ LIBRARIES = (
 
 
 def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> tuple[Check, ...]:
-    """Each part with its result. A part with an error or a warning is left to its findings."""
+    """A check for each part without a finding of severity error or warning. Its result is `ok` with words for what was read;
+    `not-judged`, for the driver and the access to the GPU, if a target was declared in place of a machine; else `unknown`, also
+    for a driver that the catalog lacks. In place of torch each AMD framework that is installed has its own check, if there is
+    any."""
     serious = {f.id for f in findings if f.severity != "note"}
     made = []
     for name, about, look in PARTS:

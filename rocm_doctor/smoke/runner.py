@@ -117,7 +117,10 @@ def stages_named(name: str) -> list[str]:
 
 
 def _run_queues(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
-    """Run the queues: that of the first GPU, which counts the GPUs, and those of the others beside it."""
+    """Run the stages and return the artifacts of all queues; each queue is appended to `done` as well. The queue of the first GPU
+    counts the GPUs. Those of the others then start beside it, without the stages marked `once`. It stays alone if `gpu` is given,
+    or if only the import and the device are to be run by each GPU. Ctrl-C ends the queues; the artifacts then have the note
+    `interrupted`."""
     began, note = time.monotonic(), ""
     try:
         done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(plan), index=gpu or 0))
@@ -168,7 +171,8 @@ def _expected_device(device: str, framework: dict[str, Any]) -> str:
 
 
 def _header(queue: DeviceQueue) -> dict[str, Any]:
-    """The header record."""
+    """The first record of a queue's output: schema, interpreter and its Python version, framework and its version, HIP, CUDA,
+    device, index, level. What the stages did not print is None; the device is then the one that is expected."""
     framework, device = _details(queue, "import"), _details(queue, "device")
     return {
         "kind": "header",

@@ -164,7 +164,8 @@ class Child(Struct):
             os.killpg(self.proc.pid, getattr(signal, name))
 
     def release_guard(self) -> None:
-        """End the guard."""
+        """Release the guard, the shell that kills the child's process group once this process is gone. Does nothing if there is
+        none any more."""
         if self.guard is not None:
             self.guard.release()
             self.guard = None

@@ -44,7 +44,8 @@ def torch_build(entry: TorchBuild) -> Iterator[tuple[str, str]]:
 
 
 def targets(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each target that gfx.yaml does not have, and for each PCI id that belongs to two."""
+    """(entry, field, message) for each target in an entry of `torch`, `support` or `facts` that catalog/gfx.yaml lacks, and for
+    each PCI id that an earlier target has as well."""
     catalogued = {entry.key for entry in entries if entry.section == "gfx"} | _NOT_CATALOGUED
     owner: dict[str, str] = {}
     for entry in entries:

@@ -69,7 +69,9 @@ def condition_fault(kind: Kind, condition: str) -> str:
 
 
 def ranges(row: Row) -> Iterator[tuple[str, str]]:
-    """Each range is of versions, has an end that can be read, begins before it ends, and overlaps no other of its line."""
+    """(field, message) for each fault in `row.affected`: a fact that is not a version; an end that is not a version; no end, or
+    two of them; a line that does not go with the fact; a range that ends before it begins; two ranges of one line that
+    overlap."""
     for fact, several in row.affected.items():
         coordinate = coord(fact)
         if coordinate is None or coordinate.kind not in ("version", "release"):

@@ -27,7 +27,8 @@ _AMD = 0x1002
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
+    """pci_bdf, device_id and driver of each AMD GPU on the bus, and their number as pci.gpus: None if there is no bus. `node` is
+    recorded as absent where KFD's topology does not list the GPU."""
     result = ProbeResult()
     devices = {address: event for address, event in _devices(artifacts) if _is_gpu(event)}
     bus = first_value(artifacts.get(BUS))

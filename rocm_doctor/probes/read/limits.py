@@ -25,7 +25,9 @@ NOT_READ = "not read: "
 
 
 def apply_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[Reading]]:
-    """The artifacts, cut to the limits, and an error for each one that was cut or left out."""
+    """All artifacts in their order, each cut to the limits, and an error for each one that was cut or that its source did not
+    read (NOT_READ). The logs share LOG_LINES. All other artifacts share ALL_LINES, and each of them is cut to LINES and BYTES,
+    too."""
     kept: list[Artifact] = []
     errors: list[Reading] = []
     left = {True: LOG_LINES, False: ALL_LINES}

@@ -24,7 +24,8 @@ _DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
 class Sentence(NamedTuple):
-    """A sentence, or a line of output: its text without emphasis marks, and its reading."""
+    """A sentence of prose, or a part of a line of output. `text` is without emphasis marks. `reading` is where it was read: the
+    artifact, the line, and up to 200 characters of it as the quote."""
 
     text: str
     reading: Reading

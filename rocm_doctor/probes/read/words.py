@@ -40,10 +40,8 @@ class WordSet:
 
 @cache
 def _runs(fragment: str) -> tuple[bytes, ...]:
-    """Runs of letters that any text with this fragment holds; a blank marks a known start or end of a run.
-
-    Those known at both ends come first: they are the quickest to look up.
-    """
+    """The runs of letters in a fragment of plain text, as bytes. A text with the fragment has each of them. A blank before or
+    after a run marks that the fragment itself ends the run there. Runs with both come first: they are the quickest to look up."""
     found = _LETTERS.finditer(fragment)
     runs = ((" " if f.start() else "") + f[0] + (" " if f.end() < len(fragment) else "") for f in found)
     return tuple(sorted((run.encode() for run in runs), key=lambda run: len(run.strip()) - len(run)))

@@ -91,7 +91,8 @@ _MODEL_KEYS: Keys = dict.fromkeys(("uuid", "gpu_uuid"), ("device_id", _device_of
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine."""
+    """GPUs, rocm.version, driver.version, driver.loaded and virtual_machine from the output of amd-smi: JSON, CSV, tree or table.
+    The list of GPUs is complete only if they are numbered from 0 without a gap and nothing of the output is left out."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "amd-smi"):
         gpus: Gpus = {}

@@ -179,7 +179,9 @@ class Agents:
 
 
 def _record_list(result: ProbeResult, agents: list[Entries], complete: bool) -> None:
-    """A listing of the GPUs among the agents. BDFID lacks the domain, so an address that several print (MI300A) is none."""
+    """Record the list of the GPUs among the agents; `complete`: there are no others. No list is recorded if there is no GPU,
+    unless there are agents and `complete`. BDFID lacks the PCI domain, so an address that several GPUs print (MI300A) is not
+    recorded."""
     gpus = [agent for agent in agents if _is_gpu(agent)]
     if gpus or (agents and complete):
         listing = result.listing(complete)

@@ -90,7 +90,8 @@ def exists(root: Path, name: str) -> bool:
 
 
 def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Artifact]:
-    """The existence of a path, as an artifact under its name."""
+    """Yields an artifact `name` with the text `exists: yes` if `name` exists below `root`. Otherwise yields nothing, or with
+    `note_absent` an artifact whose `missing` is `absent-source`."""
     if exists(root, name):
         yield Artifact(name, "live", "exists: yes\n")
     elif note_absent:

@@ -74,7 +74,9 @@ def _own_document(kind: str, data: str, number: int, name: str) -> Artifact:
 
 
 def _fences(text: str, lines: list[str]) -> set[int]:
-    """The indices of lines that open or close a code block; they are blanked (text behind the marks stays)."""
+    """The indices of the lines that have a mark of a code block. Each such line is replaced in `lines`: what is beside the mark
+    stays if it has a blank or a colon or begins with `gfx`; else, as for a language's name, the line becomes empty. `text` is the
+    whole of `lines`."""
     found = set()
     for mark in (m for m in _FENCE if m in text):
         for n in [n for n, line in enumerate(lines) if mark in line]:

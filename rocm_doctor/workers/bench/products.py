@@ -50,7 +50,9 @@ def matmul(context: TorchContext) -> dict[str, Any]:
 
 
 def plain_products(context: TorchContext, dtype: Any) -> Make:
-    """Products of one type, with the second operand transposed as a linear layer has it."""
+    """A function make(m, k, n) that allocates operands of `dtype` on the context's device. It returns an action that computes the
+    (m, k) x (k, n) product into the same output at each call. The second operand is stored as (n, k) and transposed, as in a
+    linear layer."""
 
     def make(m: int, k: int, n: int) -> Callable[[], Any]:
         torch = context.torch
@@ -86,7 +88,8 @@ def measure_sustained(context: TorchContext, side: int) -> dict[str, Any]:
 
 
 def measure_training_shape(context: TorchContext, name: str) -> dict[str, Any]:
-    """The bf16 product of a training step."""
+    """The figure `name`: TFLOP/s of the bf16 product of a training step, of the shape TRAINING. On a CPU the shape is
+    CPU_TRAINING."""
     shape = TRAINING if context.on_gpu else CPU_TRAINING
     return product(context, name, plain_products(context, context.torch.bfloat16)(*shape), shape, BURSTS)
 

@@ -152,7 +152,10 @@ class Lora(nn.Module):
 
 
 def build_optimizer(model: Any, job: dict[str, Any]) -> Any:
-    """The optimizer of the job over the trainable parameters. On a GPU torch takes `foreach` by itself; here it is told to."""
+    """The optimizer that `job["optimizer"]` names, over the parameters that require a gradient. `adamw` and `sgd` always get
+    `foreach=True`, which torch picks by itself only on a GPU. On the meta device the fused, 8-bit and paged ones, and any unknown
+    name, become `Moments`. Elsewhere an unknown name raises KeyError, and the 8-bit and paged ones raise ImportError without
+    bitsandbytes."""
     trained = [p for p in model.parameters() if p.requires_grad]
     name, meta = job["optimizer"], job["device"] == "meta"
     if name == "adamw":
