@@ -30,7 +30,8 @@ PROOFS: tuple[Proof, ...] = ("proven", "corrected", "word", "withheld")
 """Of several parts of a command the last in this list counts."""
 _ASSIGNED = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 _FLAGS = ("--pre", "-U", "--upgrade", "--no-deps", "--force-reinstall", "--no-cache-dir", "--user", "--no-build-isolation")
-_WITH_VALUE = ("-r", "-c", "-t", "-p", "--requirement", "--constraint", "--target", "--python", "--prefix")
+_PLACES = ("-t", "-p", "--target", "--python", "--prefix")
+_FILES = ("-r", "-c", "-e", "--requirement", "--constraint", "--editable")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--default-index", "--index")
 _UNSEEN = regex(r"[`\n\r\x00]|\$\(|[<>]\(")
 _RUNNERS = frozenset((
@@ -158,6 +159,8 @@ class Verifier:
         wanted, indexes, other = _requirements(arguments)
         if other := [*other, *(one for one in indexes if not self.names.serves(one))]:
             return Proposal("withheld", f"what `{other[0][:60]}` would install cannot be checked")
+        if not wanted:
+            return Proposal("withheld", "it names nothing to install")
         proposals = [self._torch(wanted, indexes)] if any(name in TORCH for name in wanted) else []
         for name in wanted.keys() - set(TORCH):
             package, one = self.catalog.packages.get(name), wanted[name]
@@ -210,7 +213,9 @@ def _fits(build: TorchBuild, wanted: Mapping[str, Requirement]) -> bool:
 
 
 def _worst(proposals: Sequence[Proposal]) -> Proposal:
-    return max(proposals, key=lambda proposal: PROOFS.index(proposal.proof), default=Proposal("proven", ""))
+    """The proposal that counts, of those for the parts of a command. Where there is none, nothing was checked."""
+    nothing = Proposal("withheld", "nothing in it can be checked")
+    return max(proposals, key=lambda proposal: PROOFS.index(proposal.proof), default=nothing)
 
 
 def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[str], list[str]]:
@@ -223,8 +228,10 @@ def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[st
         option, sign, value = word.partition("=")
         if option in _INDEX:
             indexes.append((value if sign else next(left, "")).rstrip("/"))
-        elif option in _WITH_VALUE:
+        elif option in _PLACES:
             value = value if sign else next(left, "")
+        elif option in _FILES:
+            other.append(f"{option} {value if sign else next(left, '')}")
         elif word not in _FLAGS:
             try:
                 wanted[canonicalize_name(Requirement(word).name)] = Requirement(word)
