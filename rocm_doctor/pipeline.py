@@ -43,7 +43,7 @@ from rocm_doctor.rules.engine import failure_lines, is_nvidia
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.questions import questions
-from rocm_doctor.rules.ranking import rank
+from rocm_doctor.rules.ranking import free_followers, rank
 from rocm_doctor.rules.verdict import missing_facts, verdict
 from rocm_doctor.smoke.summary import lacks_machine
 
@@ -246,10 +246,11 @@ def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix
 
 
 def accept_findings(report: Report, accepted: Sequence[Finding]) -> Report:
-    """The report without these findings. What is accepted does not make a machine ready: with nothing else it is undetermined."""
+    """The report without these findings. What is accepted does not make a machine ready: with nothing else it is undetermined. What
+    followed from an accepted finding alone is shown as a root cause."""
     if not accepted:
         return report
-    left = tuple(f for f in report.findings if f not in accepted)
+    left = tuple(free_followers(f for f in report.findings if f not in accepted))
     names = ", ".join(dict.fromkeys(f.id for f in accepted))
     new = next((f.title for f in left if f.severity != "note"), None)
     word: Verdict = "problems" if new else "undetermined" if report.verdict == "problems" else report.verdict

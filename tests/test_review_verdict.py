@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from rocm_doctor import pipeline
+from rocm_doctor.api import NotReady, check, require
+from rocm_doctor.cli.delivery import Reporting
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
+from rocm_doctor.reports.answer import whole_findings
 from rocm_doctor.sources.bundle import read
 
 HEALTHY = Path(__file__).parent.parent / "fixtures" / "rx7900xtx-ready"
@@ -110,6 +114,19 @@ def test_a_healthy_windows_machine_is_ready() -> None:
     artifacts = [a for a in read(WINDOWS) if a.name in ("uname", "cmd/hipInfo", "py/interpreter")]
     report = pipeline.judge([*artifacts, Artifact("env", "live", ""), Artifact("py/torch/version.py", "live", text)], load())
     assert "/dev/kfd" not in report.summary
+
+
+def test_what_followed_from_an_ignored_finding_is_shown_and_counted_in_its_place() -> None:
+    """The verdict, the first finding on the page, `require` and the exit code are about one finding."""
+    capture = str(HEALTHY.parent / "r9700-lora-read-past-end")
+    before = check(capture)
+    assert before.findings[0].row == "hipblaslt-lora-gfx12-old-torch"
+    report = check(capture, ignore=["hipblaslt-lora-gfx12-old-torch"])
+    assert report.verdict == "problems"
+    assert report.summary.startswith(whole_findings(report)[0].title)
+    with pytest.raises(NotReady, match=re.escape(report.findings[0].title)):
+        require(capture, ignore=["hipblaslt-lora-gfx12-old-torch"])
+    assert Reporting().exit_code(report) == 1
 
 
 def test_what_is_ignored_does_not_make_it_ready() -> None:

@@ -23,7 +23,15 @@ def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     roots = _roots(ordered, matrix)
     tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
             enumerate(zip(ordered, roots))]  # fmt: skip
-    return sorted((_join_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
+    return sorted((_join_echoes(f, tied) for f in tied), key=_roots_first)
+
+
+def free_followers(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of which some were taken out: what follows from none that is left is a root cause itself. In the order of `rank`."""
+    left = list(findings)
+    roots = {finding.row or finding.id for finding in left if finding.leads}
+    freed = (f if f.follows_from in roots else msgspec.structs.replace(f, follows_from="") for f in left)
+    return sorted(freed, key=_roots_first)
 
 
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
@@ -82,6 +90,10 @@ def _join_echoes(finding: Finding, tied: Sequence[Finding]) -> Finding:
         for r in f.evidence
     ]
     return msgspec.structs.replace(finding, evidence=tuple(dict.fromkeys((*finding.evidence, *echoes)))) if echoes else finding
+
+
+def _roots_first(finding: Finding) -> tuple[bool, int, bool, int]:
+    return (not finding.leads, *_severe_first(finding))
 
 
 def _severe_first(finding: Finding) -> tuple[int, bool, int]:
