@@ -102,12 +102,14 @@ def require(
 
     Raises ValueError for an invalid argument, BundleError for a path that cannot be read.
     """
+    from rocm_doctor.facts.enrich import find_target
+
     matrix = _matrix(ignore)
     if fail_on not in _SEVERITIES:
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
-    target = None if target is None else resolve_target("target", target, matrix)
+    target = None if target is None else find_target(target, matrix)
     memory = _memory_bound(min_vram)
     requirements = [_read_requirement(package) for package in _check_list(packages, "packages")]
     report = check(*paths, python=python, ignore=ignore)
@@ -133,6 +135,7 @@ def read_report(path: str | Path) -> Report:
 def _check_installed(gpu: str | None, python: str | None, matrix: Matrix, ignore: tuple[str, ...]) -> Report:
     """The report on this machine, or on the installed environment for a GPU that need not be here."""
     from rocm_doctor import pipeline
+    from rocm_doctor.facts.enrich import find_target
     from rocm_doctor.sources.declared import Target, collect_environment
     from rocm_doctor.sources.live import collect
     from rocm_doctor.sources.live.python import locate
@@ -143,19 +146,8 @@ def _check_installed(gpu: str | None, python: str | None, matrix: Matrix, ignore
     if gpu is None:
         return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignore)
     artifacts = collect_environment(examined, Path("/"), os.environ)
-    target = Target(resolve_target("gpu", gpu, matrix))
+    target = Target(find_target(gpu, matrix))
     return pipeline.judge_environment(artifacts, target, matrix, source=examined.prefix, ignore=ignore)
-
-
-def resolve_target(name: str, gpu: str, matrix: Matrix) -> str:
-    """The target of a GPU that a parameter names. Raises ValueError for none or several."""
-    from rocm_doctor.facts.enrich import find_target
-
-    target = find_target(gpu, matrix)
-    if isinstance(target, str):
-        return target
-    help_ = f"it may be {' or '.join(target)}" if target else f"known are {', '.join(matrix.gfx)}"
-    raise ValueError(f"{name}={gpu!r}: {help_}")
 
 
 def _matrix(ignore: Collection[str]) -> Matrix:

@@ -125,7 +125,7 @@ def test_a_machine_without_an_amd_gpu_is_an_exception_of_its_own(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
-    ({"target": "gfx9999"}, "target='gfx9999': known are gfx"), ({"gpus": 0}, "gpus=0: expected"),
+    ({"target": "gfx9999"}, "`gfx9999` is not one GPU of the catalog: known are gfx"), ({"gpus": 0}, "gpus=0: expected"),
     ({"gpus": True}, "gpus=True: expected"), ({"min_vram": "24 bananas"}, "min_vram='24 bananas': expected"),
     ({"min_vram": -1}, "min_vram=-1: expected"), ({"packages": "torch"}, r"packages='torch': expected a list"),
     ({"packages": ["torch>"]}, "'torch>' is not a requirement"), ({"packages": ["torch[x]"]}, "a name and a version range only"),

@@ -123,11 +123,10 @@ def resolve_gpu(text: str, matrix: Any, where: str = "") -> str:
     begins with a blank."""
     from rocm_doctor.facts.enrich import find_target
 
-    target = find_target(text, matrix)
-    if isinstance(target, str):
-        return target
-    help_ = f"it may be {' or '.join(target)}" if target else f"known are {', '.join(matrix.gfx)}"
-    raise InputError(f"`{text}`{where} is not one GPU of the catalog: {help_}")
+    try:
+        return find_target(text, matrix, where)
+    except ValueError as exc:
+        raise InputError(str(exc)) from exc
 
 
 def read_report_file(path: Path) -> Report:

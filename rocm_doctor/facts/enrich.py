@@ -124,16 +124,17 @@ def _choose_target(targets: tuple[str, ...], source: Fact) -> Fact:
     return Fact(Unknown("ambiguous", targets), source.readings)
 
 
-def find_target(text: str, matrix: Matrix) -> str | tuple[str, ...]:
+def find_target(text: str, matrix: Matrix, place: str = "") -> str:
     """The target that a user names: as gfx target (features behind a colon are ignored) or by a product name.
 
-    Several candidates, or none, come as a tuple.
+    Raises ValueError for none or several; its message holds `place`, where the name was read.
     """
     gfx = text.strip().lower().partition(":")[0]
-    if gfx in matrix.gfx:
-        return gfx
-    found = gpu_names(matrix).targets_by_name(text)
-    return found[0] if len(found) == 1 else found
+    targets = (gfx,) if gfx in matrix.gfx else gpu_names(matrix).targets_by_name(text)
+    if len(targets) == 1:
+        return targets[0]
+    help_ = f"it may be {' or '.join(targets)}" if targets else f"known are {', '.join(matrix.gfx)}"
+    raise ValueError(f"`{text}`{place} is not one GPU of the catalog: {help_}")
 
 
 def gpu_names(matrix: Matrix) -> GpuNames:
