@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import starmap
@@ -30,6 +31,7 @@ from rocm_doctor.model import (
     ReportKind,
     Similar,
     Snapshot,
+    Undecided,
     Verdict,
 )
 from rocm_doctor.probes import PROBES
@@ -158,7 +160,7 @@ def judge(
             [one.id for one in likely],
             python=python,
         ),
-        undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
+        undecided=tuple(undecided),
         snapshot=facts,
         source=source,
         kind=kind,
@@ -169,8 +171,7 @@ def judge(
         differential=likely,
         solved=near_reports(near, findings, likely, facts, matrix),
     )
-    report = name_files(report, artifacts)
-    return accept_findings(report, [f for f in report.findings if is_ignored(f, ignore)])
+    return drop_ignored(name_files(report, artifacts), ignore)
 
 
 def judge_environment(
@@ -234,8 +235,7 @@ def _earlier_reports(artifacts: Sequence[Artifact]) -> list[Report]:
 
 def _repeat(report: Report, source: str, ignore: Sequence[str]) -> Report:
     """A report that was handed over alone, as it was."""
-    named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
-    return accept_findings(named, [f for f in named.findings if is_ignored(f, ignore)])
+    return drop_ignored(msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source), ignore)
 
 
 def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix) -> list[Finding]:
@@ -257,9 +257,14 @@ def accept_findings(report: Report, accepted: Sequence[Finding]) -> Report:
     return msgspec.structs.replace(report, findings=left, verdict=word, summary=f"{new or 'nothing new'}; accepted: {names}")
 
 
-def is_ignored(one: Finding, ignore: Sequence[str]) -> bool:
-    """True if a finding is among the ignored ids, row keys or `ID:row`."""
-    return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
+def drop_ignored(report: Report, ignore: Sequence[str]) -> Report:
+    """The report without the findings and the undecided judgements whose id, row key or `ID:row` is ignored."""
+
+    def is_ignored(judgement: Finding | Undecided) -> bool:
+        return not {judgement.id, judgement.row, f"{judgement.id}:{judgement.row}"}.isdisjoint(ignore)
+
+    undecided = tuple(itertools.filterfalse(is_ignored, report.undecided))
+    return accept_findings(msgspec.structs.replace(report, undecided=undecided), list(filter(is_ignored, report.findings)))
 
 
 def _host(facts: Snapshot) -> str:

@@ -129,6 +129,13 @@ def test_what_followed_from_an_ignored_finding_is_shown_and_counted_in_its_place
     assert Reporting().exit_code(report) == 1
 
 
+@pytest.mark.parametrize("form", ["{0.id}", "{0.row}", "{0.id}:{0.row}"])
+def test_what_could_not_be_decided_is_ignored_in_each_form(form: str) -> None:
+    unknown = judged(without=("py/",)).undecided[0]
+    report = pipeline.judge([a for n, a in machine().items() if not n.startswith("py/")], load(), ignore=[form.format(unknown)])
+    assert unknown not in report.undecided
+
+
 def test_what_is_ignored_does_not_make_it_ready() -> None:
     wrong = Artifact("env", "live", "HSA_OVERRIDE_GFX_VERSION=9.0.6\n")
     found = judged(wrong)
