@@ -247,10 +247,10 @@ def _add_earlier(findings: list[Finding], held: Sequence[Report], matrix: Matrix
 
 def accept_findings(report: Report, accepted: Sequence[Finding]) -> Report:
     """The report without these findings. What is accepted does not make a machine ready: with nothing else it is undetermined. What
-    followed from an accepted finding alone is shown as a root cause."""
-    if not accepted:
-        return report
+    followed from an accepted finding alone is shown as a root cause. A verdict never rests on a note, and stays without it."""
     left = tuple(free_followers(f for f in report.findings if f not in accepted))
+    if all(f.severity == "note" for f in accepted):
+        return msgspec.structs.replace(report, findings=left)
     names = ", ".join(dict.fromkeys(f.id for f in accepted))
     new = next((f.title for f in left if f.severity != "note"), None)
     word: Verdict = "problems" if new else "undetermined" if report.verdict == "problems" else report.verdict

@@ -129,6 +129,14 @@ def test_what_followed_from_an_ignored_finding_is_shown_and_counted_in_its_place
     assert Reporting().exit_code(report) == 1
 
 
+def test_an_ignored_note_leaves_the_verdict_and_its_sentence() -> None:
+    noted = Artifact("env", "live", "HSA_ENABLE_SDMA=0\n")
+    before = judged(noted)
+    assert [f.severity for f in before.findings] == ["note"]
+    report = pipeline.judge([*(machine() | {"env": noted}).values()], load(), ignore=[before.findings[0].id])
+    assert (report.findings, report.verdict, report.summary) == ((), "ready", before.summary)
+
+
 @pytest.mark.parametrize("form", ["{0.id}", "{0.row}", "{0.id}:{0.row}"])
 def test_what_could_not_be_decided_is_ignored_in_each_form(form: str) -> None:
     unknown = judged(without=("py/",)).undecided[0]
