@@ -148,6 +148,25 @@ def test_what_only_looks_like_a_secret_stays(kept: str) -> None:
     assert Redactor("wavebox", "jmiller", "/home/jmiller").text(kept) == kept
 
 
+def commands_in(value: object) -> Iterator[str]:
+    """The text of each Command within a structure of the matrix."""
+    if isinstance(value, Command):
+        yield value.text
+    elif isinstance(value, msgspec.Struct):
+        yield from commands_in([getattr(value, name) for name in value.__struct_fields__])
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from commands_in(item)
+
+
+def test_no_command_of_the_matrix_is_damaged_in_a_ticket() -> None:
+    matrix = load()
+    commands = {text for name in vars(type(matrix)) | vars(matrix) for text in commands_in(getattr(matrix, name))}
+    assert len(commands) > 300
+    redactor = Redactor("wavebox", "jmiller", "/home/jmiller")
+    assert [text for text in sorted(commands) if redactor.text(text) != text] == []
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [

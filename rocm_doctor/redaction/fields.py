@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import load_known
 from rocm_doctor.redaction.rules import Pattern, Rule
 
@@ -20,6 +21,9 @@ _FULL_NAMES = (
     "registered owner", "registered organization", "full name", "real name", "owner name", "user name", "account name", "gecos", "registrierter benutzer",
     "registrierte organisation", "propri\u00e9taire enregistr\u00e9", "propietario registrado", "proprietario registrato",
 )  # fmt: skip
+
+_SWITCH = regex(r"(?:^|[^\w.])(?:pip[\d.]{0,6}|systemctl|journalctl|systemd-run|flatpak)\s[^|;&]*$")
+"""Programs whose `--user` takes no value: `pip install --user torch`, `systemctl --user show-environment`."""
 
 
 def field_rules() -> Iterator[Rule]:
@@ -41,9 +45,8 @@ def field_rules() -> Iterator[Rule]:
             yield Rule(
                 options,
                 Pattern(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
-                accept=lambda m: (
-                    " pip" not in (before := m.string[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1])
-                    and not before.startswith("pip")
+                accept=lambda match: (
+                    not _SWITCH.search(match.string[max(0, match.start() - 200) : match.start()].rsplit("\n", 1)[-1])
                 ),
             )
     yield Rule(

@@ -64,7 +64,7 @@ FORMATS = (
     Rule(("groups", "joined: "), Pattern(r"(?:(?<![^\n])(?:groups|joined): |groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?)(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){0,60})[ \t]*\r?(?:\n|$)"), certain=False, accept=lambda m: not load_known().groups.isdisjoint(m["groups"].split())),
     Rule((":x:",), Pattern(r"^(?P<group>[\w-]{1,40}):x:\d+:(?P<users>[\w,.-]{1,400})$"), "line"),
     Rule(("rw-", "rwx", "r-x", "r--", "--x", "---"), Pattern(r"(?<!\S)[dlcbsp-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s+(?P<user>[^\s<>]{1,64})\s+(?P<group>[^\s<>]{1,64})\s"), "line"),
-    Rule(("accepted ", "session", "user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), certain=False),
+    Rule(("accepted ", "session", "user ", "failed password"), Pattern(rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|(?<!--)user|failed password for(?: invalid user)?)\s(?P<user>{NAME})" r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)", re.I), certain=False),
     Rule(("connection '", "network '", "network \"", "ssid '", 'ssid "'), Pattern(r"(?:connection|network|ssid)(?: name)? ?['\"](?P<network>[^'\"\n]{3,32})['\"](?=[^\n]{0,80}(?:security|secrets|wi-?fi|wireless))", re.I)),
     Rule(("\\\\",), Pattern(r"(?<![^\s\"'`(=,])\\{2,4}(?!wsl)(?P<host>[A-Za-z][\w.-]{1,60})\\{1,2}(?P<bucket>[A-Za-z][\w.$-]{1,60})")),
     Rule(("for user '", 'for user "'), Pattern(r"for user ['\"](?P<user>[^'\"\s@]{2,60})['\"](?:@['\"](?P<host>[A-Za-z][\w.-]*))?")),
