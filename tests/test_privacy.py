@@ -337,7 +337,7 @@ def test_audit_in_json_is_redacted_unless_asked_for(tmp_path: Path) -> None:
 def test_a_repository_keeps_the_names_that_its_readers_know(tmp_path: Path, format_: str) -> None:
     token = "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ123456ab"[:34]
     (tmp_path / "compose.amd.yml").write_text(
-        f"services:\n  kestrelmodel:\n    image: rocm/pytorch:latest\n    command: python train.py\n    environment: [HF_TOKEN={token}, OWNER=jane.roe@kestrel.example]\n"
+        f"services:\n  kestrelmodel:\n    image: rocm/pytorch:latest\n    command: python train.py\n    devices: [/dev/kfd]\n    environment: [HF_TOKEN={token}, OWNER=jane.roe@kestrel.example]\n"
     )
     (tmp_path / "requirements-rocm.txt").write_text("torch @ file:///croot/kestrelbuild_1732732445543/work\n")
     said = called("lint", str(tmp_path), "--gpu", "gfx1100", "--format", format_, "-v", USER="quinnmarlow").stdout
