@@ -200,7 +200,6 @@ def _lacks_amd_gpu(report: Report) -> bool:
 
 
 def _unmet_hardware(report: Report, target: str | None, count: int, bound: tuple[str, float]) -> Iterator[str]:
-    """The unmet requirements on GPUs."""
     from rocm_doctor.rules.findings import training_gpus
 
     cards = training_gpus(report.snapshot)
@@ -218,7 +217,6 @@ def _unmet_hardware(report: Report, target: str | None, count: int, bound: tuple
 
 
 def _unmet_packages(report: Report, requirements: Sequence[Requirement]) -> Iterator[str]:
-    """The unmet requirements on packages."""
     from packaging.utils import canonicalize_name
     from packaging.version import InvalidVersion, Version
 

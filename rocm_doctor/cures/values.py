@@ -79,7 +79,6 @@ class Values:
         return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
 
     def gfx(self) -> str:
-        """The target of the GPU."""
         value = self.gpu.value("gfx") if self.gpu else None
         return value if isinstance(value, str) else ""
 

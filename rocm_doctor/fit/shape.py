@@ -100,7 +100,6 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def layer_parameters(self) -> int:
-        """Parameters of one decoder layer."""
         return self.linear_weights + self.biases + self.norms * self.hidden + (2 * self.head_dim if self.qk_norm else 0)
 
     @property
@@ -110,7 +109,6 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def parameters(self) -> int:
-        """Parameters of the whole model."""
         return self.layers * self.layer_parameters + self.embedding_parameters + self.hidden
 
     def adapted_linears(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:

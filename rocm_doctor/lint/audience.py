@@ -100,7 +100,7 @@ def _tokens(words: str) -> list[str]:
 
 
 def _text_vendors(environment: Environment) -> tuple[bool, bool]:
-    """Whether images, indexes, pinned builds, devices and build lists are AMD's, and NVIDIA's."""
+    """(AMD, NVIDIA): True for each vendor whose images, indexes, pinned builds, devices or build lists are in the environment."""
     texts = [environment.image.name] if environment.image else []
     texts += [i.url for step in environment.installs for i in step.indexes if not i.packages or _FAMILY & set(i.packages)]
     texts += [f"{r.specifier} {r.url}" for r in environment.requirements if r.name.startswith("torch") or r.name == "jax"]

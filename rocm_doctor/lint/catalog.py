@@ -22,7 +22,8 @@ Vendor = str
 
 
 class Source(NamedTuple):
-    """What an index is: whose builds of torch it has, the ROCm release where its address names one, and the GPUs that it is for alone."""
+    """What an index has. `vendor`: whose builds of torch; `rocm`: the release that its address names; `gpus`: the GPUs or
+    families that it is for alone; `nightly`: it has nightly builds."""
 
     vendor: Vendor
     rocm: str = ""
@@ -144,7 +145,8 @@ class ImageEntry(msgspec.Struct, frozen=True):
 
 
 class ImageFacts(NamedTuple):
-    """What the literal name of an image says. `torch`: rocm, cuda, none, or empty where it is not known."""
+    """What the literal name of an image says. `torch`: rocm, cuda, none, or empty where it is not known; `rocm`, `version` (of
+    torch) and `python` are empty where the name has none; `entry`: that of the catalog."""
 
     torch: str
     rocm: str = ""
@@ -180,7 +182,9 @@ _VERSION = regex(r"(\d+\.\d+(?:\.\d+)?)")
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A library of the catalog's `libraries` that is built for named GPUs: the variable that lists them, and the GPUs that it serves."""
+    """A library of the catalog's `libraries` that is built for named GPUs. `packages`: the names it is installed by; `gfx`: the
+    GPUs that it may serve (empty: all); `variable`: the list of GPUs that its build takes; `wheel`: it usually comes as a wheel,
+    for which the variable says nothing."""
 
     name: str
     packages: frozenset[str]
@@ -228,8 +232,9 @@ class OtherSystem(msgspec.Struct, frozen=True):
 
 
 class RequiresTorch(msgspec.Struct, frozen=True):
-    """An entry of the catalog's `requires_torch`: packages that bring torch with them. `newest`: the torch that the newest release requires;
-    `pins`: the one that a release requires; `through`: what they require without an upper bound."""
+    """An entry of the catalog's `requires_torch`: `packages` that require torch. `torch`: exact or range; `newest`: what the
+    newest release requires (none: no torch); `pins`: the one torch that a release requires, by release; `through`: the package by
+    which they require it."""
 
     name: str
     torch: str

@@ -39,7 +39,8 @@ from rocm_doctor.rules.build import usable_builds
 
 
 class Row(NamedTuple):
-    """A row of the table: an environment, the GPUs that it names itself, and what was found for each target."""
+    """A row of the table. `claims`: the GPUs that the environment names itself; `cells`: FAILS, PASSES, ACCEPTED, OPEN or OTHER
+    by GPU."""
 
     environment: Environment
     audience: Audience
@@ -152,14 +153,15 @@ class _Judging:
         )  # fmt: skip
 
     def _unread(self) -> tuple[Unread, ...]:
-        """What was not read of the environments that are judged: one for each line, by file and line."""
+        """What was not read of the environments that are judged and of the repository, sorted by file and line, at most one for
+        each line."""
         read = (one for one in self.environments if self._audience(one) != "other")
         every = [*self.unknown_torch, *self.tree.unread, *(u for one in read for u in one.unread)]
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
     def _judge(self, environment: Environment, target: Target, who: Purpose) -> tuple[list[Problem], str]:
-        """The problems of an environment for a target, and its cell of the table."""
+        """(problems, cell): the problems of an environment for a target, and FAILS, PASSES, OPEN or OTHER for the table."""
         if target.gpu and who.gpus and target.gpu not in who.gpus:
             return [], OTHER
         torch = outcome(environment, target, self.matrix)
@@ -182,7 +184,8 @@ class _Judging:
         return problems, OPEN if decisive else PASSES
 
     def _claims(self, environment: Environment, who: Purpose) -> tuple[str, ...]:
-        """The GPUs that an environment says it is for: by its path, else by its build lists and the index of its torch."""
+        """The GPUs that an environment is for by its path or label; without one there, those of its build lists; else those of
+        the index of its torch."""
         case = Case(
             environment, Target("", ""), outcome(environment, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix
         )

@@ -144,7 +144,6 @@ class Environment(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The file that declares it."""
         return self.place.file
 
     @property
@@ -163,7 +162,6 @@ class Environment(msgspec.Struct, frozen=True):
 
     @property
     def requirements(self) -> list[Requirement]:
-        """Every package that is asked for."""
         return [r for step in self.installs for r in step.requirements]
 
 
@@ -178,7 +176,8 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What is declared of the machine. `name` is the user's; `place` is None for the command line."""
+    """A machine as it is declared. `name` is the user's; a field that is not declared is empty; `place` is None for the command
+    line."""
 
     name: str
     gpu: str = ""
@@ -217,7 +216,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def cause_key(self) -> tuple[object, ...]:
-        """The same for every environment and target that has this problem for the same reason."""
+        """A key that is equal for two problems of one reason, whatever their environment and target."""
         return (self.id, self.row, *(self.key or (self.places[0].file, self.places[0].line)))
 
 
@@ -232,7 +231,9 @@ class Ignore(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What the repository says to rocm-doctor. `environments`: files, or `file [label]`, that are meant for AMD GPUs."""
+    """What the repository says to rocm-doctor. `environments`: files, or `file [label]`, that are meant for AMD GPUs; `exclude`:
+    patterns of files that are not read; `fail_on`: the severity (empty: not declared); `faults`: what is wrong in the policy
+    itself."""
 
     targets: tuple[Target, ...] = ()
     environments: tuple[str, ...] = ()

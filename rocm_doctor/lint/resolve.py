@@ -70,10 +70,8 @@ def resolve(root: Path, one: Environment, target: Target) -> Resolution:
 def findings(
     found: Result, target: Target, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
 ) -> Iterator[tuple[str, list[Finding]]]:
-    """For each environment for AMD GPUs that a resolver takes: what was done, in words, and what is wrong with the packages.
-
-    judge: pipeline.judge_packages.
-    """
+    """(words, findings) for each environment for AMD GPUs that a resolver takes: what was done, and what is wrong with the
+    packages. `judge`: pipeline.judge_packages."""
     from rocm_doctor.sources import declared
 
     machine = declared.Target(target.gpu, rocm=target.rocm, driver=target.driver, os=target.os)

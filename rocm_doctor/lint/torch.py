@@ -106,7 +106,8 @@ Asked = tuple[Source, Union[Index, None]]
 
 
 def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
-    """The indexes that are asked for a package, in the order of the tool, and whether the first one that has it settles it."""
+    """(indexes, is_first_taken): the indexes that are asked for a package, in the order of the tool; True if the first one that
+    has it settles it, as with uv or with an index that is bound to the package."""
     bound = [i for i in step.indexes if package in i.packages]
     if bound:
         return [(catalog.classify_index(bound[-1]), bound[-1])], True

@@ -90,7 +90,6 @@ class Entry(NamedTuple):
 
     @property
     def key_field(self) -> str:
-        """The field that names it."""
         return next(field for field in _KEYS if hasattr(self.value, field))
 
     @property

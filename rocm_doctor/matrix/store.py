@@ -78,7 +78,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def by_key(self) -> dict[str, Row]:
-        """Rows by key."""
         return {row.key: row for row in self.rows}
 
     def replace_rows(self, rows: tuple[Row, ...]) -> Matrix:

@@ -76,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cuda(self) -> tuple[str, ...]:
-        """Installed packages for CUDA, which go with its torch."""
+        """Names of the installed packages for CUDA that the best stack does not have; none if torch is not for CUDA."""
         chosen = self.best.packages if self.best else ()
         return tuple(name for name in cuda_packages(self.machine, self.known.matrix) if name not in chosen)
 
@@ -106,7 +106,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fresh(self) -> Machine:
-        """The machine with an empty environment."""
+        """The machine as if nothing were installed on it."""
         return msgspec.structs.replace(self.machine, probed=False)
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
@@ -180,7 +180,8 @@ def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _resolve(
     machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool
 ) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
-    """What free_stacks returns. The installed torch stays if it works once other packages are replaced or removed."""
+    """(resolver, stacks, blocked) of free_stacks. The installed torch stays if it works once other packages are replaced or
+    removed."""
     if machine.probed and machine.torch and not upgrade:
         kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
         if found and not found[0].candidate.override:

@@ -38,7 +38,8 @@ class Rejected(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A build with code for the GPU. `override`: a sibling's code, reached through HSA_OVERRIDE_GFX_VERSION."""
+    """A build that the machine could run. `claims`: the evidence for it; `grade`: the best of theirs; `override`: it runs a
+    sibling's code, by HSA_OVERRIDE_GFX_VERSION; `env`: the variables it needs."""
 
     build: TorchBuild
     index: Index
@@ -62,7 +63,8 @@ class Unfit(Exception):
 
 
 def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
-    """All builds of the catalog: the candidates, best first, and the rejected ones, each with its reason."""
+    """(candidates, rejected) of all builds of the catalog: the candidates best first, the rejected each with the first reason
+    against it."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
     said = statements(machine, known.matrix)
@@ -143,7 +145,8 @@ def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:
 
 
 def _find_code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
-    """None when the build has code and BLAS kernels for the GPU; else the override that reaches a sibling's. Raises Unfit."""
+    """None if the build has code and BLAS kernels for the GPU; else the override that makes it run a sibling's. Raises Unfit if
+    the targets of the build are not known, or if it has neither."""
     if not targets:
         raise Unfit("the targets of its torch are unknown")
     lacks = _lacks(build, targets, machine.gfx, None)

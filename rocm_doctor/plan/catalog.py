@@ -21,7 +21,9 @@ _EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place that torch wheels come from. `extras`: device code is an extra of torch; `hip`: the minor that a nightly serves."""
+    """A place that torch wheels come from; kind `files`: single files, not an index. `extras`: device code is an extra of torch;
+    `hip`: the minor that a nightly serves; `devices`: the targets of its device code; empty `pythons` or `platforms`: not
+    known."""
 
     name: str
     url: str
@@ -85,7 +87,8 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the system needs before Python, and variables: for these systems, kinds of GPU, targets and ROCm releases. `framework`: for it alone."""
+    """What the system needs before Python: `words` say it, `commands` do it, `env` are variables to set. It is for these systems,
+    kinds of GPU, targets and ROCm releases (empty: all). `framework`: for that one alone."""
 
     name: str
     systems: tuple[System, ...]

@@ -30,7 +30,8 @@ _NIGHTLY = (999,)
 
 
 class Claim(NamedTuple):
-    """One statement. `known_good`: someone ran this very build on this target; `of_code`: the list of targets alone says so."""
+    """One statement. `words`: what it says of a build; `known_good`: someone ran this build on this target; `of_code`: only a
+    list of targets says so."""
 
     grade: Grade
     words: str
@@ -40,7 +41,8 @@ class Claim(NamedTuple):
 
 
 class Statements(NamedTuple):
-    """What the matrix says of one target on one system. `history`: AMD's latest word on it is no longer support."""
+    """What the matrix says of one target on one system. `rows`: those of status works; `history`: AMD's latest word on it is no
+    longer support."""
 
     support: tuple[Support, ...]
     rows: tuple[Row, ...]

@@ -23,7 +23,8 @@ class UnknownFormat(ValueError):
 
 
 def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose: bool = False) -> str:
-    """The plan in that format; as text where nothing is known to work and a file is asked for. Raises UnknownFormat."""
+    """The plan in that format. A file format becomes text if no stack is known to work. Raises UnknownFormat if a file is asked
+    for JAX or TensorFlow, or pyproject.toml for packages that need an own pip command."""
     if form == "json":
         made = _framework_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
         return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **made}), indent=2).decode() + "\n"
@@ -56,7 +57,8 @@ def _requirements(plan: Plan, stack: Stack) -> Iterator[str]:
 
 
 def _uv(plan: Plan, stack: Stack) -> Iterator[str]:
-    """pyproject.toml for uv. The index is bound to its own requirements, so that nothing else comes from it."""
+    """Lines of pyproject.toml for uv. The index is bound to its own requirements, so that nothing else comes from it. Raises
+    UnknownFormat if a package needs a pip command of its own."""
     if later := _later(stack):
         raise UnknownFormat(f"pyproject.toml cannot say `pip install {later[0]}`; take --format text")
     bound, index = _from_index(plan, stack), stack.candidate.index

@@ -56,8 +56,9 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FrameworkPlan(msgspec.Struct, frozen=True):
-    """The release for a machine; without one `against` has the reasons with their sources, and `instead` what would run, with the command
-    that plans it. `report`: what `check` says; `here`: the examined environment has the framework for AMD GPUs."""
+    """What to install of JAX or TensorFlow. `release` is None if none fits the machine; then `against` has (reason, source) pairs
+    and `instead` pairs of what would run and the command that plans it. `report`: that of `check`; `here`: the examined
+    environment has the framework for AMD GPUs."""
 
     framework: str
     machine: Machine
@@ -100,7 +101,6 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """The answer in one sentence."""
         if self.works:
             return f"What you have works: {NAMES[self.framework]} for {self.machine.gfx}. Nothing to do."
         if self.release is None:
@@ -109,7 +109,7 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         return f"{self.release.name} for {self.machine.words()} ({self.release.grade}), in {place} of its own"
 
     def packages(self) -> list[tuple[Install, list[str]]]:
-        """What each command of the release installs, for this target."""
+        """(installation, requirements) for each command of the release, with the target filled in."""
         groups = self.release.installs if self.release else ()
         return [(one, [name.replace("{gfx}", self.machine.gfx) for name in one.packages]) for one in groups]
 
@@ -143,7 +143,8 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
 
 
 def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[tuple[str, str]]:
-    """What would run, and the command that plans it: the same framework on another Python or on Linux, else torch on this GPU."""
+    """(what would run, the command that plans it): the same framework on another Python or on Linux, else torch on this GPU. At
+    most one pair."""
     pythons = dict.fromkeys((machine.python, *(python for one in releases for python in one.pythons)))
     for system, python in ((system, python) for system in dict.fromkeys((machine.system, "linux")) for python in pythons):
         driver = machine.driver if system == machine.system else ""

@@ -76,7 +76,7 @@ class Machine(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys((self.gfx, *(g for g in others if isinstance(g, str)))))
 
     def words(self) -> str:
-        """How the plan names it."""
+        """The machine in a sentence: its targets, system and Python, and its driver and kernel where they are known."""
         parts = [" and ".join(self.targets), self.system, f"Python {self.python}" if self.python else "Python unknown"]
         return ", ".join(
             [*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])]

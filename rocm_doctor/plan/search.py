@@ -24,7 +24,8 @@ _TRIES = 64
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """A torch build with what goes beside it: packages at their releases, variables, and what `check` would note of it."""
+    """A torch build with the releases of other packages by name, the variables to set, and the findings that `check` would have
+    of it (`notes`)."""
 
     candidate: Candidate
     packages: dict[str, Release]
@@ -33,7 +34,6 @@ class Stack(msgspec.Struct, frozen=True):
 
     @property
     def grade(self) -> Grade:
-        """The grade of the stack's evidence."""
         return self.candidate.grade
 
     @property
@@ -210,9 +210,9 @@ def first_stack(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> S
 
 
 def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
-    """A resolver, its stacks, and the installed packages that it replaces or removes for them. If no stack works beside what is
-    installed, another release of one package is tried, then its removal, then the removal of all that are blamed. No stacks if
-    nothing helps."""
+    """(resolver, stacks, blocked): `blocked` are the installed packages that are replaced or removed for these stacks. If no
+    stack works beside what is installed, another release of one package is tried, then its removal, then the removal of all that
+    are blamed. No stacks if nothing helps."""
     stacks = list(resolver.stacks())
     if stacks or not resolver.machine.probed:
         return resolver, stacks, ()

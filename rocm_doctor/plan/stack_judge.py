@@ -168,10 +168,8 @@ def local_version(version: str, build: TorchBuild) -> str:
 
 
 def package_targets(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
-    """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code.
-
-    A package that takes the `nearest` loads the library of the same major below the runtime's minor, else the lowest above it.
-    """
+    """Targets of the GPU library that a package loads beside this torch; empty without one for it, None for a package without GPU
+    code. A package with `nearest` loads the library of the same major below the runtime's minor, else the lowest above it."""
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:
         return None

@@ -18,7 +18,6 @@ class Pseudonyms:
         self._counts: dict[str, int] = {}
 
     def get(self, kind: str, secret: str) -> str:
-        """The pseudonym of this secret."""
         key = (_family(kind), _canonical(kind, secret))
         if key not in self._given:
             joint = " " if " " in secret.strip() and kind in NAMES else "-"

@@ -75,7 +75,6 @@ class Logs:
         self._found: dict[str, Reading | None] = {}
 
     def __bool__(self) -> bool:
-        """True if there is a text."""
         return bool(self._texts)
 
     @property

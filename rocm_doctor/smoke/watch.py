@@ -42,7 +42,6 @@ class KernelLog:
                     yield line.partition(";")[2]
 
     def close(self) -> None:
-        """Close the kernel log."""
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None

@@ -115,7 +115,6 @@ def _arguments(call: ast.Call, constants: Mapping[str, ast.expr]) -> Iterator[Le
 
 
 def _read_leaf(key: str, node: ast.expr, constants: Mapping[str, ast.expr]) -> Leaf:
-    """The value of an argument."""
     try:
         return Leaf(key, evaluate(node, constants), node.lineno)
     except ValueError as exc:

@@ -53,7 +53,6 @@ class Run(msgspec.Struct, frozen=True):
     unmodelled: tuple[Unmodelled, ...] = ()
 
     def value(self, field: str, default: Any = None) -> Any:
-        """The value of a field."""
         setting = self.settings.get(field)
         return default if setting is None else setting.value
 

@@ -127,7 +127,6 @@ class Worker:
             raise WorkerError(f"the worker's results cannot be read: {exc}") from exc
 
     def stop(self) -> None:
-        """End the worker."""
         if self.child is not None:
             with self.asks.open("a", encoding="utf-8") as file:
                 file.write('{"stop": true}\n')

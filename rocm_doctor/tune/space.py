@@ -37,7 +37,6 @@ class Choice(msgspec.Struct, frozen=True, order=True):
 
     @property
     def words(self) -> str:
-        """The configuration in a line."""
         cast = f" + {_SHORT[self.autocast]} autocast" if self.autocast else ""
         precision = f"{_SHORT[self.dtype]} weights{cast}, {_SHORT[self.adapter_dtype]} adapters"
         flags = {"checkpointing": self.checkpointing, "fused loss": self.fused_loss}

@@ -22,7 +22,6 @@ class Guard(NamedTuple):
     pipe: int
 
     def name(self, group: int) -> None:
-        """Give the guard its group."""
         self._write(str(group))
 
     def name_own(self) -> None:

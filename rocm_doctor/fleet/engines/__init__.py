@@ -49,7 +49,6 @@ class Plan(NamedTuple):
     """Seconds that the engine may take until the doctor starts, beyond what every engine has."""
 
     def nodes(self) -> list[str]:
-        """All nodes of the plan."""
         return [*self.silent, *(launch.node for launch in self.launches)]
 
 

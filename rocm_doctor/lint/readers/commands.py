@@ -85,7 +85,6 @@ class Commands:
                 self._take(one)
 
     def skip(self, one: Unread) -> None:
-        """Add something that was not read."""
         self.unread.append(one)
         if one.installs:
             self.steps.append(one)

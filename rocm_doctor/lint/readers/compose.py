@@ -31,7 +31,7 @@ class Node:
         return at
 
     def items(self, *keys: str) -> list[tuple[str, Node]]:
-        """The keys and nodes of the mapping below these keys; none where there is no mapping."""
+        """(key, node) for each entry of the mapping below these keys; none where there is no mapping."""
         at = self.get(*keys)
         return list(at.value.items()) if at is not None and isinstance(at.value, dict) else []
 
@@ -47,7 +47,8 @@ class Node:
 
 
 def load(text: str) -> Node | None:
-    """The first document, with its lines; merge keys are applied. Raises Unreadable."""
+    """The first document, with its lines and with merge keys applied; None for an empty text. Raises Unreadable if it is not
+    YAML, or over a limit."""
     documents = yamls.documents(text)
     return _node(documents[0], 0) if documents else None
 
@@ -79,7 +80,7 @@ def literal(text: str) -> str | None:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """Each service. Raises Unreadable."""
+    """An environment for each service. Raises Unreadable if the file is not YAML, or over a limit."""
     root = load(tree.text(path) or "")
     services = root.items("services") if root else []
     return [_service(tree, name, node, path) for name, node in services if isinstance(node.value, dict)]
@@ -126,7 +127,7 @@ def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
 
 
 def _assignments(node: Node, *keys: str) -> Iterator[tuple[str, Node]]:
-    """The names and values of `environment:` or `args:`, written as a mapping or as a list."""
+    """(name, value) for each variable of `environment:` or `args:`, written as a mapping or as a list."""
     yield from node.items(*keys)
     for one in node.list(*keys):
         key, equals, value = one.text.partition("=")

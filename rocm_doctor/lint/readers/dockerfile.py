@@ -31,7 +31,7 @@ class Instruction(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A stage: its name, what it starts from, and its instructions."""
+    """A stage. `base`: the image or the stage that it starts from; `line`: that of its FROM, from 1."""
 
     name: str
     base: str
@@ -87,7 +87,6 @@ class _Reading:
         self.has_copied = self.has_cloned = False
 
     def take(self, one: Instruction) -> None:
-        """Read an instruction."""
         if one.name in ("ENV", "ARG"):
             self._assign(one)
         elif one.name in ("COPY", "ADD"):
@@ -137,7 +136,7 @@ def _find_line(key: str, one: Instruction, path: str) -> Place:
 
 
 def _pairs(one: Instruction) -> Iterator[tuple[str, str | None]]:
-    """The names and values of an ENV or ARG; None for an ARG without a default."""
+    """(name, value) for each variable of an ENV or ARG; the value is None for an ARG without a default."""
     found = list(_PAIR.finditer(one.words))
     if found:
         for pair in found:

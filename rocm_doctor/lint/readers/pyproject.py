@@ -55,12 +55,11 @@ class Project:
 
     @property
     def name(self) -> str:
-        """The canonical name of the project."""
         return canonicalize_name(str(self.table("project").get("name") or ""))
 
     @property
     def extras(self) -> dict[str, list[Requirement]]:
-        """The extras and dependency groups."""
+        """The requirements of each extra and dependency group by its name; where both have a name, those of the group."""
         optional = {**self.table("project", "optional-dependencies"), **self.table("dependency-groups")}
         return {str(name): self.requirements(str(name), texts) for name, texts in optional.items()}
 
@@ -69,7 +68,8 @@ class Project:
         return self.requirements("dependencies", self.table("project").get("dependencies"))
 
     def indexes(self, extra: str) -> tuple[list[Index], list[Unread]]:
-        """The indexes that uv asks for the project with one extra; what a marker decides is not read."""
+        """(indexes, unread) that uv asks for the project with one extra (empty: without any). A package's own index behind a
+        marker counts if the marker is for Linux; what else decides where torch comes from is `unread`."""
         found: list[Index] = []
         unread: list[Unread] = []
         uv = self.table("tool", "uv")
@@ -98,7 +98,8 @@ class Project:
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The project, and the project with each extra that concerns the GPU stack. Raises Unreadable."""
+    """The project, and the project with each extra that concerns the GPU stack; without requirements it is left out. Raises
+    Unreadable if the file is not TOML."""
     project = Project(tree, path)
     base, extras = project.base(), project.extras
     elsewhere = ELSEWHERE.search(project.text) is not None

@@ -61,7 +61,8 @@ class RequirementsFile:
         self.has_disk_path = False
 
     def steps(self, *, is_complete: bool = True) -> tuple[Step, ...]:
-        """What was not read and may install packages, then the installation. `is_complete` as in Install."""
+        """The unread lines that may install packages, then one installation of all requirements. `is_complete` is that of
+        Install."""
         place = self.requirements[0].place if self.requirements else Place(self.path, 1)
         install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), is_complete=is_complete)
         return (*(u for u in self.unread if u.installs), install)
@@ -167,7 +168,7 @@ def parse_address(url: str, place: Place) -> Requirement | Reason:
 
 
 def logical_lines(text: str) -> list[tuple[int, str]]:
-    """The lines without comments and blank ones, continued ones as one, each with its number."""
+    """(line number, text) of each line with text; comments are removed, and continued lines are joined."""
     found: list[tuple[int, str]] = []
     joined, first = "", 0
     for number, raw in enumerate(text.split("\n"), 1):

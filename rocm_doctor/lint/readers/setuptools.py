@@ -16,7 +16,8 @@ MAX_TEXT = 2**17
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
-    """The project, and the project with each extra that concerns the GPU stack; none for a script that calls no `setup`. Raises Unreadable."""
+    """The project, and the project with each extra that concerns the GPU stack; none if no `setup` is called or there are no
+    requirements. Raises Unreadable if the text is not Python or has over MAX_TEXT characters."""
     text = tree.text(path) or ""
     if "setup" not in text:
         return []

@@ -18,7 +18,7 @@ _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
 def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
-    """The build lists of an environment, each with its targets."""
+    """(variable, targets) for each list of build targets that a variable of the environment has."""
     found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
     return [(v, targets) for v, targets in found if targets]
 

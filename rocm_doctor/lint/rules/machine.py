@@ -71,7 +71,7 @@ def _matrices(_: Matrix) -> dict[frozenset[str], Matrix]:
 
 
 def _decidable_rows(matrix: Matrix) -> tuple[tuple[frozenset[str], Row], ...]:
-    """The rows that the facts of files decide, each with the facts without which it cannot hold."""
+    """(facts, row) for each row that the facts of files decide; the row cannot hold without these facts."""
     rows = (row for row in rows_by_version(matrix, WITH_CODE) if all(_is_known(name) for name in row.when))
     return tuple((frozenset(name for name, value in row.when.items() if _needs(name, value)), row) for row in rows)
 

@@ -18,7 +18,7 @@ _PYPI = ("pypi", "none")
 
 
 def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
-    """What pip and uv are asked for by name, with markers that hold on the target."""
+    """(installation, requirement) for each package that is asked for by name, if its marker holds on the target."""
     for step in case.environment.installs:
         for r in step.requirements:
             if catalog.applies(r.marker, case.target):

@@ -90,5 +90,4 @@ class Document:
             yield self.line(place)._replace(number=line.number + step, start=place)
 
     def reading(self, line: Line, quote: str = "") -> Reading:
-        """The reading of one line."""
         return Reading(self.name, f"line {line.number}" if line.number else "", " ".join((quote or line.text).split())[:200])

@@ -123,7 +123,6 @@ class Job:
         return answers
 
     def end(self) -> None:
-        """End the ranks."""
         for rank in self.ranks:
             rank.kill()
         for rank, listener in zip(self.ranks, self.listeners):

@@ -74,7 +74,6 @@ class Context:
     # Values of system memory.
 
     def new_generator(self, seed: int) -> Any:
-        """A generator of random numbers."""
         raise NotImplementedError
 
     def random(self, *shape: int, dtype: Any = "float32") -> Any:
