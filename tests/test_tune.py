@@ -121,6 +121,35 @@ def test_out_of_memory_is_a_result_and_all_failing_an_error() -> None:
         Search(base(), card(192), "bfloat16", lambda c, n: Measured(c, n, error="out of memory"), 60).search()
 
 
+@pytest.mark.parametrize("seconds", [25, 55, 90, 600])
+def test_slow_steps_end_in_time_and_the_answer_lists_what_was_not_measured(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def ask(choice: Choice, steps: int) -> Measured:
+        rate = speed(choice) / 8  # about six seconds a step
+        now[0] += steps * 16 * 1024 / rate
+        if now[0] > seconds:  # the worker's own limit
+            now[0] = seconds
+            return Measured(choice, steps, error="the worker took too long")
+        return Measured(choice, steps, rate, (rate,) * steps)
+
+    hunt = Search(base(checkpointing=True), card(48), "bfloat16", ask, seconds)
+    hunt.search()
+    outcome = hunt.outcome(True)
+    assert now[0] <= seconds
+    skipped = [run for run in outcome.runs if not run.steps]
+    assert bool(skipped) == (seconds < 600)
+    assert not any(run.error for run in outcome.runs if run.steps)
+    page = text.page(text.Answer(outcome, "preset x", "a GPU", now[0]))
+    assert (f"the time was over before {len(skipped)} of the runs below" in page) == bool(skipped)
+    assert all(f"{run.choice.words}: {run.error}" in page for run in skipped)
+    if seconds > 25:
+        assert outcome.best.tokens_s > outcome.baseline.tokens_s  # one finalist's long run alone does not decide
+
+
 def test_the_page_says_the_gain_first_and_what_changes_the_numbers() -> None:
     hunt = Search(base(checkpointing=True), card(48), "bfloat16", recorded, 60)
     hunt.search()

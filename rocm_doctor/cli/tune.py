@@ -64,6 +64,7 @@ def tune_run(
     resolved = resolve.resolve(request, "", None, matrix)
     packages = ("transformers",) if resolved.job.method == "full" else ("transformers", "peft")
     with runner.worker(python, vram or 0, packages) as first:
+        first.until = began + seconds
         hello = first.start()
         if hello.device == "cpu" and device != "cpu":
             raise WorkerError(f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU")
@@ -81,7 +82,7 @@ def tune_run(
             click.echo(text.progress(figure, best, choice), err=True)
             return figure
 
-        hunt = search.Search(job, card, half, ask, seconds - (time.monotonic() - began) - 20)
+        hunt = search.Search(job, card, half, ask, first.until - time.monotonic())
         complete = run_search(hunt)
     outcome = hunt.outcome(complete)
     own = outcome.baseline.choice

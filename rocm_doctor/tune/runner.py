@@ -37,10 +37,11 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 class Worker:
-    """One worker process and the two files through which it is spoken to."""
+    """One worker process and the two files through which it is spoken to. `until`: the monotonic time at which every wait ends."""
 
     def __init__(self, folder: Path, python: str | None, limit: int, packages: Sequence[str]) -> None:
         self.folder, self.python, self.limit, self.packages = folder, python or sys.executable, limit, packages
+        self.until = float("inf")
         self.number = 0
         self.deaths: list[str] = []
         self.ran = False
@@ -68,7 +69,7 @@ class Worker:
         if line is None:
             words = [w for w in process.make_result(self.child).stderr.splitlines() if w.strip()]
             self.stop()
-            raise WorkerError(words[-1] if words else "the worker did not start")
+            raise WorkerError(words[-1] if words else "the worker did not start in time")
         return msgspec.convert(line["hello"], Hello)
 
     def measure(self, choice: Choice, steps: int) -> Measured:
@@ -109,7 +110,7 @@ class Worker:
     def _wait_for(self, number: int, limit: float) -> Any:
         """The line of that number; None if the worker ends or the time is over before."""
         assert self.child is not None
-        until = time.monotonic() + limit
+        until = min(time.monotonic() + limit, self.until)
         while time.monotonic() < until:
             lines = self._read()
             if len(lines) > number:

@@ -30,10 +30,13 @@ MOST = 12
 """Shapes that are tried, the largest micro-batches first."""
 FOR_FINALS = 0.4
 """Part of the time that is kept for the long runs."""
+NO_TIME = "not measured: the time was over (--minutes gives more)"
+NO_TIME_FOR_LONG = "no long run: the time was over (--minutes gives more)"
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator."""
+    """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator;
+    `steps` is 0 where the time was over before the run."""
 
     choice: Choice
     steps: int
@@ -71,17 +74,23 @@ class Search:
         self.until = time.monotonic() + seconds
         self.reserved = FOR_FINALS * seconds
         self.runs: list[Measured] = []
+        self.finalists: list[Choice] = []
         self.own = job_choice(base)
 
     def run(self, choice: Choice, steps: int = SHORT) -> None:
-        """Measure a configuration, and keep the result."""
-        self.runs.append(self.ask(choice, steps))
+        """Measure a configuration, and keep the result; where the time is over before its end, keep that it was not measured."""
+        result = self.ask(choice, steps) if time.monotonic() < self.until else None
+        if result is None or (result.error and time.monotonic() >= self.until):
+            result = Measured(choice, 0, error=NO_TIME)
+        self.runs.append(result)
 
     def rank(self) -> list[Measured]:
-        """The figure of each configuration, fastest first; of the long runs alone once there are any."""
+        """The figure of each configuration, fastest first; of the long runs alone once every finalist had one."""
         able = [run for run in self.runs if run.tokens_s]
+        long_runs = [run for run in self.runs if run.steps >= LONG]
+        have_long = self.finalists and {run.choice for run in long_runs}.issuperset(self.finalists)
         by_choice: dict[Choice, list[Measured]] = {}
-        for run in [run for run in able if run.steps >= LONG] or able:
+        for run in [run for run in long_runs if have_long and run.tokens_s] or able:
             by_choice.setdefault(run.choice, []).append(run)
         return sorted(map(join, by_choice.values()), key=lambda run: -run.tokens_s)
 
@@ -104,9 +113,13 @@ class Search:
         self._finish()
 
     def _try(self, choice: Choice, steps: int = SHORT) -> None:
-        """Measure a new configuration, where the time is left and it is predicted to fit."""
+        """Measure a new configuration that is predicted to fit; where the time is over, keep that it was not measured."""
         tried = any(run.choice == choice for run in self.runs)
-        if not tried and not self.is_late() and is_predicted_to_fit(choice_job(choice, self.base), self.card):
+        if tried or not is_predicted_to_fit(choice_job(choice, self.base), self.card):
+            return
+        if self.is_late():
+            self.runs.append(Measured(choice, 0, error=NO_TIME))
+        else:
             self.run(choice, steps)
 
     def leaders(self) -> list[Measured]:
@@ -117,14 +130,20 @@ class Search:
         return [next((run for run in ranked if run.choice.numerics == self.own.numerics), ranked[0]), ranked[0]]
 
     def _finish(self) -> None:
-        """Long runs of the own run, the leaders and what came close, twice and in turn: the host's other work comes and goes."""
+        """Long runs of the own run, the leaders and what came close, twice and in turn: the host's other work comes and goes. They end before
+        the first that would not end in time."""
         ranked = self.rank()
         own = [run for run in ranked if run.choice.numerics == self.own.numerics]
         speeds = {run.choice: run.tokens_s for run in ranked}
-        self.reserved = 0.0
-        for choice in list(dict.fromkeys([self.own, *(run.choice for run in (*own[:2], *ranked[:2]))])) * 2:
-            tokens = self.base.tokens * self.base.grad_accum
-            self.run(choice, max(LONG, math.ceil(FINAL_SECONDS * speeds.get(choice, 0.0) / tokens)))
+        self.finalists = list(dict.fromkeys([self.own, *(run.choice for run in (*own[:2], *ranked[:2]))]))
+        tokens = self.base.tokens * self.base.grad_accum
+        for position, choice in enumerate(self.finalists * 2):
+            speed = speeds.get(choice, 0.0)
+            steps = max(LONG, math.ceil(FINAL_SECONDS * speed / tokens))
+            if time.monotonic() + (steps * tokens / speed if speed else 0.0) > self.until:
+                self.runs += [Measured(skipped, 0, error=NO_TIME_FOR_LONG) for skipped in self.finalists[position:]]
+                return
+            self.run(choice, steps)
 
     def outcome(self, complete: bool) -> Tuned:
         """The best so far. Raises RuntimeError if no run gave a figure."""

@@ -33,11 +33,14 @@ class Answer(msgspec.Struct, frozen=True):
 def page(answer: Answer) -> str:
     """The gain and the lines to change, what other numerics would bring, and the runs."""
     tuned = answer.tuned
+    ran = sum(run.steps > 0 for run in tuned.runs)
+    cut = [] if tuned.complete else ["ended early: the best so far"]
+    cut += [f"the time was over before {len(tuned.runs) - ran} of the runs below"] if ran < len(tuned.runs) else []
     parts = [
-        [*([] if tuned.complete else ["ended early: the best so far"]), *_head(answer)],
+        [*cut, *_head(answer)],
         ["in your file", *answer.edits] if answer.edits else [],
         _faster(answer),
-        [f"{len(tuned.runs)} runs in {answer.seconds:.0f} s on {answer.gpu}", *_table(tuned)],
+        [f"{ran} runs in {answer.seconds:.0f} s on {answer.gpu}", *_table(tuned)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -80,7 +83,8 @@ def _table(tuned: Tuned) -> Iterator[str]:
     fastest = max((run.tokens_s for run in tuned.runs), default=0.0)
     for run in sorted(tuned.runs, key=lambda run: -run.tokens_s):
         part = f"{run.tokens_s / fastest:>5.0%}" if run.tokens_s else "    -"
-        yield f"  {part}  {run.steps} steps  {run.choice.words}: {run.error or summary(run)}"
+        steps = f"{run.steps} steps" if run.steps else "not run"
+        yield f"  {part}  {steps}  {run.choice.words}: {run.error or summary(run)}"
 
 
 def progress(run: Measured, best: float, choice: Choice) -> str:
