@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import os
 import shutil
@@ -41,6 +42,14 @@ def judge(tmp_path: Path, lines: Iterable[bytes | str | dict[str, Any]], *args: 
 
 def _line(one: bytes | str | dict[str, Any]) -> bytes:
     return (one if isinstance(one, bytes) else one.encode() if isinstance(one, str) else msgspec.json.encode(one)) + b"\n"
+
+
+def test_the_garbage_collector_runs_on_after_reports_were_read(tmp_path: Path) -> None:
+    gc.enable()
+    assert judge(tmp_path, [report(1), report(2)]).exit_code == 0
+    assert gc.isenabled()
+    assert judge(tmp_path, []).exit_code != 0
+    assert gc.isenabled()
 
 
 def plain(result: Result) -> dict[str, Any]:

@@ -152,6 +152,16 @@ def a_context(torch: Any, index: int = 0) -> TorchContext:
     return made
 
 
+def test_full_precision_is_a_block_and_both_settings_are_as_before_after_it() -> None:
+    torch = fake_torch()
+    precisions = ["high"]
+    torch.backends = SimpleNamespace(cudnn=SimpleNamespace(allow_tf32=True))
+    torch.get_float32_matmul_precision, torch.set_float32_matmul_precision = (lambda: precisions[-1]), precisions.append
+    with a_context(torch).full_precision():
+        assert (torch.backends.cudnn.allow_tf32, precisions[-1]) == (False, "highest")
+    assert (torch.backends.cudnn.allow_tf32, precisions[-1]) == (True, "high")
+
+
 def device_of(torch: Any, index: int = 0) -> dict[str, Any]:
     return basics.device(a_context(torch, index))
 

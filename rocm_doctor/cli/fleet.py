@@ -57,14 +57,16 @@ def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
     from rocm_doctor.fleet.reports import read_lines
     from rocm_doctor.fleet.table import Table
 
-    gc.disable()  # nothing that is read points back at itself
     table = Table(ignore)
+    gc.disable()  # nothing that is read points back at itself
     try:
         for line in read_lines(paths, sys.stdin.buffer):
             table.add(line)
+        table.settle()
     except OSError as exc:
         raise InputError(f"{exc.filename}: {exc.strerror}") from exc
-    table.settle()
+    finally:
+        gc.enable()
     return table
 
 

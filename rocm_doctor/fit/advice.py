@@ -81,8 +81,8 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, support: Support, matri
 
 
 def _settings(job: Job, peak: Peak, room: float, support: Support) -> Iterator[Way]:
-    """Changes that are enough on this GPU: one, or else the one that saves most and another. Of changes that are enough, the one with the
-    most tokens per optimizer step, of equals the largest peak."""
+    """Changes that are enough on this GPU: one, or else the one that saves most and then the next, up to DEPTH of them. Of changes that are
+    enough, the one with the most tokens per optimizer step, of equals the largest peak."""
     changed, made = job, dict[str, str]()
     for _ in range(DEPTH):
         changes = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
@@ -35,11 +34,6 @@ def every_rule() -> list[Rule]:
 @cache
 def _rules() -> RuleSet:
     return RuleSet(every_rule())
-
-
-@cache
-def _host_rules() -> RuleSet:
-    return RuleSet([*formats.PROMPTS, *formats.ITSELF])
 
 
 _LOGS = (_SYSLOG, _ISO_LOG)
@@ -90,14 +84,6 @@ def structure_searches(text: str) -> Iterator[Iterator[Found]]:
 
 def _trim_all(places: Iterable[Found], text: str) -> Iterator[Found]:
     return (trimmed for one in places if (trimmed := _trim(one, text)))
-
-
-def find_hosts(text: str) -> Iterator[str]:
-    """The hosts whose output `text` is: in prompts, journals, NCCL lines, `uname -a` and answers to `hostname`."""
-    logged = (one for pattern in _LOGS for one in _find_logged_hosts(pattern, text))
-    for found in _trim_all(chain(_host_rules().find(text, lower(text)), logged), text):
-        if found.kind == "host":
-            yield text[found.start : found.end]
 
 
 def _trim(found: Found, text: str) -> Found | None:

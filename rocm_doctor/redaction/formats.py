@@ -40,7 +40,8 @@ PROMPTS = (
     Rule(("㉿",), Pattern(rf"(?P<user>{NAME})㉿(?P<host>{HOST})"), "line"),
 )  # fmt: skip
 
-ITSELF = (
+FORMATS = (
+    # Where a tool prints the machine that it runs on.
     Rule(
         ("nccl", "rccl"),
         Pattern(rf"(?<![\w.-])(?P<host>{HOST}):\d{{1,8}}:\d{{1,8}} \[\d{{0,3}}\]"),
@@ -52,11 +53,6 @@ ITSELF = (
     Rule(("hostname", "uname -n", "echo $host", "echo %computername%"), Pattern(rf"(?:hostname(?: -[fsA])?|uname -n|echo \S+)[ \t]*\r?\n(?P<host>{HOST})[ \t]*\r?(?:\n|$)", re.I)),
     Rule(("hostname set to <", "hostname to <"), Pattern(rf"hostname (?:set )?to <(?P<host>{HOST})>", re.I)),
     Rule(("hostname", "computername", "host name", "machine name"), Pattern(rf"(?i:hostname|computername|(?:host|machine) name)[\"']?[ \t]{{0,24}}[:=][ \t]{{0,24}}[\"']?(?P<host>{HOST})"), certain=False),
-)  # fmt: skip
-"""Where a tool prints the machine that it runs on."""
-
-FORMATS = (
-    *ITSELF,
     Rule(("svc_", "usr_", "acct_", "project_", "proj_", "prj_", "grp_", "team_", "tenant_"), Pattern(r"(?<![\w.-])(?P<account>(?:svc_\w+|(?:usr|acct|project|proj|prj|grp|team|tenant)_[A-Za-z0-9]*\d{2}\w*))(?![\w(])"), remember=False),
     Rule(("ssh ", "scp ", "rsync ", "sftp ", "mosh ", "ssh-copy-id ", "sshfs ", "ssh://"), Pattern(rf"(?:\w+|ssh-copy-id)(?: |://)(?:[^\n|;&@]{{0,200}}?[\s/'\"])??(?P<user>{NAME})@(?P<host>{HOST})")),
     Rule(("whoami", "logname", "id -un", "echo $user", "echo ${user}", "echo %username%"), Pattern(rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)", re.I)),

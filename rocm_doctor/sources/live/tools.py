@@ -102,7 +102,7 @@ def finish_tools(queue: ToolQueue, helpers: Sequence[Running] = ()) -> list[Arti
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
-"""Name of the artifact that says that the user did not wait for all of them."""
+"""The artifact that says that the user did not wait for all tools."""
 
 
 def stop_tools(running: Sequence[Running]) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..smoke import hip as smoke_hip
+from ..smoke.context import temporary_setting
 from ..smoke.on_torch import TorchContext
 from . import hip
 from .timing import BURSTS, burst, rate, ratio, try_figure
@@ -133,14 +134,13 @@ def compare_libraries(context: TorchContext, figures: list[dict[str, Any]], miss
 
 
 def tunable_gain(context: TorchContext, missing: dict[str, str]) -> dict[str, Any]:
-    """The fact speed.tunable-gain: the rate at the training shape with TunableOp, divided by the rate without it."""
+    """The fact speed.tunable-gain: the rate at the training shape with TunableOp, divided by the rate without it. Afterwards TunableOp is on
+    or off as before; nothing is written at the exit."""
     switch = context.torch.cuda.tunable
-    before = try_figure(missing, "matmul-untuned", partial(measure_training_shape, context, "matmul-untuned"))
-    switch.enable(True)
-    switch.set_max_tuning_duration(200)
     switch.write_file_on_exit(False)
-    try:
+    duration = temporary_setting(switch.get_max_tuning_duration, switch.set_max_tuning_duration, 200)
+    with temporary_setting(switch.is_enabled, switch.enable, False), duration:
+        before = try_figure(missing, "matmul-untuned", partial(measure_training_shape, context, "matmul-untuned"))
+        switch.enable(True)
         after = try_figure(missing, "matmul-tuned", partial(measure_training_shape, context, "matmul-tuned"))
-    finally:
-        switch.enable(False)
     return {"speed.tunable-gain": round(after[0]["value"] / before[0]["value"], 4)} if before and after else {}

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -88,10 +88,12 @@ class TorchContext(Context):
         if self.on_gpu:
             self.torch.cuda.empty_cache()
 
-    def full_precision(self) -> Any:
-        torch = self.torch
-        torch.backends.cudnn.allow_tf32 = False
-        return temporary_setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest")
+    @contextlib.contextmanager
+    def full_precision(self) -> Iterator[None]:
+        torch, cudnn = self.torch, self.torch.backends.cudnn
+        tf32 = temporary_setting(lambda: cudnn.allow_tf32, lambda allowed: setattr(cudnn, "allow_tf32", allowed), False)
+        with tf32, temporary_setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"):
+            yield
 
     def new_generator(self, seed: int) -> Any:
         return self.torch.Generator().manual_seed(seed)
