@@ -14,10 +14,9 @@ from rocm_doctor.figures import peaks
 from rocm_doctor.figures.types import BenchReport, Conditions, Device, Figure, NotMeasured
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact
-from rocm_doctor.smoke.runner import run_smoke
+from rocm_doctor.smoke.runner import count_gpus, run_smoke, stage_details
+from rocm_doctor.smoke.state import Record
 from rocm_doctor.workers.smoke.table import RATES, STAGES, Stage
-
-Record = dict[str, Any]
 
 
 def run(
@@ -33,7 +32,7 @@ def run(
     """The report on every GPU, or on that index; on the CPU where torch has no GPU support. It is not judged yet."""
     results: list[list[Record]] = []
     interrupted = False
-    while not interrupted and (gpu is None or not results) and len(results) < _count(results):
+    while not interrupted and (gpu is None or not results) and len(results) < (count_gpus(results[0]) if results else 1):
         artifacts = run_smoke(
             python,
             plan=plan(),
@@ -53,12 +52,6 @@ def plan() -> list[Stage]:
     return [stage for stage in STAGES if stage.name in ("import", "device")] + list(RATES)
 
 
-def _count(results: list[list[Record]]) -> int:
-    """GPUs to measure: as many as the first run listed."""
-    about = _details(results[0], "device") if results else {}
-    return int(about.get("count", 1)) if about.get("kind") in ("hip", "cuda") else 1
-
-
 def _records(artifacts: list[Artifact]) -> Iterator[Record]:
     for artifact in artifacts:
         for line in artifact.text.splitlines() if artifact.name.endswith(".jsonl") else ():
@@ -66,12 +59,6 @@ def _records(artifacts: list[Artifact]) -> Iterator[Record]:
                 yield jsons.decode(line, dict[str, Any])
             except Unreadable:
                 continue
-
-
-def _details(records: list[Record], stage: str) -> Record:
-    result = next((r for r in records if r.get("kind") == "result" and r.get("stage") == stage), {})
-    details = result.get("details")
-    return details if isinstance(details, dict) else {}
 
 
 def report(results: list[list[Record]], matrix: Matrix, interrupted: bool) -> BenchReport:
@@ -93,7 +80,7 @@ def _index(records: list[Record]) -> int:
 
 
 def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
-    about, limits = _details(records, "device"), _details(records, "idle").get("limits") or {}
+    about, limits = stage_details(records, "device"), stage_details(records, "idle").get("limits") or {}
     kind = about.get("kind") if about.get("kind") in ("hip", "cuda") else "cpu"
     name = str(about.get("name") or "CPU")
     product = peaks.find_product(name, matrix) if kind != "cpu" else None

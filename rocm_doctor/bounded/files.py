@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,34 @@ def open_file(path: Path) -> IO[bytes]:
 
 def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def open_kernel_log(path: Path | str) -> int:
+    """The descriptor of /dev/kmsg, whose reads do not wait. Raises OSError."""
+    return _open_nonblocking(os.fspath(path), os.O_RDONLY)
+
+
+def kernel_messages(descriptor: int, limit: int = 1 << 22) -> Iterator[tuple[str, str]]:
+    """The head (`6,339,5140900,-`: priority, number, microseconds, flags) and the message of each record that is left in /dev/kmsg, up to
+    `limit` bytes. Raises OSError.
+
+    A read gives one record of at most 8192 bytes (Documentation/ABI/testing/dev-kmsg); a file in place of the device may hold many.
+    """
+    size = 0
+    while size < limit:
+        try:
+            data = os.read(descriptor, 8192)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # records were overwritten before they were read: continue with the oldest one left
+            continue
+        if not data:
+            return
+        size += len(data)
+        for line in data.decode("utf-8", "replace").splitlines():
+            head, semicolon, message = line.partition(";")
+            if semicolon and not line.startswith(" "):  # ` KEY=value` lines follow a message
+                yield head, message
 
 
 def read(path: Path, limit: int = LIMIT) -> bytes:

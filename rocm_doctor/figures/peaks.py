@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.figures.types import Device
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.speed import Peak
+from rocm_doctor.matrix.types import product_words
 
 
 class Limit(NamedTuple):
@@ -21,21 +21,12 @@ class Limit(NamedTuple):
 
 def find_product(name: str, matrix: Matrix) -> Peak | None:
     """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
-    wanted = _distinct_words(name)
-    products = {_distinct_words(peak.product): peak for peak in matrix.peaks}
+    wanted = product_words(name)
+    products = {product_words(peak.product): peak for peak in matrix.peaks}
     if wanted in products:
         return products[wanted]
     contained = [words for words in products if re.search(rf"(?<!\S){re.escape(words)}(?!\S)", wanted)]
     return products[max(contained, key=len)] if contained else None
-
-
-_NOISE = regex(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
-
-
-def _distinct_words(name: str) -> str:
-    """The words of a name that tell products apart: `AMD Radeon RX 7900 XTX` and `Radeon RX 7900 XTX` are `rx 7900 xtx`."""
-    words = _NOISE.sub(" ", re.sub(r"[^\w]", " ", name.lower()))
-    return " ".join(words.split())
 
 
 def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:

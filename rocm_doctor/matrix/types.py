@@ -91,8 +91,15 @@ class Target(Sourced, frozen=True):
 
 
 def _bare_name(name: str) -> str:
-    """The name without optional words: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
-    return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
+    """The name without the words that a person may leave out: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
+    return re.sub(r"pro|rx|ai|[\W_]", "", product_words(name))
+
+
+def product_words(name: str) -> str:
+    """The words of a GPU's name that tell products apart: `AMD Radeon RX 7900 XTX` and `Radeon RX 7900 XTX` are `rx 7900 xtx`."""
+    words = re.sub(r"[^\w]", " ", name.lower())
+    words = re.sub(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b", " ", words)
+    return " ".join(words.split())
 
 
 class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

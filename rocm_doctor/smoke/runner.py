@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import device_queue, watch
-from rocm_doctor.smoke.state import DeviceQueue, Settings
+from rocm_doctor.smoke.state import DeviceQueue, Record, Settings
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, Stage
 
@@ -126,9 +126,9 @@ def _run_queues(settings: Settings, plan: list[Stage], gpu: int | None, done: li
         done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(plan), index=gpu or 0))
         each = [stage for stage in plan if not stage.once]
         alone = gpu is not None or all(stage.name in ("import", "device") for stage in each)
-        while _tick(done) or (not alone and len(done) < _gpu_count(done[0])):
-            if not alone and len(done) < _gpu_count(done[0]):
-                done += [DeviceQueue(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
+        while _tick(done) or (not alone and len(done) < count_gpus(done[0].records)):
+            if not alone and len(done) < (count := count_gpus(done[0].records)):
+                done += [DeviceQueue(f"gpu{n}", settings, list(each), index=n) for n in range(1, count)]
     except KeyboardInterrupt:
         note = "interrupted"
         for queue in done:
@@ -145,15 +145,16 @@ def _tick(queues: list[DeviceQueue]) -> bool:
     return any(queue.busy for queue in queues)
 
 
-def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:
+def stage_details(records: Iterable[Record], stage: str) -> Record:
     """The details of a stage's result; empty without any."""
-    results = (r for r in queue.records if r["kind"] == "result" and r["stage"] == stage)
+    results = (r for r in records if r.get("kind") == "result" and r.get("stage") == stage)
     details = next(results, {}).get("details")
     return details if isinstance(details, dict) else {}
 
 
-def _gpu_count(queue: DeviceQueue) -> int:
-    device = _details(queue, "device")
+def count_gpus(records: Iterable[Record]) -> int:
+    """How many GPUs the device stage listed; 1 for a CPU, and before that stage."""
+    device = stage_details(records, "device")
     return int(device.get("count", 1)) if device.get("kind") in ("cuda", "hip") else 1
 
 
@@ -173,7 +174,7 @@ def _expected_device(device: str, framework: dict[str, Any]) -> str:
 def _header(queue: DeviceQueue) -> dict[str, Any]:
     """The first record of a queue's output: schema, interpreter and its Python version, framework and its version, HIP, CUDA,
     device, index, level. What the stages did not print is None; the device is then the one that is expected."""
-    framework, device = _details(queue, "import"), _details(queue, "device")
+    framework, device = stage_details(queue.records, "import"), stage_details(queue.records, "device")
     return {
         "kind": "header",
         "schema": SCHEMA,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections import deque
+
+from rocm_doctor.bounded import files
 
 KMSG = "/dev/kmsg"
-KMSG_RECORD = 8192
-"""Bytes. The kernel returns one record per read, at most this long (Documentation/ABI/testing/dev-kmsg)."""
 MARK = "ROCM_DOCTOR_SMOKE"
 """Environment variable that marks all descendants of one smoke test."""
 
@@ -19,27 +19,16 @@ class KernelLog:
     def __init__(self, path: str = KMSG) -> None:
         self.descriptor: int | None = None
         with contextlib.suppress(OSError):
-            self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            self.descriptor = files.open_kernel_log(path)
             os.lseek(self.descriptor, 0, os.SEEK_END)
 
     def new_lines(self, most: int = 40) -> list[str]:
         """Messages since the last call, the latest `most` of them."""
-        return [*self._records()][-most:]
-
-    def _records(self) -> Iterator[str]:
-        while self.descriptor is not None:
-            try:
-                record = os.read(self.descriptor, KMSG_RECORD)
-            except BrokenPipeError:  # records were overwritten before we read them: continue with the oldest one left
-                continue
-            except OSError:
-                return
-            if not record:
-                return
-            # "6,339,5140900,-;message\n KEY=value ..."; a file in place of the device may hold many.
-            for line in record.decode("utf-8", "replace").splitlines():
-                if not line.startswith(" ") and ";" in line:
-                    yield line.partition(";")[2]
+        latest: deque[str] = deque(maxlen=most)
+        with contextlib.suppress(OSError):
+            for _, message in files.kernel_messages(self.descriptor) if self.descriptor is not None else ():
+                latest.append(message)
+        return list(latest)
 
     def close(self) -> None:
         if self.descriptor is not None:

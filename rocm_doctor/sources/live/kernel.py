@@ -6,13 +6,13 @@ device's config space and may wake the device to do so. Serial numbers and uniqu
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rocm_doctor.bounded import files
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Artifact
+from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import exists, keep_lines, list_names, marker, read, read_all, read_text
 from rocm_doctor.sources.live.health import gpu_health, gpu_processes, rdma_ports
 
@@ -30,7 +30,6 @@ _DRM_FILES = (
 _MODULES = "amdgpu|radeon|nvidia|nouveau|vfio_pci"
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
-_LOG_LIMIT = 1 << 22
 
 
 def kernel_files(root: Path) -> list[Artifact]:
@@ -136,42 +135,20 @@ def _debugfs(root: Path) -> Iterator[Artifact]:
 def kernel_log(root: Path) -> Artifact:
     """Lines of the kernel log that concern GPUs, read from /dev/kmsg without waiting for new ones."""
     try:
-        lines = list(_gpu_lines(_records(root / "dev/kmsg")))
+        descriptor = files.open_kernel_log(root / "dev/kmsg")
+        try:
+            lines = list(_gpu_lines(files.kernel_messages(descriptor)))
+        finally:
+            os.close(descriptor)
     except OSError as error:
-        absent = isinstance(error, FileNotFoundError)
-        return Artifact(
-            "kernel/log", "live", missing="absent-source" if absent else "denied", note=f"/dev/kmsg: {error.strerror}"
-        )
+        missing: Why = "absent-source" if isinstance(error, FileNotFoundError) else "denied"
+        return Artifact("kernel/log", "live", missing=missing, note=f"/dev/kmsg: {error.strerror}")
     return Artifact("kernel/log", "live", "".join(line + "\n" for line in lines), note="/dev/kmsg, lines on GPUs")
 
 
-def _records(path: Path) -> Iterator[str]:
-    """Records of /dev/kmsg: each read gives one. EPIPE means that old ones were overwritten: continue with the next."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    got = 0
-    try:
-        while got < _LOG_LIMIT:
-            try:
-                data = os.read(handle, 8192)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno != errno.EPIPE:
-                    raise
-                continue
-            if not data:
-                return
-            got += len(data)
-            yield data.decode("utf-8", "replace")
-    finally:
-        os.close(handle)
-
-
-def _gpu_lines(records: Iterable[str]) -> Iterator[str]:
-    """`[seconds] message` of each record that names a GPU matter (kmsg writes `priority,number,microseconds,flags;message`)."""
-    for record in records:
-        for line in record.splitlines():
-            head, semicolon, message = line.partition(";")
-            stamp = head.split(",")
-            if semicolon and len(stamp) >= 3 and stamp[2].isdigit() and any(word in message.lower() for word in _LOG_WORDS):
-                yield f"[{int(stamp[2]) / 1e6:12.6f}] {message}"
+def _gpu_lines(messages: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """`[seconds] message` of each message that names a GPU matter."""
+    for head, message in messages:
+        stamp = head.split(",")
+        if len(stamp) >= 3 and stamp[2].isdigit() and any(word in message.lower() for word in _LOG_WORDS):
+            yield f"[{int(stamp[2]) / 1e6:12.6f}] {message}"
