@@ -136,7 +136,7 @@ def _check_installed(gpu: str | None, python: str | None, matrix: Matrix, ignore
     """The report on this machine, or on the installed environment for a GPU that need not be here."""
     from rocm_doctor import pipeline
     from rocm_doctor.facts.enrich import find_target
-    from rocm_doctor.sources.declared import Target, collect_environment
+    from rocm_doctor.sources.declared import DeclaredMachine, collect_environment
     from rocm_doctor.sources.live import collect
     from rocm_doctor.sources.live.python import locate
 
@@ -146,7 +146,7 @@ def _check_installed(gpu: str | None, python: str | None, matrix: Matrix, ignore
     if gpu is None:
         return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignore)
     artifacts = collect_environment(examined, Path("/"), os.environ)
-    target = Target(find_target(gpu, matrix))
+    target = DeclaredMachine(find_target(gpu, matrix))
     return pipeline.judge_environment(artifacts, target, matrix, source=examined.prefix, ignore=ignore)
 
 

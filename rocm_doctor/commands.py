@@ -189,10 +189,8 @@ def _fit_to_system(command: Command, system: str, distributions: frozenset[str])
     if distributions and command.distributions and distributions.isdisjoint(command.distributions):
         return
     if system == "windows":
-        if command.shell == "sh" and command.system != "linux":
-            yield from (to_powershell(command),)
-        elif command.system != "linux":
-            yield command
+        if command.system != "linux":
+            yield to_powershell(command) if command.shell == "sh" else command
     elif command.system != "windows" or not system:
         yield command
 

@@ -51,7 +51,7 @@ from rocm_doctor.smoke.summary import lacks_machine
 
 if TYPE_CHECKING:
     from rocm_doctor.differential import Differential
-    from rocm_doctor.sources.declared import Target
+    from rocm_doctor.sources.declared import DeclaredMachine
 
 Named = tuple[str, list[Artifact]]
 """What was handed over under one name."""
@@ -176,7 +176,7 @@ def judge(
 
 def judge_environment(
     environment: Sequence[Artifact],
-    target: Target,
+    target: DeclaredMachine,
     matrix: Matrix,
     *,
     source: str = "this environment",
@@ -191,7 +191,7 @@ def judge_environment(
 
 def judge_packages(
     packages: Mapping[str, str],
-    target: Target,
+    target: DeclaredMachine,
     matrix: Matrix,
     *,
     python: str = "",

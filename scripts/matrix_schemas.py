@@ -10,11 +10,11 @@ import msgspec
 from rocm_doctor.lint.catalog import CudaOnly, ImageEntry, Library, OtherSystem, RequiresTorch
 from rocm_doctor.matrix.store import SECTIONS
 from rocm_doctor.model import Grade
-from rocm_doctor.plan.catalog import Index, Package, Step
+from rocm_doctor.plan.catalog import CatalogPackage, SystemStep, WheelIndex
 from rocm_doctor.plan.frameworks import FrameworkRelease
 
 ABOVE: dict[str, Any] = {
-    "packages": Package, "indexes": Index, "steps": Step, "frameworks": FrameworkRelease, "images": ImageEntry,
+    "packages": CatalogPackage, "indexes": WheelIndex, "steps": SystemStep, "frameworks": FrameworkRelease, "images": ImageEntry,
     "cuda_only": CudaOnly, "other_systems": OtherSystem, "requires_torch": RequiresTorch, "libraries": Library,
 }  # fmt: skip
 """Sections whose types are in the rooms above the matrix."""

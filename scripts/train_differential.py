@@ -217,7 +217,7 @@ def pack(
 
 def cases(train: Sequence[Report], found: csr_matrix) -> dict[str, Any]:
     """The confirmed reports of the training set, and by feature which of them hold it among their sixty strongest."""
-    made: list[model.Case] = []
+    made: list[model.KnownCase] = []
     holders: list[list[tuple[int, int]]] = [[] for _ in range(found.shape[1])]
     for n, report in enumerate(train):
         e = report.entry
@@ -228,7 +228,7 @@ def cases(train: Sequence[Report], found: csr_matrix) -> dict[str, Any]:
         length = float(np.linalg.norm(row)) or 1.0
         for k in order[row[order] > 0]:
             holders[k].append((len(made), min(255, round(float(row[k]) / length * 255))))
-        made.append(model.Case(e.id, e.label, e.thread, e.cause, e.fix, e.gfx))
+        made.append(model.KnownCase(e.id, e.label, e.thread, e.cause, e.fix, e.gfx))
     flat = [one for some in holders for one in some]
     return {
         "cases": tuple(made),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rocm_doctor.binaries.processors import GENERIC, MACH
 from rocm_doctor.binaries.targets import (
-    Target,
+    TargetId,
     covers,
     entry_target,
     flags_target,
@@ -182,7 +182,7 @@ def test_every_generic_member_is_a_known_processor() -> None:
 
 @given(st.sampled_from(sorted(PROCESSORS)), st.sets(st.sampled_from([("xnack", True), ("sramecc", False), ("cumode", True)])))
 def test_target_ids_round_trip(processor: str, features: set[tuple[str, bool]]) -> None:
-    target = Target(processor, tuple(sorted(features)))
+    target = TargetId(processor, tuple(sorted(features)))
     assert parse_target(str(target)) == target
 
 

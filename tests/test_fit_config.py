@@ -10,7 +10,7 @@ import pytest
 from rocm_doctor import training
 from rocm_doctor.fit import presets
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.resolve import Request, resolve
+from rocm_doctor.fit.resolve import FitRequest, resolve
 from rocm_doctor.matrix import load
 
 MATRIX = load()
@@ -27,13 +27,13 @@ optimizer: lion_8bit
 def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
     path = tmp_path / "axolotl.yml"
     path.write_text(AXOLOTL, encoding="utf-8")
-    run = resolve(Request({"batch": 7}, path), "gfx942", "2.11.0", MATRIX)
+    run = resolve(FitRequest({"batch": 7}, path), "gfx942", "2.11.0", MATRIX)
     assert (run.job.batch, run.job.seq, run.job.dtype) == (7, 4096, "bfloat16")
     assert run.source == "preset Llama-3.2-1B"
     assert run.notes[0] == "read from axolotl.yml (axolotl)"
     assert run.config
     assert [one.key for one in run.config.unread] == ["optimizer"]
-    stood_in = resolve(Request({"optimizer": "adamw_8bit"}, path), "gfx942", "2.11.0", MATRIX)
+    stood_in = resolve(FitRequest({"optimizer": "adamw_8bit"}, path), "gfx942", "2.11.0", MATRIX)
     assert stood_in.config
     assert not stood_in.config.unread
 
@@ -41,7 +41,7 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) ->
 def test_without_lora_keys_every_weight_is_trained(tmp_path: Path) -> None:
     path = tmp_path / "args.yaml"
     path.write_text("model_name_or_path: Qwen/Qwen3-0.6B\nmax_length: 512\ndtype: float32\nbf16: false\n", encoding="utf-8")
-    job = resolve(Request({}, path), "gfx906", None, MATRIX).job
+    job = resolve(FitRequest({}, path), "gfx906", None, MATRIX).job
     assert (job.method, job.dtype, job.autocast) == ("full", "float32", None)
 
 
@@ -52,7 +52,7 @@ def test_what_only_an_option_can_say_is_asked_for(tmp_path: Path, line: str, wor
     path = tmp_path / "train.yml"
     path.write_text(f"base_model: Qwen/Qwen3-0.6B\n{line}\n", encoding="utf-8")
     with pytest.raises(training.ConfigError, match=r"train\.yml.*" + words):
-        resolve(Request({}, path), "gfx906", None, MATRIX)
+        resolve(FitRequest({}, path), "gfx906", None, MATRIX)
 
 
 def test_weights_in_the_type_of_the_checkpoint(tmp_path: Path) -> None:
@@ -60,15 +60,15 @@ def test_weights_in_the_type_of_the_checkpoint(tmp_path: Path) -> None:
     path.write_text(
         "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B')\nTrainingArguments('out', bf16=True)\n", encoding="utf-8"
     )
-    run = resolve(Request({"seq": 64}, path), "gfx906", None, MATRIX)
+    run = resolve(FitRequest({"seq": 64}, path), "gfx906", None, MATRIX)
     assert (run.job.dtype, run.job.batch) == ("bfloat16", 8)
     assert any("--dtype float32" in note for note in run.notes)
 
 
 def test_what_one_setting_implies_of_another() -> None:
-    phi = resolve(Request({"model": "Phi-3-mini", "method": "qlora"}), "gfx90a", "2.11", MATRIX).job
+    phi = resolve(FitRequest({"model": "Phi-3-mini", "method": "qlora"}), "gfx90a", "2.11", MATRIX).job
     assert (phi.quant_bits, phi.targets[0]) == (4, "qkv_proj")
-    eager = resolve(Request({"model": "Qwen3-4B"}, attention="eager"), "gfx90a", "2.11", MATRIX).job
+    eager = resolve(FitRequest({"model": "Qwen3-4B"}, attention="eager"), "gfx90a", "2.11", MATRIX).job
     assert eager.implementation == "eager"
 
 

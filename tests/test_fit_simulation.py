@@ -11,7 +11,7 @@ import pytest
 from memory_rows import job_of, read
 
 from rocm_doctor.fit import closed_form, runner
-from rocm_doctor.fit.allocator import Peak, replay
+from rocm_doctor.fit.allocator import MemoryPeak, replay
 from rocm_doctor.fit.card import workspace_bytes
 from rocm_doctor.fit.estimate import BOUNDS
 from rocm_doctor.fit.job import MATH, SEVEN, Job, Kernels
@@ -46,7 +46,7 @@ def simulated(job: Job) -> runner.Simulated:
     return msgspec.convert({**result, "versions": {}}, runner.Simulated)
 
 
-def peak(job: Job) -> Peak:
+def peak(job: Job) -> MemoryPeak:
     return runner.find_peak(simulated(job), HOPPER)
 
 

@@ -21,11 +21,11 @@ from click.testing import CliRunner, Result
 from throwaway import contents, wheel
 
 from rocm_doctor.cli import cli, fix
-from rocm_doctor.cli.plan import Request
+from rocm_doctor.cli.plan import PlanRequest
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.environment import Environment, Package, read_environment
+from rocm_doctor.plan.environment import InstalledPackage, PythonEnvironment, read_environment
 from rocm_doctor.plan.fix import UNFINISHED
-from rocm_doctor.plan.variables import Variable
+from rocm_doctor.plan.variables import PlanVariable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
 OPTIONS = ("--gpu", "gfx906", "--os", "linux", "--train", "lora", "--rocm", "6.3")
@@ -115,9 +115,9 @@ def test_the_new_environment_has_the_plan_and_the_users_packages_and_the_old_one
 def test_the_variables_of_the_plan_are_in_the_new_environment_and_set_when_it_is_checked(
     venv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = (Variable("MIOPEN_FIND_MODE", "2", "a reason"), Variable("HSA_XNACK", None, "another"))
-    plan = Request.torch_plan
-    monkeypatch.setattr(Request, "torch_plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
+    found = (PlanVariable("MIOPEN_FIND_MODE", "2", "a reason"), PlanVariable("HSA_XNACK", None, "another"))
+    plan = PlanRequest.torch_plan
+    monkeypatch.setattr(PlanRequest, "torch_plan", lambda self: msgspec.structs.replace(plan(self), variables=found))
     monkeypatch.setenv("MIOPEN_FIND_MODE", "1")
     monkeypatch.setenv("HSA_XNACK", "1")
     file = venv.parent / Plan.folder / "rocm-variables.sh"
@@ -208,9 +208,9 @@ def test_where_nothing_is_to_be_installed_nothing_is_done(venv: Path) -> None:
 
 def test_what_torch_alone_brought_is_left_behind_and_what_others_need_is_not() -> None:
     packages = (
-        Package("torch", "2.5.0", "", ("sympy", "numpy", "nvidia_nccl")),
-        Package("nvidia-nccl", "2"), Package("sympy", "1"), Package("numpy", "2"),
-        Package("My.Work", "1", "-e /home/me/work", ("numpy", "Torch")), Package("pip", "25"), Package("peft", "0.1"),
+        InstalledPackage("torch", "2.5.0", "", ("sympy", "numpy", "nvidia_nccl")),
+        InstalledPackage("nvidia-nccl", "2"), InstalledPackage("sympy", "1"), InstalledPackage("numpy", "2"),
+        InstalledPackage("My.Work", "1", "-e /home/me/work", ("numpy", "Torch")), InstalledPackage("pip", "25"), InstalledPackage("peft", "0.1"),
     )  # fmt: skip
-    place = Environment("/v", "/usr", "/v/bin/python", "3.12", packages)
+    place = PythonEnvironment("/v", "/usr", "/v/bin/python", "3.12", packages)
     assert [one.requirement() for one in place.packages_to_carry(["peft"])] == ["numpy==2", "-e /home/me/work"]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fleet_nodes import nodes
 
-from rocm_doctor.fleet.engines import EngineError, Request, plan
+from rocm_doctor.fleet.engines import EngineError, RunRequest, plan
 from rocm_doctor.fleet.node import COMMANDS, first_lines
 
 PACKAGE = Path(__file__).parents[1]
@@ -127,11 +127,11 @@ def test_commands_of_a_node_take_their_options() -> None:
 def test_a_host_name_is_not_an_option() -> None:
     for engine in ("ssh", "mpi"):
         with pytest.raises(EngineError, match="needs --nodes"):
-            plan(engine, Request([], ["check"], 60))
-    _, launch = plan("ssh", Request(["n1", "n2"], ["check", "--log", "a b; rm -rf x"], 60)).launches
+            plan(engine, RunRequest([], ["check"], 60))
+    _, launch = plan("ssh", RunRequest(["n1", "n2"], ["check", "--log", "a b; rm -rf x"], 60)).launches
     assert launch.argv[-2] == "n2"
     assert launch.argv[-1].endswith("-- check --log 'a b; rm -rf x'")
-    one, two = plan("mpi", Request(["n1", "127.0.0.1"], ["check"], 60, extra=["--allow-run-as-root"])).launches
+    one, two = plan("mpi", RunRequest(["n1", "127.0.0.1"], ["check"], 60, extra=["--allow-run-as-root"])).launches
     assert [list(each.argv[:5]) for each in (one, two)] == [
         ["mpirun", "--host", host, "-np", "1"] for host in ("n1", "127.0.0.1")
     ]

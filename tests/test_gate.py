@@ -19,7 +19,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.pipeline import judge_environment, judge_packages
 from rocm_doctor.reports import FORMATS, RenderOptions, render
-from rocm_doctor.sources.declared import Target, collect_environment
+from rocm_doctor.sources.declared import DeclaredMachine, collect_environment
 from rocm_doctor.sources.live.python import Interpreter, locate
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -28,7 +28,7 @@ JAX = {"jax": "0.10.2", "jaxlib": "0.10.2", "jax-rocm7-plugin": "0.10.2", "jax-r
 
 
 def resolved(packages: dict[str, str], gpu: str = "gfx1100", **declared: str) -> Report:
-    return judge_packages(packages, Target(gpu, **declared), load(), python="3.12")
+    return judge_packages(packages, DeclaredMachine(gpu, **declared), load(), python="3.12")
 
 
 def errors(report: Report) -> list[str]:
@@ -101,7 +101,7 @@ def read(folder: Path, **variables: str) -> list[Artifact]:
 
 
 def judged(folder: Path, gpu: str, **variables: str) -> Report:
-    return judge_environment(read(folder, **variables), Target(gpu), load())
+    return judge_environment(read(folder, **variables), DeclaredMachine(gpu), load())
 
 
 ROCM64 = {"torch": "2.9.1+rocm6.4", "pytorch-triton-rocm": "3.5.1"}
@@ -357,7 +357,7 @@ def test_a_machine_and_its_environment_alone_are_judged_alike(name: str) -> None
     artifacts = pipeline.read_paths([FIXTURES / name])
     machine = pipeline.judge(artifacts, load(), kind="capture")
     environment_ = [a for a in artifacts if a.name.startswith(ENVIRONMENT)]
-    gates = [judge_environment(environment_, Target(str(g.get("gfx").value)), load()) for g in machine.snapshot.gpus]
+    gates = [judge_environment(environment_, DeclaredMachine(str(g.get("gfx").value)), load()) for g in machine.snapshot.gpus]
     assert gates
     of_gates = set().union(*map(told, gates))
     assert of_gates <= told(machine)
@@ -372,6 +372,6 @@ def test_an_environment_is_judged_alike_on_the_machine_that_was_declared(tmp_pat
     gpu, packages, code, variables, *_ = STOPPERS[name]
     artifacts = read(environment(tmp_path / "venv", packages, code), **variables)
     machine = pipeline.judge([*card(gpu), *open_nodes(), *artifacts], load())
-    gate = judge_environment(artifacts, Target(gpu, os=""), load())
+    gate = judge_environment(artifacts, DeclaredMachine(gpu, os=""), load())
     assert {f.id for f in gate.findings} == {f.id for f in machine.findings}
     assert told(gate) == told(machine)

@@ -16,7 +16,7 @@ from called import called
 from machines import NODES, env, judge, open_nodes
 
 from rocm_doctor.lint.judge import lint
-from rocm_doctor.lint.model import Problem, Target
+from rocm_doctor.lint.model import LintTarget, Problem
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Artifact, Finding
@@ -46,7 +46,7 @@ SPACE = [(gfx, system) for system in SYSTEMS for gfx in MATRIX.gfx]
 def linted(root: Path, gfx: str, system: System, **files: str) -> list[Problem]:
     for name, text in files.items():
         (root / name.replace("_DOT_", ".")).write_text(text, encoding="utf-8")
-    found = lint(root, [Target("t", gfx, python=PYTHON, os=system)], MATRIX)
+    found = lint(root, [LintTarget("t", gfx, python=PYTHON, os=system)], MATRIX)
     return [p for p in found.problems if p.severity != "note"]
 
 

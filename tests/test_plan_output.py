@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
-from rocm_doctor.plan.variables import Variable, variable_lines
+from rocm_doctor.plan.variables import PlanVariable, variable_lines
 
 
 @cache
@@ -153,7 +153,7 @@ def test_env_sets_nothing_that_nothing_reads() -> None:
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1))
 def test_bash_lines_survive_any_value(value: str) -> None:
-    setting = variable_lines((Variable("NAME", value, "why", "source"),), "sh")[1]
+    setting = variable_lines((PlanVariable("NAME", value, "why", "source"),), "sh")[1]
     assert shlex.split(setting) == ["export", f"NAME={value}"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.answer import answer
-from rocm_doctor.plan.catalog import Catalog, Package, Release, load_catalog
+from rocm_doctor.plan.catalog import Catalog, CatalogPackage, Release, load_catalog
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.plan.stack_judge import package_targets
 
@@ -20,7 +20,7 @@ MACHINE = declare_machine("gfx1100", "3.12", MATRIX)
 def catalog(**packages: tuple[Release, ...]) -> Catalog:
     """The real indexes and builds with these packages alone."""
     made = {
-        name: Package(name, "invented", ("https://example.org",), "official", datetime.date(2026, 11, 22), releases)
+        name: CatalogPackage(name, "invented", ("https://example.org",), "official", datetime.date(2026, 11, 22), releases)
         for name, releases in packages.items()
     }
     return msgspec.structs.replace(load_catalog(MATRIX), packages=made)

@@ -11,7 +11,7 @@ import pytest
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, load_catalog, order_packages
+from rocm_doctor.plan.catalog import Catalog, CatalogPackage, Release, System, WheelIndex, load_catalog, order_packages
 from rocm_doctor.plan.commands import replacements
 from rocm_doctor.plan.evidence import _is_about_build, statements, supporting_claims
 from rocm_doctor.plan.machine import declare_machine, install_stack
@@ -92,9 +92,9 @@ def test_a_release_with_a_serious_finding_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
-        (Index, {"name": "x", "url": "https://example.org/", "kind": "files"}),
+        (WheelIndex, {"name": "x", "url": "https://example.org/", "kind": "files"}),
         (Release, {"version": "1.0", "torch": ">=2.0", "python": ">=3.9"}),
-        (Package, {"name": "x", "what": "x", "sources": ["x"], "grade": "field", "checked": "2026-11-22"}),
+        (CatalogPackage, {"name": "x", "what": "x", "sources": ["x"], "grade": "field", "checked": "2026-11-22"}),
     ],
 )
 def test_a_misspelt_field_of_the_catalog_is_refused_and_no_entry_can_be_changed(

@@ -12,7 +12,7 @@ from rocm_doctor.matrix import TorchBuild, load
 from rocm_doctor.model import GRADES, Fact, Grade, Snapshot
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.candidates import Candidate, rank
-from rocm_doctor.plan.catalog import Catalog, Index, load_catalog
+from rocm_doctor.plan.catalog import Catalog, WheelIndex, load_catalog
 from rocm_doctor.plan.evidence import Claim
 from rocm_doctor.plan.machine import declare_machine
 from rocm_doctor.rules.build import is_unseen
@@ -31,7 +31,7 @@ BUILD = TorchBuild(
     grade="field",
     checked=datetime.date(2026, 11, 1),
 )
-INDEX = Index("x", "https://x/", "index")
+INDEX = WheelIndex("x", "https://x/", "index")
 
 
 def candidate(

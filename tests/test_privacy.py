@@ -25,7 +25,7 @@ from rocm_doctor.redaction import vocabulary
 from rocm_doctor.redaction.find import every_rule
 from rocm_doctor.redaction.known import load_known
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.redaction.rules import Rule, RuleSet
+from rocm_doctor.redaction.rules import RedactionRule, RuleSet
 from rocm_doctor.redaction.secrets import secret_rules
 from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_plain, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
@@ -152,9 +152,9 @@ def test_whole_tickets_keep_what_is_technical(some: list[Ticket]) -> None:
 def test_every_rule_has_an_example() -> None:
     """A rule that finds nothing in all that is planted is one that no test would miss. Most are seen while all search together;
     those that another one was faster than search alone."""
-    seen: set[Rule] = set()
+    seen: set[RedactionRule] = set()
 
-    def noted(rule: Rule) -> Rule:
+    def noted(rule: RedactionRule) -> RedactionRule:
         def accept(match: re.Match[str]) -> bool:
             taken = rule.accept is None or rule.accept(match)
             if taken and any(value and not name.startswith("of_") for name, value in match.groupdict().items()):
@@ -166,7 +166,7 @@ def test_every_rule_has_an_example() -> None:
     one_by_one = [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]
     texts = [(text, lower(text)) for text in ("\n".join(one_by_one), *one_by_one)]
 
-    def is_idle(rule: Rule) -> bool:
+    def is_idle(rule: RedactionRule) -> bool:
         alone = RuleSet([rule])
         return not any(True for pair in texts for _ in alone.find(*pair))
 

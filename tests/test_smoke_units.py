@@ -232,7 +232,7 @@ def test_no_line_of_a_worker_ends_the_smoke_test(line: bytes, tmp_path: Path) ->
         "python", 1, "auto", str(tmp_path), "token", lambda _: None, watch.KernelLog(str(tmp_path / "none"))
     )
     queue = state.DeviceQueue("gpu0", settings, [])
-    device_queue._follow(queue, state.Worker(process.Child(process.ChildSpec(["x"]), 0.0), results))
+    device_queue._follow(queue, state.SmokeWorker(process.Child(process.ChildSpec(["x"]), 0.0), results))
     assert queue.states["copy"] == "passed"
     assert queue.records[-1] == {"kind": "result", "stage": "copy", "status": "passed"}
 

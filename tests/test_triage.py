@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from rocm_doctor.cli import cli
 from rocm_doctor.integrations.triage import Comment, Event, Triage, triage
-from rocm_doctor.integrations.triage.event import MARK, Issue, User
+from rocm_doctor.integrations.triage.event import MARK, GithubIssue, User
 from rocm_doctor.matrix import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,7 +209,7 @@ def test_no_input_or_event_reaches_a_shell_as_text() -> None:
 
 
 def opened(title: str, body: str = "") -> Event:
-    return Event("opened", Issue(1, "https://github.com/octo/train/issues/1", title, body, User("octocat")))
+    return Event("opened", GithubIssue(1, "https://github.com/octo/train/issues/1", title, body, User("octocat")))
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from rocm_doctor.fit.job import AOTRITON, Job
 from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import runner, text
-from rocm_doctor.tune.search import Measured, NothingFits, Search
-from rocm_doctor.tune.space import Choice, changes, choice_job, is_predicted_to_fit, job_choice, list_numerics, list_shapes
+from rocm_doctor.tune.search import Measured, NothingFits, TuneSearch
+from rocm_doctor.tune.space import TuneChoice, changes, choice_job, is_predicted_to_fit, job_choice, list_numerics, list_shapes
 from rocm_doctor.workers import child
 
 MATRIX = load()
@@ -50,14 +50,14 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
-def speed(choice: Choice) -> float:
+def speed(choice: TuneChoice) -> float:
     """A made-up GPU: large micro-batches pay, checkpointing and a fused loss cost, 16-bit adapters gain a fifth."""
     found = 60_000 * choice.batch / (choice.batch + 2) * (0.7 if choice.checkpointing else 1) * (0.9 if choice.fused_loss else 1)
     found *= 0.5 if choice.implementation == "eager" else 1.0
     return found * {"bfloat16": 1.2}.get(choice.adapter_dtype, 1.0) * (0.8 if choice.dtype == "float32" else 1.0)
 
 
-def recorded(choice: Choice, steps: int) -> Measured:
+def recorded(choice: TuneChoice, steps: int) -> Measured:
     return Measured(choice, steps, speed(choice), (speed(choice),))
 
 
@@ -68,9 +68,9 @@ def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(met
     able = list(list_shapes(job, card(gib)))
     if not able:
         with pytest.raises(NothingFits):
-            Search(job, card(gib), "bfloat16", recorded, 60).search()
+            TuneSearch(job, card(gib), "bfloat16", recorded, 60).search()
         return
-    hunt = Search(job, card(gib), "bfloat16", recorded, 60)
+    hunt = TuneSearch(job, card(gib), "bfloat16", recorded, 60)
     hunt.search()
     found = hunt.outcome(True)
     assert found.baseline.choice == job_choice(job)
@@ -82,13 +82,13 @@ def test_the_search_finds_the_best_of_the_own_numerics_and_names_faster_ones(met
 
 
 def test_the_own_run_is_measured_first_and_the_same_sequences_make_a_step() -> None:
-    asked: list[Choice] = []
+    asked: list[TuneChoice] = []
 
-    def run(choice: Choice, steps: Any) -> Any:
+    def run(choice: TuneChoice, steps: Any) -> Any:
         asked.append(choice)
         return recorded(choice, steps)
 
-    hunt = Search(base(), card(24), "bfloat16", run, 60)
+    hunt = TuneSearch(base(), card(24), "bfloat16", run, 60)
     hunt.search()
     assert asked[1] == job_choice(base())  # the first is not counted: it warms the process up
     assert {one.batch * one.grad_accum for one in asked} == {16}
@@ -111,14 +111,14 @@ def test_a_gpu_without_bfloat16_is_tried_in_float16_and_float32() -> None:
 
 
 def test_out_of_memory_is_a_result_and_all_failing_an_error() -> None:
-    def ask(choice: Choice, steps: int) -> Measured:
+    def ask(choice: TuneChoice, steps: int) -> Measured:
         return Measured(choice, steps, error="out of memory") if choice.batch > 4 else recorded(choice, steps)
 
-    hunt = Search(base(), card(192), "bfloat16", ask, 60)
+    hunt = TuneSearch(base(), card(192), "bfloat16", ask, 60)
     hunt.search()
     assert hunt.outcome(True).best.choice.batch == 4
     with pytest.raises(RuntimeError, match="out of memory"):
-        Search(base(), card(192), "bfloat16", lambda c, n: Measured(c, n, error="out of memory"), 60).search()
+        TuneSearch(base(), card(192), "bfloat16", lambda c, n: Measured(c, n, error="out of memory"), 60).search()
 
 
 @pytest.mark.parametrize("seconds", [25, 55, 90, 600])
@@ -143,7 +143,7 @@ def test_slow_steps_end_in_time_and_the_answer_lists_what_was_not_measured(
     skipped = [run for run in outcome.runs if not run.steps]
     assert bool(skipped) == (seconds < 600)
     assert not any(run.error for run in outcome.runs if run.steps)
-    page = text.page(text.Answer(outcome, "preset x", "a GPU", now[0]))
+    page = text.page(text.TuneAnswer(outcome, "preset x", "a GPU", now[0]))
     assert (f"the time was over before {len(skipped)} of the runs below" in page) == bool(skipped)
     assert all(f"{run.choice.words}: {run.error}" in page for run in skipped)
     if seconds > 25:
@@ -151,10 +151,10 @@ def test_slow_steps_end_in_time_and_the_answer_lists_what_was_not_measured(
 
 
 def test_the_page_says_the_gain_first_and_what_changes_the_numbers() -> None:
-    hunt = Search(base(checkpointing=True), card(48), "bfloat16", recorded, 60)
+    hunt = TuneSearch(base(checkpointing=True), card(48), "bfloat16", recorded, 60)
     hunt.search()
     found = hunt.outcome(True)
-    page = text.page(text.Answer(found, "preset x", "a GPU", 9.0, 3 << 30, ("  line 3, micro_batch_size: 8",)))
+    page = text.page(text.TuneAnswer(found, "preset x", "a GPU", 9.0, 3 << 30, ("  line 3, micro_batch_size: 8",)))
     assert re.match(r"preset x: \d\.\d\d x yours, with the same numerics", page)
     assert "in your file\n  line 3, micro_batch_size: 8" in page
     assert "with other numerics (the numbers change" in page
@@ -261,17 +261,17 @@ def dying(tmp_path: Path, how: str) -> str:
     ],
 )
 def test_tune_stops_at_the_second_death_of_one_kind(tmp_path: Path, how: str, words: str) -> None:
-    asked: list[Choice] = []
+    asked: list[TuneChoice] = []
     with runner.worker(dying(tmp_path, how)) as one:
         one.start()
         one.base = base()
 
-        def ask(choice: Choice, steps: int) -> Measured:
+        def ask(choice: TuneChoice, steps: int) -> Measured:
             asked.append(choice)
             return one.measure(choice, steps)
 
         with pytest.raises(WorkerError, match=re.escape(words)):
-            Search(base(), card(24), "bfloat16", ask, 60).search()
+            TuneSearch(base(), card(24), "bfloat16", ask, 60).search()
     assert len(asked) == 2
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rocm_doctor.binaries.types import Choice
+from rocm_doctor.binaries.types import LibraryChoice
 from rocm_doctor.bounded.patterns import regex
 
 _LIBRARY = regex(r"(?:.*/)?libbitsandbytes_rocm(\d)(\d+)\.(?:so|dll)")
 FALLBACK_SINCE = (0, 50)
 
 
-def choose(paths: Iterable[str], hip: str, version: str = "", override: str = "") -> Choice | None:
+def choose(paths: Iterable[str], hip: str, version: str = "", override: str = "") -> LibraryChoice | None:
     """The file that will be loaded; None without a ROCm library among the paths or without a ROCm build of torch.
 
     Exact version first. From 0.50 on: else the next lower of the same major, else the next higher; never another major.
@@ -29,13 +29,13 @@ def choose(paths: Iterable[str], hip: str, version: str = "", override: str = ""
     have = ", ".join(f"{major}.{minor}" for major, minor in sorted(libraries))
     if override:
         named = next((path for v, path in libraries.items() if f"{v[0]}{v[1]}" == override), "")
-        return Choice(named, f"BNB_ROCM_VERSION={override} " + ("names it" if named else f"is not among {have}"))
+        return LibraryChoice(named, f"BNB_ROCM_VERSION={override} " + ("names it" if named else f"is not among {have}"))
     if wanted in libraries:
-        return Choice(libraries[wanted], f"built for HIP {wanted[0]}.{wanted[1]}, as torch is")
+        return LibraryChoice(libraries[wanted], f"built for HIP {wanted[0]}.{wanted[1]}, as torch is")
     near = _nearest(libraries, wanted) if (_two(version) or FALLBACK_SINCE) >= FALLBACK_SINCE else None
     if near is None:
-        return Choice("", f"torch has HIP {wanted[0]}.{wanted[1]}, the package has libraries for {have}")
-    return Choice(libraries[near], f"nearest to torch's HIP {wanted[0]}.{wanted[1]} among {have}")
+        return LibraryChoice("", f"torch has HIP {wanted[0]}.{wanted[1]}, the package has libraries for {have}")
+    return LibraryChoice(libraries[near], f"nearest to torch's HIP {wanted[0]}.{wanted[1]} among {have}")
 
 
 def _nearest(libraries: Iterable[tuple[int, int]], wanted: tuple[int, int]) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ MAX_REF = 64 << 10
 _T = TypeVar("_T")
 
 
-class Reference(msgspec.Struct, frozen=True):
+class KpackReference(msgspec.Struct, frozen=True):
     """The `.rocm_kpack_ref` section: the library's key in an archive."""
 
     kernel_name: str
@@ -54,9 +54,9 @@ def read_contents(view: View) -> Contents:
     return _decode(view.at(offset, MAX_TOC), Contents)
 
 
-def read_reference(view: View, offset: int, size: int) -> Reference:
+def read_reference(view: View, offset: int, size: int) -> KpackReference:
     """The `.rocm_kpack_ref` section; padding after the map is ignored. Raises Damaged with the reason."""
-    return _decode(view.at(offset, min(size, MAX_REF)).rstrip(b"\0"), Reference)
+    return _decode(view.at(offset, min(size, MAX_REF)).rstrip(b"\0"), KpackReference)
 
 
 def _decode(data: bytes, kind: type[_T]) -> _T:

@@ -21,7 +21,7 @@ _FAMILY = regex(r"gfx(\d+)(x+)")
 _SPIRV = "amdgcnspirv"
 
 
-class Target(NamedTuple):
+class TargetId(NamedTuple):
     """A target id: processor (or generic target, or a family such as gfx110x) and the features it states."""
 
     processor: str
@@ -32,10 +32,10 @@ class Target(NamedTuple):
 
 
 @lru_cache(4096)
-def parse_target(text: str) -> Target | None:
+def parse_target(text: str) -> TargetId | None:
     """`gfx90a:sramecc+:xnack-`, and the older spelling `gfx902+xnack`; None for anything else."""
     if text == _SPIRV:
-        return Target(_SPIRV)
+        return TargetId(_SPIRV)
     found = _TARGET.fullmatch(text)
     if not found:
         return None
@@ -44,7 +44,7 @@ def parse_target(text: str) -> Target | None:
         pairs = [(m[:-1], m[-1] == "+") for m in modifiers[1:].split(":")]
     else:
         pairs = [(m[1:].replace("sram-ecc", "sramecc"), m[0] == "+") for m in re.findall(r"[+-][a-z]+(?:-ecc)?", modifiers)]
-    return Target(processor, tuple(sorted(set(pairs))))
+    return TargetId(processor, tuple(sorted(set(pairs))))
 
 
 def entry_target(entry_id: str) -> str | None:
@@ -71,7 +71,7 @@ def flags_target(e_flags: int, abi_version: int) -> str | None:
     else:
         states = (("sramecc", e_flags >> 10 & 3), ("xnack", e_flags >> 8 & 3))
         features = [(name, state == 3) for name, state in states if state > 1]
-    return str(Target(processor, tuple(features)))
+    return str(TargetId(processor, tuple(features)))
 
 
 def override_target(value: str) -> str | None:
@@ -105,23 +105,23 @@ def _covers(code_objects: tuple[str, ...], device: str, override: str | None) ->
     return answers.pop() if len(answers) == 1 else None
 
 
-def _loader_target(device: str, override: str | None) -> Target | None:
+def _loader_target(device: str, override: str | None) -> TargetId | None:
     card = parse_target(device)
     if card is None or not override:
         return card
     processor = override_target(override)
-    return None if processor is None else Target(processor, card.features)
+    return None if processor is None else TargetId(processor, card.features)
 
 
-def _states(card: Target) -> list[Target]:
+def _states(card: TargetId) -> list[TargetId]:
     """The GPU with every feature stated: one for each combination of the unstated ones."""
     stated = dict(card.features)
     free = [name for name, processors in SELECTABLE.items() if card.processor in processors and name not in stated]
     combinations = itertools.product((False, True), repeat=len(free))
-    return [Target(card.processor, tuple({**stated, **dict(zip(free, c))}.items())) for c in combinations]
+    return [TargetId(card.processor, tuple({**stated, **dict(zip(free, c))}.items())) for c in combinations]
 
 
-def _fits(code: Target | None, card: Target) -> bool | None:
+def _fits(code: TargetId | None, card: TargetId) -> bool | None:
     if code is None or code.processor == _SPIRV:
         return None
     if family := _FAMILY.fullmatch(code.processor):

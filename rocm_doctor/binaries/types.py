@@ -35,7 +35,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     why: Why = "unparsed"
 
 
-class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+class LibraryChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """The library file that bitsandbytes loads for the installed torch ("" if none fits), and the reason."""
 
     path: str
@@ -50,5 +50,5 @@ class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
     holdings: tuple[Holding, ...] = ()
     torch_hip: str = ""
     versions: dict[str, str] = {}
-    bitsandbytes: Choice | None = None
+    bitsandbytes: LibraryChoice | None = None
     files: int = 0

@@ -120,7 +120,7 @@ def command(
     """
     matrix = load_matrix()
     python = interpreter(python)
-    request = resolve.Request({k: v for k, v in run.items() if v is not None}, file, attention, torch)
+    request = resolve.FitRequest({k: v for k, v in run.items() if v is not None}, file, attention, torch)
     try:
         card, installed = find_card(gpu, vram, python, matrix)
         resolved = resolve.resolve(request, card.gfx, installed or None, matrix)
@@ -140,7 +140,7 @@ def command(
     return Printout(render, int(answer.verdict == "does not fit" or answer.reserves_too_much))
 
 
-def describe_change(run: training.Run | None, wanted: Mapping[str, Any]) -> list[str]:
+def describe_change(run: training.TrainingRun | None, wanted: Mapping[str, Any]) -> list[str]:
     """Lines for the fields of a job that are to change in the person's file; none without a file."""
     fields = {{"implementation": "attention"}.get(name, name): value for name, value in wanted.items()}
     return [f"  {line}" for line in run.describe_change(fields)] if run else []
@@ -162,7 +162,7 @@ def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) ->
     return card, torch if isinstance(torch, str) else ""
 
 
-def as_json(answer: answers.Answer) -> str:
+def as_json(answer: answers.FitAnswer) -> str:
     """The answer with the estimate's fields at the top level."""
     body, run = msgspec.to_builtins(answer), answer.run
     parts = ("framework", "unread", "unmodelled")

@@ -19,7 +19,7 @@ from rocm_doctor.cli.machine import live
 from rocm_doctor.cli.plan import plan_options, read_request
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, replacements
-from rocm_doctor.plan.environment import Environment, EnvironmentProblem, read_environment
+from rocm_doctor.plan.environment import EnvironmentProblem, PythonEnvironment, read_environment
 from rocm_doctor.plan.fix import SHELL, VARIABLES, build, recipe, tool_here, venv_python
 from rocm_doctor.plan.formats import render
 from rocm_doctor.plan.frameworks import FrameworkPlan
@@ -75,7 +75,7 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
     return max(codes)
 
 
-def _fix_one(plan: Plan | FrameworkPlan, old: Environment, new: Path, go: bool, here: bool) -> int:
+def _fix_one(plan: Plan | FrameworkPlan, old: PythonEnvironment, new: Path, go: bool, here: bool) -> int:
     """Print the commands of one new environment, or run them and check it; `here`: it is for this machine."""
     tool = tool_here()
     made = recipe(plan, old, new, tool)
@@ -105,7 +105,7 @@ def _print(commands: list[Argv]) -> None:
         click.echo(f"  $ {shlex.join(words)}")
 
 
-def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
+def _announce(plan: Plan, old: PythonEnvironment, new: Path, tool: Tool) -> None:
     for line in (*undecided_lines(plan), *blocking_packages(plan)):
         click.echo(line)
     click.echo(f"{headline(plan)}, in {new}")
@@ -121,7 +121,7 @@ def _announce(plan: Plan, old: Environment, new: Path, tool: Tool) -> None:
         click.echo("With --apply a new one is built beside it all the same, so that this one stays:")
 
 
-def _finish(probed: bool, old: Environment, new: Path, left: list[str], variables: bool = False) -> int:
+def _finish(probed: bool, old: PythonEnvironment, new: Path, left: list[str], variables: bool = False) -> int:
     """Check the new environment, and say how to switch to it. 0 ready, 1 `check` finds an error there."""
     for line in left:
         click.echo(f"not carried over, as it could not be installed: {line}")

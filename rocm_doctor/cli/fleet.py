@@ -55,9 +55,9 @@ def _table(paths: tuple[Path, ...], ignore: tuple[str, ...] = ()) -> Any:
     import gc
 
     from rocm_doctor.fleet.reports import read_lines
-    from rocm_doctor.fleet.table import Table
+    from rocm_doctor.fleet.table import NodeTable
 
-    table = Table(ignore)
+    table = NodeTable(ignore)
     gc.disable()  # nothing that is read points back at itself
     try:
         for line in read_lines(paths, sys.stdin.buffer):
@@ -74,11 +74,11 @@ def _policy(policy_file: Path | None, expect: str | None, nodes: str | None) -> 
     """The policy of the file, with what the options say instead."""
     import msgspec
 
-    from rocm_doctor.fleet.policy import Policy, read, validate
+    from rocm_doctor.fleet.policy import FleetPolicy, read, validate
 
     options = {name: value for name, value in (("expect", expect), ("nodes", nodes)) if value}
     with input_errors(policy_file or ", ".join(f"--{name}" for name in options)):
-        return validate(msgspec.structs.replace(read(policy_file) if policy_file else Policy(), **options))
+        return validate(msgspec.structs.replace(read(policy_file) if policy_file else FleetPolicy(), **options))
 
 
 @command.command(
@@ -114,7 +114,7 @@ def run(
     """
     import shlex
 
-    from rocm_doctor.fleet.engines import EngineError, Request, plan
+    from rocm_doctor.fleet.engines import EngineError, RunRequest, plan
     from rocm_doctor.fleet.nodeset import expand
     from rocm_doctor.fleet.run import run as answers
 
@@ -123,7 +123,7 @@ def run(
         raise InputError("--resume needs -o FILE: the file of the run to go on with")
     try:
         skip = {node.host for node in _table((output,)).nodes} if resume and output and output.exists() else set()
-        request = Request(expand(nodes), asked, doctor=shlex.split(doctor), skip=skip, **options)
+        request = RunRequest(expand(nodes), asked, doctor=shlex.split(doctor), skip=skip, **options)
         planned = plan(engine, request)
     except (EngineError, ValueError) as exc:
         raise InputError(f"--engine {engine}: {exc}" if isinstance(exc, EngineError) else str(exc)) from exc

@@ -15,7 +15,7 @@ from rocm_doctor.cli.inputs import InputError, interpreter, resolve_gpu, this_sy
 from rocm_doctor.cli.options import FOLDER, F, gather, gpu_option, machine_options, options
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.sources.declared import Target
+from rocm_doctor.sources.declared import DeclaredMachine
 
 DECLARED = "declared"
 
@@ -30,9 +30,9 @@ class Gate(NamedTuple):
     kernel: str
     system: str | None
 
-    def targets(self, matrix: Matrix) -> list[Target]:
+    def targets(self, matrix: Matrix) -> list[DeclaredMachine]:
         """The targets that --gpu names, each once; none without --gpu. InputError for an unknown GPU, or where none is declared."""
-        given = Target("", self.rocm, self.driver, self.kernel, self.system or "")
+        given = DeclaredMachine("", self.rocm, self.driver, self.kernel, self.system or "")
         if not self.gpus and any(self[1:]):
             raise InputError("--root, --rocm, --driver, --kernel and --os declare a machine for --gpu: name its GPU")
         targets = [
@@ -63,7 +63,7 @@ def gate_options(command: F) -> F:
     return gather("gate", Gate, options(gpu, root, machine_options))(command)
 
 
-def _read_targets(given: Target) -> list[Target]:
+def _read_targets(given: DeclaredMachine) -> list[DeclaredMachine]:
     """The targets that the repository here declares. An option of the command line counts before the same field of a target."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
@@ -72,7 +72,7 @@ def _read_targets(given: Target) -> list[Target]:
     for target in policy.read(Tree(Path())).targets:
         where = f"{target.place.file} line {target.place.line}" if target.place else given.where
         fields = {key: getattr(given, key) or getattr(target, key) for key in ("rocm", "driver", "os")}
-        targets.append(Target(target.gpu, kernel=given.kernel, where=where, **fields))
+        targets.append(DeclaredMachine(target.gpu, kernel=given.kernel, where=where, **fields))
     if not targets:
         raise InputError(
             "--gpu declared: no targets in [tool.rocm-doctor] of pyproject.toml or in rocm-doctor.yaml in this folder"
@@ -81,7 +81,7 @@ def _read_targets(given: Target) -> list[Target]:
 
 
 def judge(
-    targets: Sequence[Target],
+    targets: Sequence[DeclaredMachine],
     python: str | None,
     root: Path | None,
     matrix: Matrix,

@@ -19,7 +19,7 @@ from rocm_doctor.model import Report
 
 if TYPE_CHECKING:
     from rocm_doctor.lint.judge import Result
-    from rocm_doctor.lint.model import Target
+    from rocm_doctor.lint.model import LintTarget
 
 Shown = Callable[[str], str]
 _EPILOG = """\b
@@ -60,7 +60,7 @@ def command(
     """
     from rocm_doctor.lint import judge, report
     from rocm_doctor.lint.accept import accept
-    from rocm_doctor.lint.model import Target
+    from rocm_doctor.lint.model import LintTarget
 
     try:
         here = Path.cwd().resolve()
@@ -69,7 +69,7 @@ def command(
     if not gpus and (rocm or driver or python):
         raise InputError("--rocm, --driver and --python declare a machine for --gpu: name its GPU")
     matrix = load_matrix()
-    given = [Target(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
+    given = [LintTarget(gpu, resolve_gpu(gpu, matrix), rocm, driver, python, os_) for gpu in gpus]
     root, files = _locate(paths)
     targets = given or _read_targets(root, matrix)
     if resolving and not targets:
@@ -112,14 +112,14 @@ def _path_from_here(root: Path, here: Path) -> Callable[[str], str]:
     return lambda name: name.removeprefix(above)
 
 
-def _read_targets(root: Path, matrix: Matrix) -> list[Target]:
+def _read_targets(root: Path, matrix: Matrix) -> list[LintTarget]:
     """The targets that a repository declares, with their GPUs as gfx targets; InputError for an unknown GPU or system."""
     import msgspec
 
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
 
-    targets: list[Target] = []
+    targets: list[LintTarget] = []
     for target in policy.read(Tree(root)).targets:
         if target.os not in SYSTEMS:
             raise InputError(f"target {target.name}: invalid os {target.os}: expected one of {', '.join(SYSTEMS)}")
@@ -128,7 +128,7 @@ def _read_targets(root: Path, matrix: Matrix) -> list[Target]:
     return targets
 
 
-def _add_resolved(document: Report, result: Result, targets: list[Target], matrix: Matrix, shown: Shown) -> Report:
+def _add_resolved(document: Report, result: Result, targets: list[LintTarget], matrix: Matrix, shown: Shown) -> Report:
     """The report with what is wrong in the packages that a resolver takes, as if they were installed."""
     import msgspec
 

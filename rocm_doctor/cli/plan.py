@@ -25,7 +25,7 @@ from rocm_doctor.plan.formats import FORMATS, UnknownFormat, render
 from rocm_doctor.plan.frameworks import NAMES, FrameworkPlan, framework_plan
 from rocm_doctor.plan.machine import INBOX, Machine, declare_machine, machine_from_snapshot
 from rocm_doctor.rules.frameworks import TORCH, frameworks_in_question
-from rocm_doctor.sources.declared import Target
+from rocm_doctor.sources.declared import DeclaredMachine
 from rocm_doctor.versions import parse
 
 _VERSION = regex(r"3\.\d+(\.\d+)?t?")
@@ -79,7 +79,7 @@ class NoTarget(InputError):
         click.echo(self.message, file=file, err=True)
 
 
-class Request(msgspec.Struct, frozen=True):
+class PlanRequest(msgspec.Struct, frozen=True):
     """What a plan is asked for, and the machine that was read or declared. `frameworks`: their keys; `wish`: packages beside torch;
     `rocm`: the only release; `report`: what `check` says of a machine that was read."""
 
@@ -107,7 +107,7 @@ class Request(msgspec.Struct, frozen=True):
 def read_request(
     *, gpu: str | None, python: str | None, rocm: str, system: str | None, driver: str, kernel: str,
     packages: Sequence[str], train: str | None, upgrade: bool,
-) -> Request:  # fmt: skip
+) -> PlanRequest:  # fmt: skip
     """What the options ask for, and the machine. Raises InputError if they cannot be planned. Without --with and --train it is about the
     frameworks that are installed here.
     """
@@ -125,7 +125,7 @@ def read_request(
     if gpu and (python is None or _VERSION.fullmatch(python)):
         report, machine = None, _declared_machine(gpu, python, system, driver, kernel, matrix)
     else:
-        target = Target(resolve_gpu(gpu, matrix), "", _driver(driver), kernel, system or this_system()) if gpu else None
+        target = DeclaredMachine(resolve_gpu(gpu, matrix), "", _driver(driver), kernel, system or this_system()) if gpu else None
         report = judge([target], python, None, matrix, ())[0][0] if target else examine_here(python, matrix)
         found = machine_from_snapshot(report.snapshot)
         if found is None:
@@ -135,7 +135,7 @@ def read_request(
         about = frameworks_in_question(machine.base)
         names = [] if TORCH in about else [one.key for one in about]
     asked = [name for name in NAMES if name in names or (name == TORCH.key and wish)]
-    return Request(machine, known_of, tuple(asked) or (TORCH.key,), wish, rocm, report, upgrade)
+    return PlanRequest(machine, known_of, tuple(asked) or (TORCH.key,), wish, rocm, report, upgrade)
 
 
 def examine_here(python: str | None, matrix: Matrix) -> Report:

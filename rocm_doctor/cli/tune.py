@@ -19,7 +19,7 @@ from rocm_doctor.fit.job import Dtype
 from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.tune import runner, search, text
-from rocm_doctor.tune.space import Choice, changes
+from rocm_doctor.tune.space import TuneChoice, changes
 
 SEQUENCES = 16
 """Sequences of one optimizer step of a run without a file."""
@@ -48,7 +48,7 @@ def command(file: Path | None, minutes: float, vram: int | None, device: str, py
     far.
     """
     matrix, python, began = load_matrix(), interpreter(python), time.monotonic()
-    request = resolve.Request({k: v for k, v in run.items() if v is not None}, file)
+    request = resolve.FitRequest({k: v for k, v in run.items() if v is not None}, file)
     try:
         answer = tune_run(request, matrix, python, vram, device, 60 * minutes, began)
     except (ValueError, WorkerError, RuntimeError) as exc:
@@ -58,8 +58,8 @@ def command(file: Path | None, minutes: float, vram: int | None, device: str, py
 
 
 def tune_run(
-    request: resolve.Request, matrix: Matrix, python: str | None, vram: int | None, device: str, seconds: float, began: float
-) -> text.Answer:
+    request: resolve.FitRequest, matrix: Matrix, python: str | None, vram: int | None, device: str, seconds: float, began: float
+) -> text.TuneAnswer:
     """The outcome; the best so far if Ctrl-C ends the search."""
     resolved = resolve.resolve(request, "", None, matrix)
     packages = ("transformers",) if resolved.job.method == "full" else ("transformers", "peft")
@@ -76,13 +76,13 @@ def tune_run(
         first.base = job
         half: Dtype = "float16" if (chip := matrix.gfx.get(card.gfx)) and chip.bf16 == "none" else "bfloat16"
 
-        def ask(choice: Choice, count: int) -> search.Measured:
+        def ask(choice: TuneChoice, count: int) -> search.Measured:
             figure = first.measure(choice, count)
             best = max([figure.tokens_s, *(run.tokens_s for run in hunt.runs)])
             click.echo(text.progress(figure, best, choice), err=True)
             return figure
 
-        hunt = search.Search(job, card, half, ask, first.until - time.monotonic())
+        hunt = search.TuneSearch(job, card, half, ask, first.until - time.monotonic())
         complete = run_search(hunt)
     outcome = hunt.outcome(complete)
     own = outcome.baseline.choice
@@ -91,10 +91,10 @@ def tune_run(
     seconds = round(time.monotonic() - began, 1)
     predicted = estimate.compute(job, card).peak_allocated_bytes
     gpu = hello.name or "the CPU"
-    return text.Answer(outcome, resolved.source, gpu, seconds, predicted, tuple(edits), tuple(faster))
+    return text.TuneAnswer(outcome, resolved.source, gpu, seconds, predicted, tuple(edits), tuple(faster))
 
 
-def run_search(hunt: search.Search) -> bool:
+def run_search(hunt: search.TuneSearch) -> bool:
     """Run the search. False if Ctrl-C ended it after a first figure."""
     try:
         hunt.search()

@@ -11,7 +11,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import slot_pattern
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.advice import Case, Cure
+from rocm_doctor.matrix.advice import AdviceCase, Cure
 from rocm_doctor.matrix.rows import Diagnosis, Row
 from rocm_doctor.model import Command, Report
 
@@ -54,7 +54,7 @@ def stated_commands(matrix: Matrix) -> frozenset[str]:
 
 def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
     """What each command of a cure or a case that takes values looks like with them: a command of another shape is not ours."""
-    entries: list[Cure | Case] = [*matrix.cures, *matrix.cases.values()]
+    entries: list[Cure | AdviceCase] = [*matrix.cures, *matrix.cases.values()]
     stated = [c for one in entries for c in (*(one.commands or ()), *one.verify) if _SLOT.search(c.text)]
     return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
 

@@ -30,7 +30,7 @@ SCALE_STEPS = 16
 """Steps in which the worth of a feature's weights is halved: it is stored as a byte."""
 
 
-class Case(msgspec.Struct, frozen=True, array_like=True):
+class KnownCase(msgspec.Struct, frozen=True, array_like=True):
     """A confirmed report that others can be likened to."""
 
     id: str
@@ -59,7 +59,7 @@ class Weights(msgspec.Struct, frozen=True):
     post_weight: bytes
     bias: tuple[float, ...]
     """By class, the score of an empty text."""
-    cases: tuple[Case, ...] = ()
+    cases: tuple[KnownCase, ...] = ()
     held: bytes = b""
     """By feature, how many cases have it among their strongest; `held_by` numbers these cases, `held_as` is its weight in each."""
     held_by: bytes = b""
@@ -186,7 +186,7 @@ def shares(loaded: Loaded, report: Mapping[int, float]) -> dict[str, float]:
     return {name: power / total for power, name in ranked}
 
 
-def similar(loaded: Loaded, report: Mapping[int, float], most: int = 8, least: float = 0.25) -> list[tuple[Case, float]]:
+def similar(loaded: Loaded, report: Mapping[int, float], most: int = 8, least: float = 0.25) -> list[tuple[KnownCase, float]]:
     """At most `most` confirmed reports with a cosine of at least `least` to this one, each with its cosine, nearest first. Of
     each only its sixty strongest features are held, so the cosine is a lower bound."""
     cases, amounts = loaded.weights.cases, loaded.weights.held_as

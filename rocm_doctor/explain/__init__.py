@@ -9,14 +9,14 @@ from collections.abc import Callable
 from textwrap import shorten
 
 from rocm_doctor.explain import gpus, judgements, libraries, releases
-from rocm_doctor.explain.index import Entry, Found, Kind, fold, index
+from rocm_doctor.explain.index import IndexEntry, Kind, NamedThing, fold, index
 from rocm_doctor.explain.lookup import nearest_names, search
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.reports.page import Page, Section
 
-__all__ = ["Entry", "Found", "explain", "explain_entry", "index", "nearest_names", "search"]
+__all__ = ["IndexEntry", "NamedThing", "explain", "explain_entry", "index", "nearest_names", "search"]
 
-_PAGES: dict[Kind, Callable[[Found, Matrix], Page]] = {
+_PAGES: dict[Kind, Callable[[NamedThing, Matrix], Page]] = {
     "gpu": gpus.gpu, "library": libraries.library, "torch": releases.torch, "rocm": releases.rocm, "python": releases.python,
     "driver": releases.driver, "system": releases.system, "diagnosis": judgements.diagnosis, "row": judgements.row,
     "variable": judgements.variable,
@@ -44,11 +44,11 @@ def explain(text: str, matrix: Matrix) -> Page | None:
     return explain_entry(found[0], matrix)
 
 
-def explain_entry(found: Found, matrix: Matrix) -> Page:
+def explain_entry(found: NamedThing, matrix: Matrix) -> Page:
     """The page about one entry of the index."""
     return _PAGES[found.entry.kind](found, matrix)
 
 
-def _candidates(text: str, how: str, found: list[Found]) -> Page:
+def _candidates(text: str, how: str, found: list[NamedThing]) -> Page:
     lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found]
     return Page(f"`{text}` {how}", (Section("", lines, _MOST),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from rocm_doctor.explain.index import Found
+from rocm_doctor.explain.index import NamedThing
 from rocm_doctor.explain.parts import (
     builds_with_code,
     find_rows,
@@ -19,10 +19,10 @@ from rocm_doctor.explain.parts import (
 from rocm_doctor.matrix import Matrix, Override, Target
 from rocm_doctor.model import Command
 from rocm_doctor.plan.summary import HERE, STATES, TITLES, answers, first_plan, install_lines, stack_words, verdict
-from rocm_doctor.reports.page import Page, Stated
+from rocm_doctor.reports.page import CitedLine, Page
 
 
-def gpu(found: Found, matrix: Matrix) -> Page:
+def gpu(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a GPU: whether torch runs on it, on which systems, what to type, what is known to go wrong."""
     target, name = matrix.gfx[found.entry.of], found.entry.name
     plans = answers(target.gfx, matrix, python=HERE)
@@ -61,8 +61,8 @@ def gpu(found: Found, matrix: Matrix) -> Page:
     )
 
 
-def _override(one: Override) -> Stated:
-    return Stated(f"HSA_OVERRIDE_GFX_VERSION={one.value}: {one.verdict} ({one.grade}). {one.words}", one.sources[0])
+def _override(one: Override) -> CitedLine:
+    return CitedLine(f"HSA_OVERRIDE_GFX_VERSION={one.value}: {one.verdict} ({one.grade}). {one.words}", one.sources[0])
 
 
 def _chip(target: Target) -> Iterator[str]:

@@ -16,7 +16,7 @@ _OTHER = regex(r"[^a-z0-9.+*]+")
 _FEATURE, _SERVING = "PyTorch feature: ", "Serving: "
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One name: the kind of thing, which one it is (`of`: the target of a product, the folded name of a library), and it in one line."""
 
     kind: Kind
@@ -25,10 +25,10 @@ class Entry(NamedTuple):
     words: str = ""
 
 
-class Found(NamedTuple):
+class NamedThing(NamedTuple):
     """What a text names. `sure`: the text is nothing but the name. `gpu`: the target that it names beside it."""
 
-    entry: Entry
+    entry: IndexEntry
     version: str = ""
     sure: bool = True
     gpu: str = ""
@@ -49,20 +49,20 @@ def key(text: str) -> str:
     return fold(text).replace("-", "")
 
 
-class Index(NamedTuple):
+class NameIndex(NamedTuple):
     """Entries by the key of their name, and all of them in the order in which they are offered."""
 
-    by_name: dict[str, list[Entry]]
-    entries: tuple[Entry, ...]
+    by_name: dict[str, list[IndexEntry]]
+    entries: tuple[IndexEntry, ...]
 
 
-def index(matrix: Matrix) -> Index:
+def index(matrix: Matrix) -> NameIndex:
     """The index of a matrix."""
     return matrix.once(_index)
 
 
-def _index(matrix: Matrix) -> Index:
-    by_name: dict[str, list[Entry]] = {}
+def _index(matrix: Matrix) -> NameIndex:
+    by_name: dict[str, list[IndexEntry]] = {}
     entries = tuple(_entries(matrix))
     for entry in entries:
         same = by_name.setdefault(key(entry.name), [])
@@ -72,36 +72,36 @@ def _index(matrix: Matrix) -> Index:
     for synonym in matrix.synonyms:
         meant = [one for name in synonym.see for one in by_name.get(key(name), ())]
         by_name |= {key(name): meant for name in synonym.names if meant}
-    return Index(by_name, entries)
+    return NameIndex(by_name, entries)
 
 
-def _entries(matrix: Matrix) -> Iterator[Entry]:
+def _entries(matrix: Matrix) -> Iterator[IndexEntry]:
     for target in matrix.gfx.values():
         words = f"{', '.join(target.names[:3]) or target.codename} ({target.family})"
-        yield Entry("gpu", target.gfx, target.gfx, words)
+        yield IndexEntry("gpu", target.gfx, target.gfx, words)
         names = (*target.names, *target.codename.split(" / "), *(one.strip("* ") for one in target.processors))
-        yield from (Entry("gpu", target.gfx, name, f"{target.gfx} ({target.family})") for name in names if "?" not in name)
-    yield from (Entry("diagnosis", one.id, one.id, one.title) for one in matrix.diagnoses.values())
+        yield from (IndexEntry("gpu", target.gfx, name, f"{target.gfx} ({target.family})") for name in names if "?" not in name)
+    yield from (IndexEntry("diagnosis", one.id, one.id, one.title) for one in matrix.diagnoses.values())
     for one in matrix.env.values():
-        yield from (Entry("variable", one.name, name, one.effect) for name in (one.name, *one.also))
-    yield from (Entry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
-    yield Entry("rocm", "rocm", "ROCm", "its releases")
-    yield Entry("python", "python", "Python", "the versions that torch has builds for")
-    yield from (Entry("driver", "amdgpu", name, "the kernel driver") for name in ("amdgpu", "driver", "amdgpu driver"))
+        yield from (IndexEntry("variable", one.name, name, one.effect) for name in (one.name, *one.also))
+    yield from (IndexEntry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
+    yield IndexEntry("rocm", "rocm", "ROCm", "its releases")
+    yield IndexEntry("python", "python", "Python", "the versions that torch has builds for")
+    yield from (IndexEntry("driver", "amdgpu", name, "the kernel driver") for name in ("amdgpu", "driver", "amdgpu driver"))
     for name in ("Linux", "Windows", "WSL", "WSL2"):
-        yield Entry("system", name.lower().rstrip("2"), name, "what ROCm and torch need on it")
+        yield IndexEntry("system", name.lower().rstrip("2"), name, "what ROCm and torch need on it")
     for name in (name for several in FAMILIES.values() for name in several):
-        yield Entry("system", name, name.title() if len(name) > 4 else name.upper(), "the ROCm releases that name it")
+        yield IndexEntry("system", name, name.title() if len(name) > 4 else name.upper(), "the ROCm releases that name it")
     yield from _libraries(matrix)
-    yield from (Entry("row", one.key, name, one.title) for one in matrix.rows for name in (one.key, *one.aliases))
+    yield from (IndexEntry("row", one.key, name, one.title) for one in matrix.rows for name in (one.key, *one.aliases))
     yield from (
-        Entry("row" if new in matrix.by_key else "diagnosis", new, old, f"now {new}")
+        IndexEntry("row" if new in matrix.by_key else "diagnosis", new, old, f"now {new}")
         for old, new in matrix.retired.items()
         if new
     )
 
 
-def _libraries(matrix: Matrix) -> Iterator[Entry]:
+def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
     """Packages, parts of ROCm, programs, images and features of torch: everything that statements are about by its name."""
     taken = {key(name) for name in ("linux", "windows", "wsl", "rocm", "pytorch", "torch", "python", "amdgpu driver", "")}
     programs = {
@@ -114,10 +114,10 @@ def _libraries(matrix: Matrix) -> Iterator[Entry]:
         known.setdefault(key(bare), bare)
     for at, name in known.items():
         if at not in taken:
-            yield Entry("library", fold(name), name, described.get(at, "what is known of it"))
+            yield IndexEntry("library", fold(name), name, described.get(at, "what is known of it"))
     for one in matrix.applications:
         names = (name for name in dict.fromkeys((one.title, *one.names)) if key(name) not in known)
-        yield from (Entry("library", fold(one.names[0]), name, programs[name]) for name in names)
+        yield from (IndexEntry("library", fold(one.names[0]), name, programs[name]) for name in names)
 
 
 def _descriptions(matrix: Matrix) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.explain.index import Found
+from rocm_doctor.explain.index import NamedThing
 from rocm_doctor.explain.parts import MANY, introduce_remedy, list_faults, section
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.rows import Diagnosis, Row
@@ -15,7 +15,7 @@ _LIKELY = 0.5
 """Probability from which the words of a line alone name a diagnosis."""
 
 
-def diagnosis(found: Found, matrix: Matrix) -> Page:
+def diagnosis(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a diagnosis: its criterion, cause and remedy, the remedies under conditions, and the rows of the matrix."""
     one = matrix.diagnoses[found.entry.of]
     cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
@@ -35,7 +35,7 @@ def diagnosis(found: Found, matrix: Matrix) -> Page:
     )
 
 
-def row(found: Found, matrix: Matrix) -> Page:
+def row(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a row: its conditions, cause, remedy and sources."""
     one = matrix.by_key[found.entry.of]
     grades = [
@@ -66,7 +66,7 @@ def _fix(row: Row, matrix: Matrix) -> str:
     return "" if row.commands else matrix.diagnoses[row.diagnosis].advice
 
 
-def variable(found: Found, matrix: Matrix) -> Page:
+def variable(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a variable: what reads it, what it does, what it costs."""
     one = matrix.env[found.entry.of]
     conditions = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.explain.index import Found, fold, matches_release
+from rocm_doctor.explain.index import NamedThing, fold, matches_release
 from rocm_doctor.explain.parts import (
     MANY,
     entries,
@@ -15,17 +15,17 @@ from rocm_doctor.explain.parts import (
     source,
     state_fact,
 )
-from rocm_doctor.matrix import Fact, Matrix
+from rocm_doctor.matrix import Matrix, Statement
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import Command
-from rocm_doctor.plan.catalog import Package
+from rocm_doctor.plan.catalog import CatalogPackage
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
 from rocm_doctor.plan.summary import HERE, answers, install_lines
-from rocm_doctor.reports.page import Page, Stated
+from rocm_doctor.reports.page import CitedLine, Page
 from rocm_doctor.versions import sort_key
 
 
-def library(found: Found, matrix: Matrix) -> Page:
+def library(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a library: what it is, which releases go with what, how to install it, what is known to go wrong."""
     of, version, gpu = found.entry.of, found.version, found.gpu
     package = next((one for one in catalog_of(matrix).packages.values() if fold(one.name) == of), None)
@@ -43,18 +43,18 @@ def library(found: Found, matrix: Matrix) -> Page:
         (
             section("wheels", *_wheels(matrix, of)),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
-            section("index", *(Stated(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
+            section("index", *(CitedLine(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
             section("", *map(state_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else list(images)[:2])),
             section("change", *(f"{how}: {words}" for how, words in (application.how.items() if application else ())), short=4),
             list_faults(rows),
-            section("variables", *(Stated(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
+            section("variables", *(CitedLine(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
             source(*([one] for one in (package, program, application) if one), facts, rows),
         ),
     )
 
 
-def _facts(found: Found, matrix: Matrix) -> list[Fact]:
+def _facts(found: NamedThing, matrix: Matrix) -> list[Statement]:
     """The statements about the library, its version and the GPU beside it, the newest first."""
     facts = [
         one
@@ -76,7 +76,7 @@ def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
         yield f"`{one['name']}` of the package index is {there}" + (f"; take {one['way']}" if "way" in one else "")
 
 
-def _releases(package: Package, version: str, gpu: str) -> Iterator[str]:
+def _releases(package: CatalogPackage, version: str, gpu: str) -> Iterator[str]:
     """The newest releases with what they take, or the one that is asked for."""
     yield package.elsewhere
     releases = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
@@ -89,7 +89,7 @@ def _releases(package: Package, version: str, gpu: str) -> Iterator[str]:
         yield f"{one.version} takes torch {one.torch or 'of any version'}, Python {one.python or 'of any version'}, on {', '.join(one.systems)}{here}"
 
 
-def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Command]:
+def _install(package: CatalogPackage, gpu: str, matrix: Matrix) -> Iterator[str | Command]:
     if package.elsewhere and not package.releases:
         return
     if gpu:
@@ -99,7 +99,7 @@ def _install(package: Package, gpu: str, matrix: Matrix) -> Iterator[str | Comma
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"
 
 
-def _concerns(row: Row, found: Found, matrix: Matrix) -> bool:
+def _concerns(row: Row, found: NamedThing, matrix: Matrix) -> bool:
     """True if a row asks for the library (in a range that may hold the version) or names it, and is about the GPU beside it or about none."""
     of, gpu = found.entry.of, found.gpu
     if (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.explain.index import Entry, Found, fold, index, key, matches_release
+from rocm_doctor.explain.index import IndexEntry, NamedThing, fold, index, key, matches_release
 from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.matrix import Matrix
 
@@ -20,7 +20,7 @@ LONGEST = 5
 """Words of the longest name that is looked for inside a text."""
 
 
-def search(text: str, matrix: Matrix) -> list[Found]:
+def search(text: str, matrix: Matrix) -> list[NamedThing]:
     """What the text names, the most likely first: exactly this; else names with all its words; else what it mentions; else what is
     described with its words."""
     if exact := _find_exact(text, matrix):
@@ -33,14 +33,14 @@ def search(text: str, matrix: Matrix) -> list[Found]:
     return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or described
 
 
-def _find_exact(text: str, matrix: Matrix) -> list[Found]:
+def _find_exact(text: str, matrix: Matrix) -> list[NamedThing]:
     known, name = index(matrix).by_name, key(text)
     variable = known.get(key(text.partition("=")[0]), [])
     if name in known or (variable and variable[0].kind == "variable"):
         several = known.get(name, variable)
-        return [Found(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
+        return [NamedThing(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
     if gpus := _whole_gpu(text, matrix):
-        return list(map(Found, gpus))
+        return list(map(NamedThing, gpus))
     parts = _RELEASE.fullmatch(text.strip().lower())
     if not parts:
         return []
@@ -50,7 +50,7 @@ def _find_exact(text: str, matrix: Matrix) -> list[Found]:
         else [e for name in ("rocm", "torch", "python") for e in known[name]]
     )
     found = [
-        Found(one, parts["version"])
+        NamedThing(one, parts["version"])
         for one in entries
         if one.kind in ("library", "system") or _is_released(one.kind, parts["version"], matrix)
     ]
@@ -68,11 +68,11 @@ def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
     return any(matches_release(one, version) for one in released.get(kind, ()))
 
 
-def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
+def _whole_gpu(text: str, matrix: Matrix) -> list[IndexEntry]:
     """The targets that the text names, where it names nothing besides; a single one under the name of its product."""
     gfx = text.strip().lower().partition(":")[0]
     if gfx in matrix.gfx:
-        return [Entry("gpu", gfx, gfx)]
+        return [IndexEntry("gpu", gfx, gfx)]
     found = gpu_names(matrix).find(text)
     rest = text
     for one in found:
@@ -84,15 +84,17 @@ def _whole_gpu(text: str, matrix: Matrix) -> list[Entry]:
         return []
     targets = dict.fromkeys(gfx for one in found for gfx in one.gfx)
     product = _SIZE.sub("", text).strip()
-    return [Entry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets]
+    return [
+        IndexEntry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets
+    ]
 
 
-def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
+def _find_mentioned(text: str, matrix: Matrix) -> list[NamedThing]:
     """The things named inside a longer text; a library with the GPU beside it is one."""
     known = index(matrix).by_name
     mentions = gpu_names(matrix).find(text)
     words = fold(text).split("-")
-    found: list[Found] = []
+    found: list[NamedThing] = []
     place = 0
     while place < len(words):
         spans = ((n, "".join(words[place : place + n])) for n in range(LONGEST, 0, -1))
@@ -101,10 +103,10 @@ def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
         after = words[place + size] if place + size < len(words) else ""
         number = after if after[:1].isdigit() else ""
         release = number if "." in number else ""
-        found += [Found(one, number if one.kind == "system" else release, False) for one in entries if one.kind != "gpu"]
+        found += [NamedThing(one, number if one.kind == "system" else release, False) for one in entries if one.kind != "gpu"]
         glued = _RELEASE.fullmatch(words[place])
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
-            found += [Found(known[glued["name"]][0], glued["version"], False)]
+            found += [NamedThing(known[glued["name"]][0], glued["version"], False)]
         place += size
     if {"or", "vs", "versus"}.isdisjoint(words):
         found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
@@ -115,12 +117,12 @@ def _find_mentioned(text: str, matrix: Matrix) -> list[Found]:
     if libraries and len(targets) <= 1:
         others = [one for one in found if one.entry.kind not in ("library", "system") and not targets]
         return list(dict.fromkeys(one._replace(gpu="".join(targets)) for one in libraries)) + others
-    gpus = [Found(Entry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
+    gpus = [NamedThing(IndexEntry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
     others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
     return gpus + others
 
 
-def _join_release(found: list[Found]) -> list[Found]:
+def _join_release(found: list[NamedThing]) -> list[NamedThing]:
     """One torch and one ROCm, each with its version, are a build."""
     versions = {one.entry.kind: one.version for one in found}
     if len(found) != 2 or not versions.get("torch") or not versions.get("rocm"):
@@ -129,12 +131,12 @@ def _join_release(found: list[Found]) -> list[Found]:
     return [torch._replace(version=f"{versions['torch']}+rocm{versions['rocm']}")]
 
 
-def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Found]]:
+def _find_words(words: list[str], matrix: Matrix) -> tuple[list[NamedThing], list[NamedThing]]:
     """The entries with all these words in their name, and the others that have them in name or description. Words of one letter
     do not count; a GPU's product must have them as whole words."""
     wanted = [word for word in words if len(word) > 1]
-    by_name: dict[tuple[str, str], Found] = {}
-    described: dict[tuple[str, str], Found] = {}
+    by_name: dict[tuple[str, str], NamedThing] = {}
+    described: dict[tuple[str, str], NamedThing] = {}
     known = index(matrix)
     for entry in known.entries if wanted else ():
         name = fold(entry.name)
@@ -143,9 +145,9 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[Found], list[Fou
         if all(word in within for word in wanted):
             # A name of several GPUs is replaced by the target.
             own = entry._replace(name=entry.of) if len(known.by_name[key(entry.name)]) > 1 else entry
-            by_name.setdefault(entry[:2], Found(own, sure=False))
+            by_name.setdefault(entry[:2], NamedThing(own, sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
-            described.setdefault(entry[:2], Found(entry, sure=False))
+            described.setdefault(entry[:2], NamedThing(entry, sure=False))
     return list(by_name.values()), list(described.values())
 
 

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from rocm_doctor.explain.index import fold
-from rocm_doctor.matrix import Fact, Matrix, Support, Target, TorchBuild
+from rocm_doctor.matrix import Matrix, Statement, Support, Target, TorchBuild
 from rocm_doctor.matrix.ranges import bounds
 from rocm_doctor.matrix.rows import Row, last_read
 from rocm_doctor.model import NO_FAULT, Command, Grade
-from rocm_doctor.reports.page import Line, Section, Stated
+from rocm_doctor.reports.page import CitedLine, Line, Section
 from rocm_doctor.versions import SortKey, contains, parse, sort_key
 
 _SOURCES = 2
@@ -125,18 +125,18 @@ def builds_with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
     return sorted((b for b in matrix.torch if gfx in b.gfx), key=lambda b: (sort_key(b.torch), sort_key(b.rocm)), reverse=True)
 
 
-def state_row(row: Row) -> Stated:
+def state_row(row: Row) -> CitedLine:
     """A row with the releases that it is about."""
-    return Stated(f"{row.title} [{row.key}] ({', '.join((*bounds(row.when), row.status, row.grade))})", row.sources[0])
+    return CitedLine(f"{row.title} [{row.key}] ({', '.join((*bounds(row.when), row.status, row.grade))})", row.sources[0])
 
 
-def state_fact(one: Fact, subject: str = "") -> Stated:
+def state_fact(one: Statement, subject: str = "") -> CitedLine:
     """A statement with the releases and the part that it is about. `subject`: what it is about, where the page does not say it."""
     about = ", ".join(filter(None, (subject, one.version, f"ROCm {one.rocm}" if one.rocm not in ("", "any") else "", one.scope)))
-    return Stated(f"{about}: {one.words}" if about else one.words, one.sources[0])
+    return CitedLine(f"{about}: {one.words}" if about else one.words, one.sources[0])
 
 
-def state_build(build: TorchBuild, gfx: str = "") -> Stated:
+def state_build(build: TorchBuild, gfx: str = "") -> CitedLine:
     """A wheel: its targets, or whether its rocBLAS serves one; its Pythons, what goes with it, and how that is known."""
     if gfx:
         serves = "not known" if not build.blas else "yes" if gfx in build.blas else "NO"
@@ -146,19 +146,19 @@ def state_build(build: TorchBuild, gfx: str = "") -> Stated:
         code = f"for {', '.join(build.gfx[:6])}{left}" if build.gfx else "targets not known"
     pythons = ", ".join(build.pythons) or "not known"
     triton = f", {build.triton}" if build.triton else ""
-    return Stated(
+    return CitedLine(
         f"torch {build.local or build.torch}: ROCm {build.rocm}, Python {pythons}, {code}{triton} ({build.gfx_evidence or build.evidence})",
         build.sources[0],
     )
 
 
-def state_support(matrix: Matrix, gfx: str) -> Iterator[Stated]:
+def state_support(matrix: Matrix, gfx: str) -> Iterator[CitedLine]:
     """What sources say of a target, the newest first; where one says works and another does not, both say so."""
     found = sorted((one for one in matrix.support if gfx in one.gfx), key=lambda one: (_span(one)[1], one.os), reverse=True)
     for one in found:
         to = f" to {one.until}" if one.until and one.until != one.since else "" if one.until else " and later"
         other = ", and another source says otherwise" if any(_contradict(one, other) for other in found) else ""
-        yield Stated(f"ROCm {one.since}{to} on {one.os}: {one.state} ({one.grade}{other}). {one.words}", one.sources[0])
+        yield CitedLine(f"ROCm {one.since}{to} on {one.os}: {one.state} ({one.grade}{other}). {one.words}", one.sources[0])
 
 
 def _contradict(one: Support, other: Support) -> bool:

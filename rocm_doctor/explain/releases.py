@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocm_doctor.explain.index import Found, matches_release
+from rocm_doctor.explain.index import NamedThing, matches_release
 from rocm_doctor.explain.parts import (
     MANY,
     asks,
@@ -21,7 +21,7 @@ from rocm_doctor.explain.parts import (
 from rocm_doctor.matrix import DriverRange, Matrix, RocmRelease, TorchBuild
 from rocm_doctor.model import Command
 from rocm_doctor.plan.catalog import load_catalog as catalog_of
-from rocm_doctor.reports.page import Page, Stated
+from rocm_doctor.reports.page import CitedLine, Page
 from rocm_doctor.versions import sort_key
 
 _SHOWN = 8
@@ -29,7 +29,7 @@ _SHOWN = 8
 _SYSTEMS = ("linux", "windows", "wsl")
 
 
-def torch(found: Found, matrix: Matrix) -> Page:
+def torch(found: NamedThing, matrix: Matrix) -> Page:
     """The page of torch or of one release: its builds for ROCm, how to install one, what is known of it."""
     version = found.version
     number, _, rocm = version.partition("+rocm")
@@ -68,7 +68,7 @@ def _sort_newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
     return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
 
 
-def rocm(found: Found, matrix: Matrix) -> Page:
+def rocm(found: NamedThing, matrix: Matrix) -> Page:
     """The page of ROCm or of one release: the GPUs that AMD lists, builds of torch, systems, what is known to go wrong."""
     version = found.version
     releases = [
@@ -101,7 +101,7 @@ def rocm(found: Found, matrix: Matrix) -> Page:
     )
 
 
-def python(found: Found, matrix: Matrix) -> Page:
+def python(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a version of Python: the builds of torch for it."""
     version = ".".join(found.version.split(".")[:2])
     number, free = version.removesuffix("t"), version.endswith("t")
@@ -122,7 +122,7 @@ def python(found: Found, matrix: Matrix) -> Page:
     )
 
 
-def driver(found: Found, matrix: Matrix) -> Page:
+def driver(found: NamedThing, matrix: Matrix) -> Page:
     """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
     modules = sorted(matrix.driver_modules, key=lambda one: sort_key(one.module), reverse=True)
     modules = [one for one in modules if not found.version or matches_release(one.module, found.version)]
@@ -142,19 +142,19 @@ def driver(found: Found, matrix: Matrix) -> Page:
     )
 
 
-def _release(one: RocmRelease) -> Stated:
+def _release(one: RocmRelease) -> CitedLine:
     parts = ", ".join(f"{name} {version}" for name, version in one.components.items())
-    return Stated(
+    return CitedLine(
         f"{one.version}: {'; '.join(filter(None, (parts, one.notes))) or 'its components are not known'}", one.sources[0]
     )
 
 
-def _range(one: DriverRange) -> Stated:
+def _range(one: DriverRange) -> CitedLine:
     scope = f" ({one.scope})" if one.scope else ""
-    return Stated(f"driver {one.driver}, ROCm {one.rocm}{scope}: {one.words}", one.sources[0])
+    return CitedLine(f"driver {one.driver}, ROCm {one.rocm}{scope}: {one.words}", one.sources[0])
 
 
-def system(found: Found, matrix: Matrix) -> Page:
+def system(found: NamedThing, matrix: Matrix) -> Page:
     """The page of a system: what ROCm and torch need on it, and which GPUs AMD lists there."""
     of, version = found.entry.of, found.version
     kind = of if of in ("windows", "wsl") else "linux"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocm_doctor.figures.types import Device
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.speed import Peak
+from rocm_doctor.matrix.speed import ProductPeaks
 from rocm_doctor.matrix.types import product_words
 
 
@@ -19,7 +19,7 @@ class Limit(NamedTuple):
     source: str
 
 
-def find_product(name: str, matrix: Matrix) -> Peak | None:
+def find_product(name: str, matrix: Matrix) -> ProductPeaks | None:
     """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
     wanted = product_words(name)
     products = {product_words(peak.product): peak for peak in matrix.peaks}
@@ -29,7 +29,7 @@ def find_product(name: str, matrix: Matrix) -> Peak | None:
     return products[max(contained, key=len)] if contained else None
 
 
-def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:
+def peak(figure: str, product: ProductPeaks, matrix: Matrix) -> Limit | None:
     """The theoretical peak for a figure; None for a figure that has none, or without a source."""
     if figure.startswith("memory-"):
         return _limit(product.memory_gb_s, "memory bandwidth", product)
@@ -46,7 +46,7 @@ def compared_dtype(figure: str) -> str:
     return product[1] if product else "bf16" if figure.startswith("attention-") else ""
 
 
-def compute_peak(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
+def compute_peak(dtype: str, product: ProductPeaks, matrix: Matrix) -> Limit | None:
     """The peak of matrix products of a type in TFLOP/s (TOP/s for int8), without sparsity; every other statement is in its words."""
     others = _other_peaks(dtype, product)
     if product.peaks:
@@ -60,7 +60,7 @@ def compute_peak(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
     return Limit(round(value, 2), how + others, rate.sources[0]) if value else None
 
 
-def _other_peaks(dtype: str, product: Peak) -> str:
+def _other_peaks(dtype: str, product: ProductPeaks) -> str:
     """What other sources state for the same peak."""
     return "".join(
         f"; {statement.value:g} by {statement.source.partition(' ')[0]}: {statement.words}"
@@ -69,7 +69,7 @@ def _other_peaks(dtype: str, product: Peak) -> str:
     )
 
 
-def _limit(value: float, words: str, product: Peak) -> Limit | None:
+def _limit(value: float, words: str, product: ProductPeaks) -> Limit | None:
     return Limit(round(value, 2), words, product.sources[0]) if value else None
 
 

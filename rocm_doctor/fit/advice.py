@@ -14,7 +14,7 @@ from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, compute
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.quantised import Support, needed_kernels
+from rocm_doctor.fit.quantised import QuantSupport, needed_kernels
 from rocm_doctor.matrix import Matrix
 
 STEP = 64
@@ -70,7 +70,7 @@ def _find_largest(fits: Callable[[int], bool], top: int) -> int:
     return low
 
 
-def ways(job: Job, card: Card, peak: Peak, bound: float, support: Support, matrix: Matrix) -> tuple[Way, ...]:
+def ways(job: Job, card: Card, peak: Peak, bound: float, support: QuantSupport, matrix: Matrix) -> tuple[Way, ...]:
     """Ways that are enough, at most one of each kind, the least change first: settings, a larger GPU. Only for a job
     that is not enough as it is. `bound`: relative error of the estimate (0.05: 5 %). Empty when the memory of the GPU is not
     known."""
@@ -80,7 +80,7 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, support: Support, matri
     return (*_settings(job, peak, room, support), *_larger_gpu(job, card, peak, bound, matrix))
 
 
-def _settings(job: Job, peak: Peak, room: float, support: Support) -> Iterator[Way]:
+def _settings(job: Job, peak: Peak, room: float, support: QuantSupport) -> Iterator[Way]:
     """Changes that are enough on this GPU: one, or else the one that saves most and then the next, up to DEPTH of them. Of changes that are
     enough, the one with the most tokens per optimizer step, of equals the largest peak."""
     changed, made = job, dict[str, str]()
@@ -116,7 +116,7 @@ def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) 
         yield Way(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
 
 
-def neighbours(job: Job, support: Support) -> Iterator[tuple[str, str, Job]]:
+def neighbours(job: Job, support: QuantSupport) -> Iterator[tuple[str, str, Job]]:
     """Every single change that may save memory: in words, its option, and the changed job."""
     only = f", but {support.words}" if support.words else ""
     if not job.checkpointing:

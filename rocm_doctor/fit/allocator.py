@@ -23,7 +23,7 @@ Event = tuple[int, int]  # (storage, its bytes) when it comes to life, (storage,
 Block = tuple[bool, int, int]  # in the small pool?, address, bytes
 
 
-class Peak(msgspec.Struct, frozen=True):
+class MemoryPeak(msgspec.Struct, frozen=True):
     """Highest allocated and reserved bytes of a replay, and what was alive (bytes by label) when the first was reached."""
 
     allocated: int
@@ -106,21 +106,21 @@ class Allocator:
         return size
 
 
-def replay(events: Iterable[Event], labels: Mapping[int, str]) -> Peak:
+def replay(events: Iterable[Event], labels: Mapping[int, str]) -> MemoryPeak:
     """Run the events through the allocator. A storage that dies without having come to life is ignored."""
     allocator = Allocator()
     blocks: dict[int, Block] = {}
     by_label: dict[str, int] = {}
-    peak = Peak(0, 0, {})
+    peak = MemoryPeak(0, 0, {})
     for storage, size in events:
         if size:
             block = blocks[storage] = allocator.take(size)
             label = labels.get(storage, "other")
             by_label[label] = by_label.get(label, 0) + block[2]
             if allocator.allocated > peak.allocated:
-                peak = Peak(allocator.allocated, 0, dict(by_label))
+                peak = MemoryPeak(allocator.allocated, 0, dict(by_label))
         elif storage in blocks:
             block = blocks.pop(storage)
             by_label[labels.get(storage, "other")] -= block[2]
             allocator.give(block)
-    return Peak(peak.allocated, allocator.reserved, {name: size for name, size in peak.breakdown.items() if size})
+    return MemoryPeak(peak.allocated, allocator.reserved, {name: size for name, size in peak.breakdown.items() if size})

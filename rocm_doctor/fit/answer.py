@@ -14,7 +14,7 @@ from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FitAnswer(msgspec.Struct, frozen=True):
     """`margin_bytes` is what is left on the GPU beside what the run allocates (negative: missing; None: the GPU is not
     known)."""
 
@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True):
         return self.verdict == "tight" and room is not None and self.estimate.peak_reserved_bytes > room
 
 
-def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Matrix) -> Answer:
+def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Matrix) -> FitAnswer:
     """The answer from a simulation, or from the closed form if requested or if torch is missing.
 
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
@@ -46,7 +46,7 @@ def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Ma
     estimate, note = _estimate(run.job, card, python, fast)
     word = verdict(estimate, card)
     notes = (*run.notes, note) if note else run.notes
-    first = Answer(
+    first = FitAnswer(
         run, card, estimate, word, margin(estimate, card), None, notes, (), unsupported_features(run, card.gfx, matrix)
     )
     try:

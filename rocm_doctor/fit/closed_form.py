@@ -10,9 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from rocm_doctor.fit import activations
-from rocm_doctor.fit.allocator import Peak
+from rocm_doctor.fit.allocator import MemoryPeak
 from rocm_doctor.fit.job import BYTES, Job
-from rocm_doctor.fit.shape import MLP, Shape, ShapeError, read_shape
+from rocm_doctor.fit.shape import MLP, ModelShape, ShapeError, read_shape
 
 EIGHT_BIT = 1 + 4 / 256
 """Bytes per value of a blockwise 8-bit state: the value and its share of a float32 scale per 256 of them."""
@@ -31,7 +31,7 @@ class Held(msgspec.Struct, frozen=True):
     trainable: int
 
 
-def predict(job: Job, workspace: int) -> Peak:
+def predict(job: Job, workspace: int) -> MemoryPeak:
     """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads. Raises shape.ShapeError."""
     shape = trained_shape(job)
     held = count_held_bytes(shape, job)
@@ -44,10 +44,10 @@ def predict(job: Job, workspace: int) -> Peak:
     moments = [{**fixed, **moment(shape, job, held)} for moment in MOMENTS]
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
-    return Peak(allocated, reserved_bytes(shape, job, allocated), breakdown)
+    return MemoryPeak(allocated, reserved_bytes(shape, job, allocated), breakdown)
 
 
-def trained_shape(job: Job) -> Shape:
+def trained_shape(job: Job) -> ModelShape:
     """The sizes of the model. Raises shape.ShapeError for LoRA on experts, which peft adapts in Qwen3's, all of them at once."""
     shape = read_shape(job.config)
     if job.config.get("model_type") == "qwen3_moe" and job.method != "full" and set(job.targets) & {*MLP, "all-linear"}:
@@ -58,7 +58,7 @@ def trained_shape(job: Job) -> Shape:
     return shape
 
 
-def count_held_bytes(shape: Shape, job: Job) -> Held:
+def count_held_bytes(shape: ModelShape, job: Job) -> Held:
     """Bytes of weights, adapters, optimizer states and gradients, and the number of parameters that are trained.
 
     States and gradients have the dtype of what is trained: the whole model, or else the adapters.
@@ -71,7 +71,7 @@ def count_held_bytes(shape: Shape, job: Job) -> Held:
     return Held(_base_bytes(shape, job), size * count, _state_bytes(job, count, size), size * count, count)
 
 
-def _base_bytes(shape: Shape, job: Job) -> int:
+def _base_bytes(shape: ModelShape, job: Job) -> int:
     """The base under adapters: dense, or its projections in 4 or 8 bits with their scales and the rest as k-bit preparation
     leaves it."""
     if not job.quant_bits:
@@ -89,7 +89,7 @@ def _state_bytes(job: Job, count: int, size: int) -> int:
     return int(2 * count * EIGHT_BIT) if job.optimizer == "adamw_8bit" else 0
 
 
-def _kept_bytes(shape: Shape, job: Job) -> dict[str, int]:
+def _kept_bytes(shape: ModelShape, job: Job) -> dict[str, int]:
     """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in
     float32; under autocast the lowered copy of the output head."""
     stream = activations.stream_bytes(job)
@@ -104,7 +104,7 @@ def _accumulated_bytes(job: Job, held: Held) -> int:
     return held.gradients if job.grad_accum > 1 else 0
 
 
-def _loss_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _loss_moment(shape: ModelShape, job: Job, held: Held) -> dict[str, int]:
     """Three float32 tensors of tokens x vocabulary (log-probabilities and two gradients); Gemma 2's soft cap keeps one more."""
     logits = job.tokens * shape.vocabulary * (12 + (activations.compute_bytes(job) if shape.softcap else 0))
     if job.fused_loss:
@@ -115,7 +115,7 @@ def _loss_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {**_kept_bytes(shape, job), "logits and loss": logits, "gradients": _accumulated_bytes(job, held)}
 
 
-def _layer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _layer_moment(shape: ModelShape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
     again, scratch = _layer_peak_bytes(shape, job)
@@ -123,14 +123,14 @@ def _layer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"activations": kept, "gradients": max(head, _accumulated_bytes(job, held)), "backward scratch": scratch}
 
 
-def _layer_peak_bytes(shape: Shape, job: Job) -> tuple[int, int]:
+def _layer_peak_bytes(shape: ModelShape, job: Job) -> tuple[int, int]:
     """What one layer keeps and takes in its backward pass; a quantised weight is unpacked for it."""
     kept, scratch = activations.layer_peak(shape, job)
     largest = max(a * b for a, b in shape.projections.values())
     return kept, scratch + (largest * BYTES[job.dtype] if job.quant_bits else 0)
 
 
-def _end_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _end_moment(shape: ModelShape, job: Job, held: Held) -> dict[str, int]:
     """All gradients are there, and beside them the first layer's activations or, for tied embeddings, the two gradients whose
     sum is theirs."""
     embedding = 2 * shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
@@ -140,7 +140,7 @@ def _end_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"gradients": held.gradients, "activations": kept, "backward scratch": scratch}
 
 
-def _optimizer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+def _optimizer_moment(shape: ModelShape, job: Job, held: Held) -> dict[str, int]:
     """torch's foreach AdamW takes the square roots of all second moments at once; Adafactor works on one parameter after
     another."""
     scratch = 0
@@ -156,7 +156,7 @@ def _optimizer_moment(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"gradients": held.gradients, "optimizer scratch": scratch}
 
 
-def reserved_bytes(shape: Shape, job: Job, allocated: int) -> int:
+def reserved_bytes(shape: ModelShape, job: Job, allocated: int) -> int:
     """What the allocator holds at the peak: the logits' own block is free again by then and fits nothing larger."""
     return allocated + (0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job))
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.fit import closed_form
-from rocm_doctor.fit.allocator import Peak
+from rocm_doctor.fit.allocator import MemoryPeak
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.runner import Simulated, find_peak
@@ -50,7 +50,7 @@ def compute(job: Job, card: Card) -> Estimate:
     return _make_estimate("closed form", closed_form.predict(job, card.workspace))
 
 
-def _make_estimate(how: How, peak: Peak) -> Estimate:
+def _make_estimate(how: How, peak: MemoryPeak) -> Estimate:
     return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
 
 

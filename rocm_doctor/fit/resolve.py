@@ -19,7 +19,7 @@ from rocm_doctor.versions import contains
 FLAG = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 
 
-class Request(msgspec.Struct, frozen=True):
+class FitRequest(msgspec.Struct, frozen=True):
     """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a version; `file`
     is a configuration or script."""
 
@@ -36,11 +36,11 @@ class Resolved(msgspec.Struct, frozen=True):
     job: Job
     source: str
     notes: tuple[str, ...]
-    bitsandbytes: quantised.Support = quantised.Support()
-    config: training.Run | None = None
+    bitsandbytes: quantised.QuantSupport = quantised.QuantSupport()
+    config: training.TrainingRun | None = None
 
 
-def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
+def resolve(request: FitRequest, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
     """`gfx` may be empty and `installed` (the torch beside the GPU) None.
 
     Raises ValueError (training.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
@@ -60,7 +60,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
     return Resolved(job, source, (*notes, words), support, run)
 
 
-def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
+def read_configuration(request: FitRequest, matrix: Matrix) -> training.TrainingRun | None:
     """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
     if request.file is None:
         return None
@@ -72,7 +72,7 @@ def read_configuration(request: Request, matrix: Matrix) -> training.Run | None:
     return msgspec.structs.replace(run, unread=unread_keys)
 
 
-def _job_fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
+def _job_fields(run: training.TrainingRun, config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `Job` in a configuration."""
     fields = {name: run.value(name) for name in Job.__struct_fields__ if name in run.settings}
     if run.value("attention"):
@@ -83,7 +83,7 @@ def _job_fields(run: training.Run, config: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _assumptions(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _assumptions(run: training.TrainingRun, given: Mapping[str, Any]) -> tuple[str, ...]:
     """What the configuration leaves to the checkpoint."""
     if run.value("dtype") != "checkpoint":
         return ()
@@ -92,7 +92,7 @@ def _assumptions(run: training.Run, given: Mapping[str, Any]) -> tuple[str, ...]
     )
 
 
-def _choose_kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
+def _choose_kernels(request: FitRequest, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
     """auto: those of the GPU; an unnamed GPU is taken to have fused attention, and the note says so."""
     if request.attention in (None, "auto"):
         if not gfx:

@@ -1,4 +1,4 @@
-"""Start the worker in the examined interpreter and turn what it prints into a `Peak`."""
+"""Start the worker in the examined interpreter and turn what it prints into a `MemoryPeak`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.fit.allocator import Event, Peak, replay
+from rocm_doctor.fit.allocator import Event, MemoryPeak, replay
 from rocm_doctor.fit.job import Job
 from rocm_doctor.workers import START, process
 
@@ -55,7 +55,7 @@ def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simul
     raise WorkerError("unreadable result of the worker")
 
 
-def find_peak(simulated: Simulated, workspace: int) -> Peak:
+def find_peak(simulated: Simulated, workspace: int) -> MemoryPeak:
     """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two
     threads."""
     shift = len(simulated.events)

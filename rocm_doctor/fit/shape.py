@@ -37,7 +37,7 @@ class Experts(msgspec.Struct, frozen=True):
     shared: int = 0
 
 
-class Shape(msgspec.Struct, frozen=True):
+class ModelShape(msgspec.Struct, frozen=True):
     """Sizes of a decoder-only transformer. `linears` maps each projection of one layer to (inputs, outputs). With `experts`,
     `inner` and the MLP's entries in `linears` are of one expert. `biases` is the number of parameters of one layer that are
     neither in `linears` nor norms. `norms` is the number of norms of one layer, each of `hidden` weights. `window` is the sliding
@@ -116,7 +116,7 @@ class Shape(msgspec.Struct, frozen=True):
         return self.projections if targets == ("all-linear",) else {n: s for n, s in self.projections.items() if n in targets}
 
 
-def read_shape(config: Mapping[str, Any]) -> Shape:
+def read_shape(config: Mapping[str, Any]) -> ModelShape:
     """Sizes of a model that is trained. Raises ShapeError when one is missing or the architecture is another."""
     kind = config.get("model_type", "")
     if kind not in KNOWN:
@@ -127,7 +127,7 @@ def read_shape(config: Mapping[str, Any]) -> Shape:
     inner = _size(config, "moe_intermediate_size" if experts and kind.startswith("qwen") else "intermediate_size")
     dim = config.get("head_dim") or hidden // heads
     linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim)
-    return Shape(
+    return ModelShape(
         layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
         vocabulary=_size(config, "vocab_size"), tied=_has_tied_weights(config, kind), linears=linears,
         biases=_biases(kind, hidden, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,

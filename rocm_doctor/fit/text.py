@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_doctor.fit.allocator import GIB
-from rocm_doctor.fit.answer import Answer
+from rocm_doctor.fit.answer import FitAnswer
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
@@ -18,7 +18,7 @@ def format_gib(size: int) -> str:
     return f"{size / GIB:.2f} GiB"
 
 
-def page(answer: Answer, width: int = 100) -> str:
+def page(answer: FitAnswer, width: int = 100) -> str:
     """The whole answer in at most `width` columns; the verdict first."""
     job = answer.run.job
     parts = [
@@ -46,7 +46,7 @@ def heading(source: str, job: Job, card: Card) -> list[str]:
     ]
 
 
-def configuration(answer: Answer) -> list[str]:
+def configuration(answer: FitAnswer) -> list[str]:
     """What of the configuration was not read, and what it asks for that is not modelled."""
     run = answer.run.config
     if run is None:
@@ -62,7 +62,7 @@ def _place(line: int, key: str) -> str:
     return f" (line {line}, {key})" if line else f" ({key})"
 
 
-def list_unsupported(answer: Answer) -> list[str]:
+def list_unsupported(answer: FitAnswer) -> list[str]:
     """What the GPU cannot do of what the run asks for."""
     return ["On this GPU", *(f"  {line}" for line in answer.unsupported)] if answer.unsupported else []
 
@@ -99,7 +99,7 @@ def memory(card: Card) -> list[str]:
     return [f"GPU   {format_gib(card.total)}, {less}: {format_gib(card.available)} available", *notes]
 
 
-def kernels(answer: Answer) -> list[str]:
+def kernels(answer: FitAnswer) -> list[str]:
     """What the run needs of bitsandbytes and the GPU does not get from its wheels."""
     what, support = needed_kernels(answer.run.job), answer.run.bitsandbytes
     if not what or not support.words:
@@ -114,7 +114,7 @@ def blocker(card: Card) -> list[str]:
     return [f"Mend this first: {card.blocker} (rocm-doctor check shows the fix)"] if card.blocker else []
 
 
-def verdict(answer: Answer) -> str:
+def verdict(answer: FitAnswer) -> str:
     """The verdict with the need and the room; about the memory alone where something else prevents the run."""
     words, left, room = WORDS[answer.verdict], answer.margin_bytes, answer.card.available
     if answer.reserves_too_much and room is not None:
@@ -145,7 +145,7 @@ WORDS: dict[Verdict, str] = {
 }
 
 
-def ways(answer: Answer) -> list[str]:
+def ways(answer: FitAnswer) -> list[str]:
     """What would be enough, unless the run is sure to fit: each way with its peak and its options. One line if the run surely
     does not fit and no way was found, or if none was tried; else empty."""
     if answer.enough is None:
@@ -157,7 +157,7 @@ def ways(answer: Answer) -> list[str]:
     return [none] if answer.verdict == "does not fit" else []
 
 
-def outlook(answer: Answer) -> list[str]:
+def outlook(answer: FitAnswer) -> list[str]:
     """The largest micro-batch and the longest sequence (tokens) that still fit; nothing where the run itself is not sure to
     fit."""
     limits, job = answer.limits, answer.run.job

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.fleet.table import NOT_PROBED, Place, Table
+from rocm_doctor.fleet.table import NOT_PROBED, NodeTable, Place
 from rocm_doctor.fleet.types import Straggler
 from rocm_doctor.model import Fact
 from rocm_doctor.reports.machine import show_value
@@ -40,7 +40,7 @@ class Deviation(msgspec.Struct, frozen=True):
         return frozenset(node for node, _ in self.places)
 
 
-def compare_with_majority(table: Table) -> tuple[list[Deviation], list[str]]:
+def compare_with_majority(table: NodeTable) -> tuple[list[Deviation], list[str]]:
     """Every deviation from the majority of the nodes, the rarest first, and the facts that have a value of their own on almost every node."""
     found: list[Deviation] = []
     individual: list[str] = []
@@ -94,7 +94,7 @@ def show(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else show_value(Fact(value))
 
 
-def find_stragglers(table: Table) -> list[Straggler]:
+def find_stragglers(table: NodeTable) -> list[Straggler]:
     """GPUs and nodes that are slower than the others, the worst first. A node that is slow as a whole is named once, not for its GPUs."""
     groups: dict[tuple[str, str, str, str], dict[int, dict[int, float]]] = {}
     for number, node in enumerate(table.nodes):
@@ -109,7 +109,7 @@ def find_stragglers(table: Table) -> list[Straggler]:
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 
-def _stragglers(table: Table, figure: tuple[str, str, str, str], values: Mapping[Place, float]) -> list[Straggler]:
+def _stragglers(table: NodeTable, figure: tuple[str, str, str, str], values: Mapping[Place, float]) -> list[Straggler]:
     """Those of the places whose value is far on the slow side of the median."""
     if len(values) < FEW:
         return []

@@ -10,8 +10,8 @@ from rocm_doctor.fleet.deviations import (
     compare_with_majority,
     find_stragglers,
 )
-from rocm_doctor.fleet.policy import Policy, unmet_demands
-from rocm_doctor.fleet.table import Node, Table
+from rocm_doctor.fleet.policy import FleetPolicy, unmet_demands
+from rocm_doctor.fleet.table import Node, NodeTable
 from rocm_doctor.fleet.types import Deviant, Group, Judgement, Straggler
 
 SEVERITIES = ("error", "warning", "note")
@@ -22,7 +22,7 @@ STATES = {
 """States of a node, the first that fits is its; with words for people."""
 
 
-class Reason(NamedTuple):
+class StateReason(NamedTuple):
     """A state of a node, and why; a finding has its diagnosis, row and severity."""
 
     state: str
@@ -32,7 +32,7 @@ class Reason(NamedTuple):
     severity: str = ""
 
 
-class Row(NamedTuple):
+class NodeRow(NamedTuple):
     """One machine of the fleet as a line of a list: its host name, its state (a key of STATES), and the reasons for all of its
     states."""
 
@@ -45,11 +45,11 @@ class FleetResult(NamedTuple):
     """The judgement, and each node."""
 
     summary: Judgement
-    rows: list[Row]
+    rows: list[NodeRow]
     severities: frozenset[str]
 
 
-def judge_table(table: Table, policy: Policy) -> FleetResult:
+def judge_table(table: NodeTable, policy: FleetPolicy) -> FleetResult:
     """The judgement on what is in the table."""
     unmet = unmet_demands(policy, table)
     slow = find_stragglers(table)
@@ -57,11 +57,11 @@ def judge_table(table: Table, policy: Policy) -> FleetResult:
     reasons = {node.host: _reasons(node, table.titles) for node in table.nodes}
     for why, numbers in unmet.items():
         for number in numbers:
-            reasons[table.nodes[number].host].append(Reason("problems", why, severity="error"))
+            reasons[table.nodes[number].host].append(StateReason("problems", why, severity="error"))
     for one in slow:
-        reasons[one.node].append(Reason("slow", _explain(one)))
+        reasons[one.node].append(StateReason("slow", _explain(one)))
     silent = dict.fromkeys(nodeset.expand(policy.nodes), "not in what was judged") | table.silent
-    reasons |= {host: [Reason("silent", why)] for host, why in silent.items() if host not in reasons}
+    reasons |= {host: [StateReason("silent", why)] for host, why in silent.items() if host not in reasons}
     rows = [_row(host, own) for host, own in sorted(reasons.items())]
     sick = {row.host for row in rows if row.state in ("problems", "slow")}
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
@@ -87,12 +87,12 @@ def exit_code(judged: FleetResult, fail_on: str, strict: bool) -> int:
     return 3 if not judged.summary.nodes or (silent and fail_on != "never") or (strict and (silent or unsure)) else 0
 
 
-def _reasons(node: Node, titles: dict[tuple[str, str, str], str]) -> list[Reason]:
+def _reasons(node: Node, titles: dict[tuple[str, str, str], str]) -> list[StateReason]:
     """The state of a node by its own verdict."""
     if "problems" in node.verdicts:
-        loud = [Reason("problems", titles[cause], *cause) for cause in sorted(node.causes) if cause[2] != "note"]
-        return loud or [Reason("problems", "problems")]
-    return [Reason(next((state for state in ("undetermined", "ready") if state in node.verdicts), "measured"))]
+        loud = [StateReason("problems", titles[cause], *cause) for cause in sorted(node.causes) if cause[2] != "note"]
+        return loud or [StateReason("problems", "problems")]
+    return [StateReason(next((state for state in ("undetermined", "ready") if state in node.verdicts), "measured"))]
 
 
 def _explain(one: Straggler) -> str:
@@ -100,14 +100,16 @@ def _explain(one: Straggler) -> str:
     return f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}"
 
 
-def _row(host: str, reasons: list[Reason]) -> Row:
+def _row(host: str, reasons: list[StateReason]) -> NodeRow:
     states = {reason.state for reason in reasons}
-    return Row(host, next(state for state in STATES if state in states), tuple(reason.why for reason in reasons if reason.why))
+    return NodeRow(
+        host, next(state for state in STATES if state in states), tuple(reason.why for reason in reasons if reason.why)
+    )
 
 
-def _groups(reasons: dict[str, list[Reason]]) -> tuple[Group, ...]:
+def _groups(reasons: dict[str, list[StateReason]]) -> tuple[Group, ...]:
     """Reasons with their nodes, the worst state first, then by severity and number of nodes. Each straggler has its own."""
-    hosts: dict[Reason, list[str]] = {}
+    hosts: dict[StateReason, list[str]] = {}
     for host, node_reasons in reasons.items():
         for reason in node_reasons:
             if reason.state != "slow":
@@ -117,7 +119,7 @@ def _groups(reasons: dict[str, list[Reason]]) -> tuple[Group, ...]:
     return tuple(sorted(found, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
 
 
-def _deviant(one: Deviation, table: Table, sick: set[str]) -> Deviant:
+def _deviant(one: Deviation, table: NodeTable, sick: set[str]) -> Deviant:
     """The deviation by names; `sick`: nodes with problems, and slow ones."""
     hosts = [table.nodes[number].host for number in one.nodes]
     by_node: dict[int, list[str]] = {}

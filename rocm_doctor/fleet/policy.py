@@ -11,14 +11,14 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import show
-from rocm_doctor.fleet.table import Table
+from rocm_doctor.fleet.table import NodeTable
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
 _EXPECTED = regex(r"(\d{1,4})(?:\s*[x×*]\s*(gfx[0-9a-f]{3,6}))?")
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FleetPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`--policy FILE`, in YAML."""
 
     expect: str = ""
@@ -31,15 +31,15 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Facts whose differences do not matter, as globs: `pkg.*`."""
 
 
-def read(path: Path) -> Policy:
+def read(path: Path) -> FleetPolicy:
     """The policy of a file. Raises OSError, or Unreadable that names the field."""
     try:
-        return validate(msgspec.convert(yamls.values(files.text(path, 1 << 20)) or {}, Policy))
+        return validate(msgspec.convert(yamls.values(files.text(path, 1 << 20)) or {}, FleetPolicy))
     except msgspec.ValidationError as exc:
         raise Unreadable(str(exc)) from exc
 
 
-def validate(policy: Policy) -> Policy:
+def validate(policy: FleetPolicy) -> FleetPolicy:
     """The policy itself. Raises Unreadable for a demand that cannot be judged."""
     if policy.expect and not _EXPECTED.fullmatch(policy.expect):
         raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942, or 8")
@@ -55,7 +55,7 @@ def validate(policy: Policy) -> Policy:
     return policy
 
 
-def unmet_demands(policy: Policy, table: Table) -> dict[str, set[int]]:
+def unmet_demands(policy: FleetPolicy, table: NodeTable) -> dict[str, set[int]]:
     """Demands that are not met, in words with what was found, and the numbers of the nodes. A fact that is not known does not meet one."""
     groups: dict[str, set[int]] = {}
     expected = _EXPECTED.fullmatch(policy.expect)

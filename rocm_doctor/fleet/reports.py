@@ -37,7 +37,7 @@ class LeanSnapshot(msgspec.Struct, gc=False):
     gpus: list[LeanSnapshot] = []
 
 
-class Cause(msgspec.Struct, frozen=True, gc=False):
+class FindingKey(msgspec.Struct, frozen=True, gc=False):
     """A finding, by what folds it: diagnosis and row."""
 
     id: str
@@ -47,7 +47,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     follows_from: str = ""
 
 
-class Figure(msgspec.Struct, gc=False):
+class NodeFigure(msgspec.Struct, gc=False):
     """One measured value. `gpu`: index; -1: of the whole node."""
 
     name: str
@@ -57,7 +57,7 @@ class Figure(msgspec.Struct, gc=False):
     better: str = "higher"
 
 
-class Device(msgspec.Struct, gc=False):
+class MeasuredGpu(msgspec.Struct, gc=False):
     """A GPU that was measured: figures are compared between GPUs of one name."""
 
     index: int
@@ -65,7 +65,7 @@ class Device(msgspec.Struct, gc=False):
     gfx: str = ""
 
 
-class Line(msgspec.Struct, gc=False):
+class ReportLine(msgspec.Struct, gc=False):
     """One line, of whichever kind; every field has the meaning that it has there."""
 
     schema_version: int = 0
@@ -74,10 +74,10 @@ class Line(msgspec.Struct, gc=False):
     host: str = ""
     verdict: str = ""
     kind: str = ""
-    findings: list[Cause] = []
+    findings: list[FindingKey] = []
     snapshot: Union[LeanSnapshot, None] = None
-    figures: list[Figure] = []
-    gpus: list[Device] = []
+    figures: list[NodeFigure] = []
+    gpus: list[MeasuredGpu] = []
     error: str = ""
     """Why there is no report, or why it cannot be judged."""
     received: float = 0.0
@@ -85,17 +85,17 @@ class Line(msgspec.Struct, gc=False):
     """File and number of the line."""
 
 
-_DECODER = msgspec.json.Decoder(Line)
+_DECODER = msgspec.json.Decoder(ReportLine)
 
 
-class _Head(msgspec.Struct):
+class _ReportHead(msgspec.Struct):
     """What can be expected to fit of a report of another version."""
 
     schema_version: int = 0
     host: str = ""
 
 
-def read_lines(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Line]:
+def read_lines(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[ReportLine]:
     """The lines of all files; of a folder those of the files in it, of `-` those of standard input. Raises OSError for a path that does not exist."""
     for path in paths:
         if str(path) == "-":
@@ -108,10 +108,10 @@ def read_lines(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[Line]:
                 with open_file(file) as stream:
                     yield from _read_stream(stream, name)
             except Unreadable as exc:
-                yield Line(place=name, error=str(exc))
+                yield ReportLine(place=name, error=str(exc))
 
 
-def _read_stream(stream: IO[bytes], name: str) -> Iterator[Line]:
+def _read_stream(stream: IO[bytes], name: str) -> Iterator[ReportLine]:
     number = 0
     while body := stream.readline(LIMIT + 1):
         number += 1
@@ -124,7 +124,7 @@ def _read_stream(stream: IO[bytes], name: str) -> Iterator[Line]:
             yield decode(body, f"{name}:{number}")
 
 
-def decode(body: bytes, place: str) -> Line:
+def decode(body: bytes, place: str) -> ReportLine:
     """What a node sent; with an `error` if that cannot be judged."""
     try:
         if len(body) > LIMIT:
@@ -142,17 +142,17 @@ def decode(body: bytes, place: str) -> Line:
     return line
 
 
-def _undecodable(body: bytes, why: str) -> Line:
+def _undecodable(body: bytes, why: str) -> ReportLine:
     """A line for what this version cannot read as a report: with its host, if it has one."""
     try:
-        head = jsons.decode(body[max(body.find(b"{"), 0) :], _Head)
+        head = jsons.decode(body[max(body.find(b"{"), 0) :], _ReportHead)
     except Unreadable:
-        return Line(error=why)
-    line = Line(head.schema_version, host=head.host)
-    return Line(host=head.host, error=_refusal(line) if line.schema_version > SCHEMA_VERSION else f"not a report: {why}")
+        return ReportLine(error=why)
+    line = ReportLine(head.schema_version, host=head.host)
+    return ReportLine(host=head.host, error=_refusal(line) if line.schema_version > SCHEMA_VERSION else f"not a report: {why}")
 
 
-def _refusal(line: Line) -> str:
+def _refusal(line: ReportLine) -> str:
     """Why a line cannot be judged; empty if it can."""
     if line.schema_version > SCHEMA_VERSION:
         return f"schema_version {line.schema_version}; this version of rocm-doctor reads up to {SCHEMA_VERSION}"

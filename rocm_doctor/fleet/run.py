@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.fleet.engines import Launch, Plan
+from rocm_doctor.fleet.engines import Launch, LaunchPlan
 from rocm_doctor.fleet.node import first_lines, silent_line
 from rocm_doctor.workers import process
 
@@ -21,7 +21,7 @@ LONGEST = 2000
 CUT = "only a part of its report came"
 
 
-class Answer(NamedTuple):
+class NodeAnswer(NamedTuple):
     """A node and its line of JSON; `why`: why there is no report."""
 
     host: str
@@ -39,7 +39,7 @@ class Task:
         """What the node said in place of a report."""
         self.child = process.start(process.ChildSpec(launch.argv, limit=limit, env=launch.env, cap=8 * process.MIB, keep="tail"))
 
-    def read_answer(self) -> Answer | None:
+    def read_answer(self) -> NodeAnswer | None:
         """The report, as soon as it is whole."""
         out = self.child.out
         end = len(out) if self.child.ended is not None else out.rfind(b"\n") + 1
@@ -66,7 +66,7 @@ class Task:
         return first_lines(done.stderr) or first_lines(self.words) or code or "ended without a report"
 
 
-def _answer(line: bytes, host: str) -> Answer | None:
+def _answer(line: bytes, host: str) -> NodeAnswer | None:
     """The answer that a line is, if it is one: the report of the node, or its own word for why there is none. `host`: what the engine calls
     the node, whatever it calls itself."""
     try:
@@ -75,18 +75,18 @@ def _answer(line: bytes, host: str) -> Answer | None:
     except Unreadable:
         return None
     body = silent_line(host, why) if why else msgspec.json.encode({**fields, "host": host, "received": time.time()})
-    return Answer(host, body, why)
+    return NodeAnswer(host, body, why)
 
 
-Again = Callable[[Sequence[str]], Plan]
+Again = Callable[[Sequence[str]], LaunchPlan]
 
 
-def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Generator[Answer, None, None]:
+def run(plan: LaunchPlan, limit: float, fanout: int, again: Again | None = None) -> Generator[NodeAnswer, None, None]:
     """An answer for each node of the plan. Nodes whose report lost a part on the way are asked once more, by the plan of `again`.
 
     Ended early (closed, or by Ctrl-C), everything that was started is ended, too.
     """
-    yield from (Answer(host, silent_line(host, why), why) for host, why in plan.silent.items())
+    yield from (NodeAnswer(host, silent_line(host, why), why) for host, why in plan.silent.items())
     waiting = list(reversed(plan.launches))
     running: list[Task] = []
     owed: dict[str, str] = {}
@@ -107,7 +107,7 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
                 elif plan.explain:
                     owed[host] = why
                 else:
-                    yield Answer(host, silent_line(host, why), why)
+                    yield NodeAnswer(host, silent_line(host, why), why)
             running = [task for task in running if task.child.ended is None]
         if owed and plan.explain:
             with contextlib.suppress(Unreadable):
@@ -117,6 +117,6 @@ def run(plan: Plan, limit: float, fanout: int, again: Again | None = None) -> Ge
             process.stop(task.child)
         for argv in plan.cancel:
             process.run(argv, limit=20)
-    yield from (Answer(host, silent_line(host, why), why) for host, why in owed.items())
+    yield from (NodeAnswer(host, silent_line(host, why), why) for host, why in owed.items())
     if again and cut:
         yield from run(again(cut), limit, fanout)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rocm_doctor.fleet.reports import Figure, LeanFact, Line
+from rocm_doctor.fleet.reports import LeanFact, NodeFigure, ReportLine
 from rocm_doctor.model import Unknown
 
 Place = tuple[int, int]
@@ -55,11 +55,11 @@ class Node(msgspec.Struct):
     cells: list[Cell] | None = None
     """None of a report without facts."""
     gpus: int = 0
-    figures: list[tuple[str, Figure]] = []
+    figures: list[tuple[str, NodeFigure]] = []
     """With the name of the GPU that was measured."""
 
 
-class Table:
+class NodeTable:
     """Nodes by number, and for each fact and value the numbers of the nodes that have it. Valid after `settle`."""
 
     def __init__(self, ignore: Iterable[str] = ()) -> None:
@@ -80,7 +80,7 @@ class Table:
         self._columns: dict[tuple[str, int], dict[Any, list[int]]] = {}
         """Nodes by value, for each fact and part, without those that have the value of the first report."""
 
-    def add(self, line: Line) -> None:
+    def add(self, line: ReportLine) -> None:
         """Take in what a node sent. Of two reports of one kind the newer counts: by the collector's clock, else the later one."""
         if line.error and line.host:
             self.silent[line.host] = line.error
@@ -91,7 +91,7 @@ class Table:
             if key not in self._reports or line.received >= self._reports[key].received:
                 self._reports[key] = self._report(line)
 
-    def _report(self, line: Line) -> Node:
+    def _report(self, line: ReportLine) -> Node:
         node = Node(line.host, line.received)
         for cause in line.findings:
             if not cause.follows_from:

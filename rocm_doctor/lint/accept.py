@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.lint.model import ACCEPTED, FAILS, Environment, Place, Problem, Target
+from rocm_doctor.lint.model import ACCEPTED, FAILS, Environment, LintTarget, Place, Problem
 
 if TYPE_CHECKING:
     from rocm_doctor.lint.judge import Result
@@ -31,7 +31,7 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
         if not given and not any(today < i.until for i in fitting):
             kept.append(one)
     own = Environment("policy", Place("rocm-doctor.yaml", 1))
-    target = found.targets[0] if found.targets else Target("any")
+    target = found.targets[0] if found.targets else LintTarget("any")
     for i in found.policy.ignores:
         if i not in used or today >= i.until:
             title = f"the ignore of {i.id} ended on {i.until}" if today >= i.until else f"the ignore of {i.id} fits no finding"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.enrich import gpu_names
-from rocm_doctor.lint.model import Audience, Environment, Policy
+from rocm_doctor.lint.model import Audience, Environment, LintPolicy
 from rocm_doctor.matrix import Matrix
 
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -56,7 +56,7 @@ def names_amd(name: str) -> bool:
     return {v for token in _tokens(name.lower()) if (v := _VENDOR.get(token)) and v != "aside"} == {"amd"}
 
 
-def find_purpose(environment: Environment, policy: Policy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
+def find_purpose(environment: Environment, policy: LintPolicy, files: Sequence[str], matrix: Matrix, root: str) -> Purpose:
     """Whom an environment is for. `files`: those of the command line; `root`: the name of the repository's folder."""
     if any("/rocm/windows/" in index.url for step in environment.installs for index in step.indexes):
         return Purpose("other", frozenset())  # AMD's wheels for Windows

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Index, Target
+from rocm_doctor.lint.model import LintTarget, PackageIndex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Grade
@@ -40,7 +40,7 @@ _PYPI = regex(
 _NO_TORCH = regex(r"https?://(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|huggingface\.co|flashinfer\.ai|wheels\.vllm\.ai)")
 
 
-def classify_index(index: Index) -> Source:
+def classify_index(index: PackageIndex) -> Source:
     """What an index has of torch, by its address."""
     url = index.url.strip().strip("'\"")
     nightly = "night" in url
@@ -113,7 +113,7 @@ _LOCAL = regex(r"\+(rocm[\d.]*|cu\d+|cpu)")
 _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
 
 
-def applies(marker: str, target: Target) -> bool:
+def applies(marker: str, target: LintTarget) -> bool:
     """True if a marker holds on the target; one that cannot be judged is taken to hold."""
     if not marker:
         return True

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.derive import HIP, ROCR
-from rocm_doctor.lint.model import LISTS, Environment, Reason, Unread
+from rocm_doctor.lint.model import LISTS, Environment, Unread, UnreadReason
 from rocm_doctor.matrix import Matrix
 
 _INSTALLS_TORCH = regex(r"\b(?:install|add)\b.*(?<![\w./-])(?:py)?torch(?![\w.-])")
@@ -27,7 +27,7 @@ def decisive_unread(
         *(
             u
             for u in own_lines
-            if (u.reason is not Reason.SCRIPT and choices.search(u.place.quote)) or _INSTALLS_TORCH.search(u.place.quote)
+            if (u.reason is not UnreadReason.SCRIPT and choices.search(u.place.quote)) or _INSTALLS_TORCH.search(u.place.quote)
         ),
         *(u for u in runner_lines if overrides.search(u.place.quote)),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import catalog
-from rocm_doctor.lint.model import Environment, Target
+from rocm_doctor.lint.model import Environment, LintTarget
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown
@@ -13,7 +13,7 @@ from rocm_doctor.model import Fact, Gpu, Snapshot, Unknown
 _NUMBER = regex(r"\d+\.\d+(?:\.\d+)?")
 
 
-def make_snapshot(environment: Environment | None, torch: object, target: Target, matrix: Matrix) -> Snapshot:
+def make_snapshot(environment: Environment | None, torch: object, target: LintTarget, matrix: Matrix) -> Snapshot:
     """The facts that the literal text of an environment gives; what it does not say is unknown. Without one: the target alone."""
     reading = target.reading()
     target_facts = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}

@@ -22,15 +22,15 @@ from rocm_doctor.lint.model import (
     Audience,
     Environment,
     Fault,
+    LintPolicy,
+    LintTarget,
     Place,
-    Policy,
     Problem,
-    Target,
     Unread,
 )
 from rocm_doctor.lint.rules import RULES
 from rocm_doctor.lint.rules.build_targets import lists, serves
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.severity import severity
 from rocm_doctor.lint.torch import Torch, outcome
 from rocm_doctor.lint.tree import Tree
@@ -38,7 +38,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.build import usable_builds
 
 
-class Row(NamedTuple):
+class LintRow(NamedTuple):
     """A row of the table. `claims`: the GPUs that the environment names itself; `cells`: FAILS, PASSES, ACCEPTED, OPEN or OTHER
     by GPU."""
 
@@ -52,10 +52,10 @@ class Result(NamedTuple):
     """What `lint` found: problems that were weighed and folded, the table, and what was not read."""
 
     tree: Tree
-    policy: Policy
-    targets: tuple[Target, ...]
+    policy: LintPolicy
+    targets: tuple[LintTarget, ...]
     problems: tuple[Problem, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LintRow, ...]
     unread: tuple[Unread, ...]
     others: int
     """Environments that are for other hardware, or tests and the like."""
@@ -75,7 +75,7 @@ class Result(NamedTuple):
         return PASSES if named and named <= proven and not self.tree.is_late else "nothing was judged"
 
 
-def lint(root: Path, targets: Sequence[Target], matrix: Matrix, *, files: Sequence[str] = ()) -> Result:
+def lint(root: Path, targets: Sequence[LintTarget], matrix: Matrix, *, files: Sequence[str] = ()) -> Result:
     """Judge the repository at `root`. `targets`: none for what its files claim themselves; `files`: those that are judged alone, as for AMD."""
     declared = policy.read(Tree(root))
     tree = Tree(root, declared.exclude)
@@ -86,7 +86,7 @@ class _Judging:
     """The judging of some environments of one repository."""
 
     def __init__(
-        self, tree: Tree, declared: Policy, targets: tuple[Target, ...], files: tuple[str, ...], matrix: Matrix,
+        self, tree: Tree, declared: LintPolicy, targets: tuple[LintTarget, ...], files: tuple[str, ...], matrix: Matrix,
         environments: Sequence[Environment],
     ) -> None:  # fmt: skip
         self.tree, self.policy, self.targets, self.files, self.matrix = tree, declared, targets, files, matrix
@@ -121,13 +121,13 @@ class _Judging:
 
     def _may_have_torch(self, environment: Environment) -> bool:
         """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
-        target = self.targets[0] if self.targets else Target("any", "")
+        target = self.targets[0] if self.targets else LintTarget("any", "")
         return outcome(environment, target, self.matrix) is not None or any(u.installs for u in environment.unread)
 
     def result(self) -> Result:
         """The problems and the table of all environments."""
         problems: list[Problem] = []
-        rows: list[Row] = []
+        rows: list[LintRow] = []
         others = 0
         for environment in self.environments:
             who = self.purposes[id(environment)]
@@ -137,7 +137,7 @@ class _Judging:
             cells: dict[str, str] = {}
             claims = self._claims(environment, who)
             count = len(problems)
-            for target in self.targets or tuple(Target(gpu, gpu) for gpu in claims) or (Target("any", ""),):
+            for target in self.targets or tuple(LintTarget(gpu, gpu) for gpu in claims) or (LintTarget("any", ""),):
                 if self.tree.is_late:
                     break
                 more, cell = self._judge(environment, target, who)
@@ -146,7 +146,7 @@ class _Judging:
                     cells[target.gpu] = cell
             is_judged = len(problems) > count or not {FAILS, PASSES}.isdisjoint(cells.values())
             if is_judged or who.audience == "amd":
-                rows.append(Row(environment, who.audience, claims, cells))
+                rows.append(LintRow(environment, who.audience, claims, cells))
         return Result(
             self.tree, self.policy, self.targets, tuple(fold([*self._policy_problems(), *problems])), tuple(rows), self._unread(), others,
             decisive_unread=tuple(dict.fromkeys(self.decisive_unread)),
@@ -160,7 +160,7 @@ class _Judging:
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
-    def _judge(self, environment: Environment, target: Target, who: Purpose) -> tuple[list[Problem], str]:
+    def _judge(self, environment: Environment, target: LintTarget, who: Purpose) -> tuple[list[Problem], str]:
         """(problems, cell): the problems of an environment for a target, and FAILS, PASSES, OPEN or OTHER for the table."""
         if target.gpu and who.gpus and target.gpu not in who.gpus:
             return [], OTHER
@@ -171,7 +171,7 @@ class _Judging:
             torch = torch._replace(is_literal=False)
         if isinstance(torch, Unread):
             self.unknown_torch.append(torch)
-        case = Case(environment, target, torch, who.audience, who.gpus, self.matrix)
+        case = LintCase(environment, target, torch, who.audience, who.gpus, self.matrix)
         rules = [rule for rule in RULES if target.gpu or not rule.needs_gpu]
         problems = [msgspec.structs.replace(p, severity=severity(p, who.audience)) for rule in rules for p in rule.find(case)]
         if any(p.severity == "error" for p in problems):
@@ -186,15 +186,20 @@ class _Judging:
     def _claims(self, environment: Environment, who: Purpose) -> tuple[str, ...]:
         """The GPUs that an environment is for by its path or label; without one there, those of its build lists; else those of
         the index of its torch."""
-        case = Case(
-            environment, Target("", ""), outcome(environment, Target("", ""), self.matrix), who.audience, who.gpus, self.matrix
+        case = LintCase(
+            environment,
+            LintTarget("", ""),
+            outcome(environment, LintTarget("", ""), self.matrix),
+            who.audience,
+            who.gpus,
+            self.matrix,
         )
         gpus = set(who.gpus) or {gpu for _, targets in lists(case) for gpu in targets}
         if not gpus and isinstance(case.torch, Torch):
             gpus = {gpu for gpu in self.matrix.gfx if any(catalog.serves_family(family, gpu) for family in case.torch.gpus)}
         return tuple(gpu for gpu in self.matrix.gfx if gpu in gpus)
 
-    def _may_keep_torch(self, environment: Environment, who: Purpose, torch: Torch, target: Target) -> bool:
+    def _may_keep_torch(self, environment: Environment, who: Purpose, torch: Torch, target: LintTarget) -> bool:
         """True for a list that leaves a torch for ROCm that is there already as it is: one that is not for AMD alone and asks for a range that
         has such a torch, or that gets torch by another package, unless that requires one torch."""
         request, is_amd = torch.requirement, who.audience == "amd"
@@ -206,7 +211,7 @@ class _Judging:
         builds = usable_builds(target.gpu, self.matrix, target.python) if target.gpu else self.matrix.torch
         return is_range and not is_amd and any(catalog.admits(request.specifier, build.torch) for build in builds)
 
-    def _is_installed_elsewhere(self, environment: Environment, target: Target) -> bool:
+    def _is_installed_elsewhere(self, environment: Environment, target: LintTarget) -> bool:
         """True for a file that an image or a script for AMD installs: there it is judged, with what is installed before."""
         if environment.kind not in LISTS:
             return False
@@ -215,7 +220,7 @@ class _Judging:
 
     def _policy_problems(self) -> Iterable[Problem]:
         """What is wrong in the declaration itself."""
-        target = self.targets[0] if self.targets else Target("any", "")
+        target = self.targets[0] if self.targets else LintTarget("any", "")
         own = Environment("policy", Place("rocm-doctor.yaml", 1))
         known = {name for one in self.environments for name in (one.name, one.file)}
         absent = [

@@ -24,7 +24,7 @@ FAILS, PASSES, ACCEPTED, OTHER, OPEN = "fails", "passes", "accepted", "-", "?"
 """What a cell of the table says: `-`: the environment is for other GPUs; `?`: nothing in it was judged."""
 
 
-class Reason(Enum):
+class UnreadReason(Enum):
     """Why something was not read."""
 
     VARIABLE = "a variable decides"
@@ -57,7 +57,7 @@ class Unread(msgspec.Struct, frozen=True):
     """Something that was met and not read. `installs`: packages may come by it, so that what is installed afterwards is not certain."""
 
     place: Place
-    reason: Reason
+    reason: UnreadReason
     installs: bool = False
 
 
@@ -72,7 +72,7 @@ class Requirement(msgspec.Struct, frozen=True):
     url: str = ""
 
 
-class Index(msgspec.Struct, frozen=True):
+class PackageIndex(msgspec.Struct, frozen=True):
     """Where packages may come from. `packages`: those that are bound to it (a source of uv); empty: all."""
 
     url: str
@@ -89,7 +89,7 @@ class Install(msgspec.Struct, frozen=True):
     tool: Tool
     place: Place
     requirements: tuple[Requirement, ...] = ()
-    indexes: tuple[Index, ...] = ()
+    indexes: tuple[PackageIndex, ...] = ()
     upgrade: bool = False
     ignores_installed: bool = False
     is_complete: bool = True
@@ -175,7 +175,7 @@ class Fault(msgspec.Struct, frozen=True):
     cause: str
 
 
-class Target(msgspec.Struct, frozen=True):
+class LintTarget(msgspec.Struct, frozen=True):
     """A machine as it is declared. `name` is the user's; a field that is not declared is empty; `place` is None for the command
     line."""
 
@@ -203,7 +203,7 @@ class Problem(msgspec.Struct, frozen=True):
     cause: str
     places: tuple[Place, ...]
     environment: Environment
-    target: Target
+    target: LintTarget
     row: str = ""
     key: tuple[str, ...] = ()
     is_literal: bool = True
@@ -230,12 +230,12 @@ class Ignore(msgspec.Struct, frozen=True):
     file: str = ""
 
 
-class Policy(msgspec.Struct, frozen=True):
+class LintPolicy(msgspec.Struct, frozen=True):
     """What the repository says to rocm-doctor. `environments`: files, or `file [label]`, that are meant for AMD GPUs; `exclude`:
     patterns of files that are not read; `fail_on`: the severity (empty: not declared); `faults`: what is wrong in the policy
     itself."""
 
-    targets: tuple[Target, ...] = ()
+    targets: tuple[LintTarget, ...] = ()
     environments: tuple[str, ...] = ()
     ignores: tuple[Ignore, ...] = ()
     fail_on: str = ""

@@ -15,8 +15,8 @@ import datetime
 from typing import Any
 
 from rocm_doctor.bounded import Unreadable, tomls
-from rocm_doctor.lint.model import Fault, Ignore, Place, Policy, Target
-from rocm_doctor.lint.readers.compose import Node, load
+from rocm_doctor.lint.model import Fault, Ignore, LintPolicy, LintTarget, Place
+from rocm_doctor.lint.readers.compose import YamlNode, load
 from rocm_doctor.lint.tree import Tree
 
 FILES = ("rocm-doctor.yaml", "rocm-doctor.yml", "pyproject.toml")
@@ -25,7 +25,7 @@ _FIELDS = ("gpu", "rocm", "driver", "python", "os")
 _FAIL_ON = ("error", "warning", "note", "never")
 
 
-def read(tree: Tree) -> Policy:
+def read(tree: Tree) -> LintPolicy:
     """The policy of the first of FILES that has one; an empty Policy if none has. An entry that is wrong is left out and recorded
     as a fault at its line. A YAML file that cannot be read is an empty Policy with a fault. A .toml file that cannot be read is
     an empty one without."""
@@ -37,30 +37,30 @@ def read(tree: Tree) -> Policy:
             root = _toml_policy(text) if file.endswith(".toml") else load(text)
         except Unreadable as exc:
             if file.endswith(".toml"):
-                return Policy()
+                return LintPolicy()
             cause = "Its targets and ignores do not count."
-            return Policy(faults=(Fault(Place(file, max(1, exc.line)), "policy", f"not read: {exc}", cause),))
+            return LintPolicy(faults=(Fault(Place(file, max(1, exc.line)), "policy", f"not read: {exc}", cause),))
         if root is not None and (root.items() or not file.endswith(".toml")):
             return _policy(root, file)
-    return Policy()
+    return LintPolicy()
 
 
-def _toml_policy(text: str) -> Node | None:
+def _toml_policy(text: str) -> YamlNode | None:
     """`[tool.rocm-doctor]` in the form of YAML nodes, each at the first line behind the table's head that holds its key."""
     table = tomls.values(text).get("tool", {}).get("rocm-doctor")
     lines = text.split("\n")
     head = next((n for n, line in enumerate(lines, 1) if "tool.rocm-doctor" in line), 1)
 
-    def node(value: Any, line: int) -> Node:
+    def node(value: Any, line: int) -> YamlNode:
         if isinstance(value, dict):
             at = {key: next((n for n, one in enumerate(lines[head - 1 :], head) if str(key) in one), line) for key in value}
-            return Node({str(key): node(child, at[key]) for key, child in value.items()}, line)
-        return Node([node(child, line) for child in value] if isinstance(value, list) else str(value), line)
+            return YamlNode({str(key): node(child, at[key]) for key, child in value.items()}, line)
+        return YamlNode([node(child, line) for child in value] if isinstance(value, list) else str(value), line)
 
     return node(table, head) if isinstance(table, dict) else None
 
 
-def _policy(root: Node, file: str) -> Policy:
+def _policy(root: YamlNode, file: str) -> LintPolicy:
     faults = [
         _fault(file, node, f"unknown key `{key}`: known are {', '.join(_KEYS)}") for key, node in root.items() if key not in _KEYS
     ]
@@ -71,7 +71,7 @@ def _policy(root: Node, file: str) -> Policy:
     fail_on = root.get("fail-on")
     if fail_on and fail_on.text not in _FAIL_ON:
         faults.append(_fault(file, fail_on, f"`fail-on: {fail_on.text}`: one of {', '.join(_FAIL_ON)}"))
-    return Policy(
+    return LintPolicy(
         targets,
         tuple(node.text for node in root.list("environments")),
         tuple(one for node in root.list("ignores") if (one := _ignore(node, file, faults))),
@@ -81,18 +81,18 @@ def _policy(root: Node, file: str) -> Policy:
     )
 
 
-def _fault(file: str, node: Node, title: str) -> Fault:
+def _fault(file: str, node: YamlNode, title: str) -> Fault:
     return Fault(Place(file, node.line), "policy", title, "This part of the file does not count.")
 
 
-def _target(name: str, node: Node, file: str, faults: list[Fault]) -> Target:
+def _target(name: str, node: YamlNode, file: str, faults: list[Fault]) -> LintTarget:
     for key, child in node.items():
         if key not in _FIELDS:
             faults.append(_fault(file, child, f"unknown key `{key}` of target {name}: known are {', '.join(_FIELDS)}"))
-    return Target(name, place=Place(file, node.line, name), **{k: found.text for k in _FIELDS if (found := node.get(k))})
+    return LintTarget(name, place=Place(file, node.line, name), **{k: found.text for k in _FIELDS if (found := node.get(k))})
 
 
-def _ignore(node: Node, file: str, faults: list[Fault]) -> Ignore | None:
+def _ignore(node: YamlNode, file: str, faults: list[Fault]) -> Ignore | None:
     given = {key: child.text for key in ("id", "reason", "until", "file") if (child := node.get(key))}
     try:
         until = datetime.date.fromisoformat(given.get("until", "").strip())

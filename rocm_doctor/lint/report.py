@@ -11,7 +11,7 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.lint.facts import make_snapshot
 from rocm_doctor.lint.judge import Result
-from rocm_doctor.lint.model import FAILS, PASSES, Problem, Reason
+from rocm_doctor.lint.model import FAILS, PASSES, Problem, UnreadReason
 from rocm_doctor.lint.readers import find_frameworks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Snapshot, Verdict
@@ -19,7 +19,7 @@ from rocm_doctor.reports.json import SCHEMA_VERSION
 
 _VERDICTS: dict[str, Verdict] = {FAILS: "problems", PASSES: "ready"}
 Shown = Callable[[str], str]
-_WHOLE_FILES = (Reason.SYNTAX, Reason.SIZE, Reason.DENIED, Reason.TIME)
+_WHOLE_FILES = (UnreadReason.SYNTAX, UnreadReason.SIZE, UnreadReason.DENIED, UnreadReason.TIME)
 """Why nothing of a file was read: shown without -v, too."""
 _SHOWN = 40
 """Rows of the table that are shown without -v."""
@@ -101,7 +101,7 @@ def table(found: Result, shown: Shown, *, whole: bool) -> Iterator[str]:
         yield f"and {len(found.rows) - len(rows)} more (-v shows them)"
     if found.unread:
         counts = Counter(one.reason for one in found.unread)
-        reasons = "; ".join(f"{reason.value} {counts[reason]}" for reason in Reason if counts[reason])
+        reasons = "; ".join(f"{reason.value} {counts[reason]}" for reason in UnreadReason if counts[reason])
         yield f"not read: {_count(len(found.unread), 'place')} ({reasons}){'' if whole else '; -v lists them'}"
     for one in found.unread if whole else [u for u in found.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]:
         yield f"  {shown(one.place.file)}:{one.place.line}: {one.reason.value}{one.place.quote and f': {one.place.quote}'}"

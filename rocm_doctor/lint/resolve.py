@@ -16,7 +16,7 @@ import msgspec
 
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.judge import Result
-from rocm_doctor.lint.model import Environment, Target
+from rocm_doctor.lint.model import Environment, LintTarget
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Subject
 from rocm_doctor.rules.findings import finding
@@ -41,7 +41,7 @@ class Resolution(NamedTuple):
     words: str = ""
 
 
-def resolve(root: Path, one: Environment, target: Target) -> Resolution:
+def resolve(root: Path, one: Environment, target: LintTarget) -> Resolution:
     """The packages of an environment on the target's system and Python, as uv exports its lock (no index is asked) or resolves them."""
     uv = shutil.which("uv")
     if uv is None:
@@ -68,13 +68,13 @@ def resolve(root: Path, one: Environment, target: Target) -> Resolution:
 
 
 def findings(
-    found: Result, target: Target, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
+    found: Result, target: LintTarget, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
 ) -> Iterator[tuple[str, list[Finding]]]:
     """(words, findings) for each environment for AMD GPUs that a resolver takes: what was done, and what is wrong with the
     packages. `judge`: pipeline.judge_packages."""
     from rocm_doctor.sources import declared
 
-    machine = declared.Target(target.gpu, rocm=target.rocm, driver=target.driver, os=target.os)
+    machine = declared.DeclaredMachine(target.gpu, rocm=target.rocm, driver=target.driver, os=target.os)
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     for row in found.rows:
         one = row.environment

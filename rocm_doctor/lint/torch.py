@@ -12,7 +12,7 @@ from typing import NamedTuple, Union
 from rocm_doctor import versions
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import PYPI, RequiresTorch, Source
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Target, Unread
+from rocm_doctor.lint.model import Environment, Install, LintTarget, PackageIndex, Place, Requirement, Unread, UnreadReason
 from rocm_doctor.matrix import Matrix
 
 
@@ -39,7 +39,7 @@ class Torch(NamedTuple):
         return self.version
 
 
-def outcome(environment: Environment, target: Target, matrix: Matrix) -> Torch | Unread | None:
+def outcome(environment: Environment, target: LintTarget, matrix: Matrix) -> Torch | Unread | None:
     """The torch of an environment; why it is not known; None where nothing brings one."""
     now: Torch | Unread | None = _image_torch(environment, matrix)
     there = {"torchvision", "torchaudio", *re.split(r"\W+", environment.image.name)} if environment.image and now else set[str]()
@@ -65,14 +65,14 @@ def _image_torch(environment: Environment, matrix: Matrix) -> Torch | Unread | N
         return None
     facts = catalog.image_facts(environment.image.name, matrix)
     if facts.torch == "":
-        return Unread(environment.image.place, Reason.IMAGE, True)
+        return Unread(environment.image.place, UnreadReason.IMAGE, True)
     if facts.torch == "none":
         return None
     return Torch(facts.torch, facts.version, facts.rocm, environment.image.place, f"the image {environment.image.name} brings it")
 
 
 def _apply_install(
-    step: Install, now: Torch | Unread | None, target: Target, matrix: Matrix, there: frozenset[str]
+    step: Install, now: Torch | Unread | None, target: LintTarget, matrix: Matrix, there: frozenset[str]
 ) -> Torch | Unread | None:
     """The torch after one installation; `now` itself where that leaves it alone."""
     before = None if step.ignores_installed else now
@@ -101,7 +101,7 @@ def _keeps_torch(now: Torch, request: Requirement, build: tuple[str, str] | None
     return catalog.admits(request.specifier, now.version) if now.version else not catalog.pinned_version(request.specifier)
 
 
-Asked = tuple[Source, Union[Index, None]]
+Asked = tuple[Source, Union[PackageIndex, None]]
 """An index that is asked, and where it is named; None for the package index that is asked by default."""
 
 
@@ -120,7 +120,7 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
 
 
 def _resolve(
-    step: Install, request: Requirement, build: tuple[str, str] | None, target: Target, matrix: Matrix
+    step: Install, request: Requirement, build: tuple[str, str] | None, target: LintTarget, matrix: Matrix
 ) -> Torch | Unread:
     """torch as it is taken from the indexes."""
     version = catalog.pinned_version(request.specifier)
@@ -134,9 +134,9 @@ def _resolve(
         why = f"it is asked for as {request.url or request.specifier}"
         return Torch(build[0], version, build[1], request.place, why, devices, request, step)
     if "+" in request.specifier or request.url:
-        return Unread(request.place, Reason.INDEX, True)
+        return Unread(request.place, UnreadReason.INDEX, True)
     if any(s.vendor == "unknown" for s, _ in indexes):
-        return Unread(next(i for s, i in indexes if s.vendor == "unknown" and i).place, Reason.INDEX, True)
+        return Unread(next(i for s, i in indexes if s.vendor == "unknown" and i).place, UnreadReason.INDEX, True)
     if is_first_taken:
         choice = _make_torch(*indexes[0], request, _offer(indexes[0][0], request, target, matrix), matrix, target.python)
     else:
@@ -144,7 +144,7 @@ def _resolve(
     return choice._replace(gpus=devices or choice.gpus, requirement=request, step=step)
 
 
-def _offer(source: Source, request: Requirement, target: Target, matrix: Matrix) -> str | None:
+def _offer(source: Source, request: Requirement, target: LintTarget, matrix: Matrix) -> str | None:
     """The version that an index offers; empty where it is not known; None where it has none."""
     pin = catalog.pinned_version(request.specifier)
     if source.vendor != "rocm":
@@ -155,7 +155,7 @@ def _offer(source: Source, request: Requirement, target: Target, matrix: Matrix)
     return builds[0].torch if builds else None
 
 
-def _highest_torch(indexes: list[Asked], request: Requirement, target: Target, matrix: Matrix) -> Torch:
+def _highest_torch(indexes: list[Asked], request: Requirement, target: LintTarget, matrix: Matrix) -> Torch:
     """The torch that pip takes from several indexes: the highest version, and of two equal ones ROCm before CUDA, CPU and the
     package index, since a local part is higher than none. If one is the index of a ROCm whose versions are not known, and another
     index has an offer too, the answer is that ROCm index with `is_literal` False. If no index has an offer, `vendor` is none.
@@ -181,7 +181,7 @@ def _highest_torch(indexes: list[Asked], request: Requirement, target: Target, m
 
 
 def _make_torch(
-    source: Source, index: Index | None, request: Requirement, version: str | None, matrix: Matrix, python: str = ""
+    source: Source, index: PackageIndex | None, request: Requirement, version: str | None, matrix: Matrix, python: str = ""
 ) -> Torch:
     where = index.url if index else "the package index"
     if version is None:
@@ -219,7 +219,7 @@ def _required_torch(
     step: Install,
     before: Torch | Unread | None,
     now: Torch | Unread | None,
-    target: Target,
+    target: LintTarget,
     matrix: Matrix,
     there: frozenset[str],
 ) -> Torch | Unread | None:
@@ -234,7 +234,7 @@ def _required_torch(
             return now
         sources, first = _sources(step, "torch")
         if any(s.vendor != "pypi" for s, _ in sources[: 1 if first else None]):
-            return Unread(bringer.place, Reason.INDEX, True)
+            return Unread(bringer.place, UnreadReason.INDEX, True)
         entry = bringers.get(bringer.name)
         why, certain = (
             f"{bringer.name} requires torch, and the package index has CUDA builds",

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rocm_doctor.bounded import Unreadable, files
-from rocm_doctor.lint.model import Place, Reason, Unread
+from rocm_doctor.lint.model import Place, Unread, UnreadReason
 
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
@@ -70,17 +70,17 @@ class Tree:
         real = self.root / path
         try:
             if real.is_symlink() and not real.resolve().is_relative_to(self.root):
-                return self._record_unread(path, Reason.DENIED)
+                return self._record_unread(path, UnreadReason.DENIED)
             data = files.read(real, MAX_BYTES)
         except Unreadable:
-            return self._record_unread(path, Reason.SIZE)
+            return self._record_unread(path, UnreadReason.SIZE)
         except (OSError, RuntimeError):
-            return self._record_unread(path, Reason.DENIED)
+            return self._record_unread(path, UnreadReason.DENIED)
         if b"\0" in data[:4096]:
-            return self._record_unread(path, Reason.SYNTAX)
+            return self._record_unread(path, UnreadReason.SYNTAX)
         return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
-    def _record_unread(self, path: str, reason: Reason) -> str | None:
+    def _record_unread(self, path: str, reason: UnreadReason) -> str | None:
         self.unread.append(Unread(Place(path, 1), reason))
         return None
 
@@ -95,15 +95,15 @@ class Tree:
             try:
                 entries = sorted(os.scandir(f"{self.root}/{path}"), key=lambda e: e.name, reverse=True)
             except OSError:
-                self._record_unread(path.rstrip("/") or ".", Reason.DENIED)
+                self._record_unread(path.rstrip("/") or ".", UnreadReason.DENIED)
                 continue
             for entry in entries:
                 count += 1
                 if count > MAX_FILES or self.is_late:
-                    self._record_unread(path.rstrip("/") or ".", Reason.TIME)
+                    self._record_unread(path.rstrip("/") or ".", UnreadReason.TIME)
                     return
                 if not files.is_utf8(entry.name):
-                    self._record_unread(path.rstrip("/") or ".", Reason.DENIED)
+                    self._record_unread(path.rstrip("/") or ".", UnreadReason.DENIED)
                 elif not entry.is_dir(follow_symlinks=False):
                     pending.append(path + entry.name)
                 elif entry.name not in SKIPPED and not entry.name.endswith((".egg-info", ".dist-info")):

@@ -17,7 +17,7 @@ class Complaint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any: tuple[str, ...]
 
 
-class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class AdviceCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A case of a diagnosis that a rule in Python finds. What it leaves out is the diagnosis'. `{name}` is a value that the rule gives."""
 
     name: str

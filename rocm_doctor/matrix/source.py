@@ -46,7 +46,7 @@ _VERSION = regex(r"(\d{4}\.\d{1,2}\.\d{1,2}(?:\.\d+)?)\s*\nrows (\d+)\s*")
 _STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
-class Problem(NamedTuple):
+class DataProblem(NamedTuple):
     """What is wrong with the data: file, line (0: not known), field (may be empty), the words, and which check says so."""
 
     file: str
@@ -64,7 +64,7 @@ class Problem(NamedTuple):
 class MatrixError(ValueError):
     """The data cannot be used. `problems` says where and why; the text lists them all."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[DataProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
@@ -109,7 +109,7 @@ def compile_json(root: Path) -> bytes:
     """The whole of a compat_matrix folder as JSON. Raises MatrixError."""
     version, schema = read_version(root)
     parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     for entry in read_entries(root, problems):
         parts.setdefault(entry.section, []).append(entry.data)
     if problems:
@@ -117,7 +117,7 @@ def compile_json(root: Path) -> bytes:
     return msgspec.json.encode(parts | {name: items for name, _, items in _sections(root) if name in _MAPPINGS})
 
 
-def read_entries(root: Path, problems: list[Problem]) -> Iterator[Entry]:
+def read_entries(root: Path, problems: list[DataProblem]) -> Iterator[Entry]:
     """The entries of all files that can be read; what is wrong with the others is added to `problems`. Raises MatrixError for a file or a
     section that is not a list of entries."""
     shorts = read_shorts(root)
@@ -126,7 +126,9 @@ def read_entries(root: Path, problems: list[Problem]) -> Iterator[Entry]:
             yield from entries(section, path, items, shorts, problems, root)
 
 
-def entries(section: str, path: Path, items: list[Any], shorts: Shorts, problems: list[Problem], root: Path) -> Iterator[Entry]:
+def entries(
+    section: str, path: Path, items: list[Any], shorts: Shorts, problems: list[DataProblem], root: Path
+) -> Iterator[Entry]:
     """The entries of a section in one file, as `read_entries` gives them."""
     kind, file = SECTIONS.get(section), path.relative_to(root).as_posix()
     for number, item in enumerate(items):
@@ -142,7 +144,7 @@ def entries(section: str, path: Path, items: list[Any], shorts: Shorts, problems
         except KeyError as exc:
             field, name = exc.args
             home = "a short name of sources.yaml" if field == "sources" else "a set of catalog/gfx.yaml"
-            problems.append(Problem(file, find_line(path, (*at, field)), field, f"`{name}` is not {home}"))
+            problems.append(DataProblem(file, find_line(path, (*at, field)), field, f"`{name}` is not {home}"))
 
 
 def _merge_ranges(row: Row) -> Row:
@@ -167,7 +169,7 @@ def _expect(kind: type, value: Any, path: Path, root: Path, at: tuple[str, ...] 
     if isinstance(value, kind):
         return value
     words = "expected a list of entries" + ("" if kind is list else " by the names of their sections")
-    raise MatrixError([Problem(path.relative_to(root).as_posix(), find_line(path, at), "".join(at), words)])
+    raise MatrixError([DataProblem(path.relative_to(root).as_posix(), find_line(path, at), "".join(at), words)])
 
 
 def yaml_files(root: Path) -> list[Path]:
@@ -181,11 +183,11 @@ def read_version(root: Path) -> tuple[str, int]:
     path = root / "VERSION"
     found = _VERSION.fullmatch(path.read_text(encoding="utf-8") if path.is_file() else "")
     if not found:
-        raise MatrixError([Problem("VERSION", 1, "", "expected a calendar version and, on the next line, `rows N`")])
+        raise MatrixError([DataProblem("VERSION", 1, "", "expected a calendar version and, on the next line, `rows N`")])
     version, schema = found[1], int(found[2])
     if schema != SCHEMAS[-1]:
         words = f"row schema {schema}; this rocm-doctor reads {SCHEMAS[-1]}: update one of the two"
-        raise MatrixError([Problem("VERSION", 2, "", words)])
+        raise MatrixError([DataProblem("VERSION", 2, "", words)])
     return version, schema
 
 
@@ -217,9 +219,9 @@ def read_yaml(path: Path) -> Any:
     try:
         return _parse(files.text(path, MAX_BYTES))
     except OSError as exc:
-        raise MatrixError([Problem(path.name, 0, "", exc.strerror or str(exc))]) from exc
+        raise MatrixError([DataProblem(path.name, 0, "", exc.strerror or str(exc))]) from exc
     except Unreadable as exc:
-        raise MatrixError([Problem(path.name, exc.line, "", str(exc))]) from exc
+        raise MatrixError([DataProblem(path.name, exc.line, "", str(exc))]) from exc
 
 
 @lru_cache(maxsize=256)
@@ -228,12 +230,12 @@ def _parse(text: str) -> Any:
     return yamls.values(text, MAX_NODES)
 
 
-def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[int | str, ...] = ()) -> Problem:
+def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[int | str, ...] = ()) -> DataProblem:
     """Where in a file a value is not of its type, and what is wrong with it."""
     words, _, where = str(error).partition(" - at `$")
     steps = [name or number for name, number in _STEP.findall(where)]
     numbers = (int(step) if step.isdigit() else step for step in steps)
-    return Problem(label, find_line(path, (*at, *numbers)), ".".join(s for s in steps if s != "..."), words)
+    return DataProblem(label, find_line(path, (*at, *numbers)), ".".join(s for s in steps if s != "..."), words)
 
 
 def expand(value: Any, shorts: Shorts, field: str = "") -> Any:

@@ -27,7 +27,7 @@ class Rate(Sourced, frozen=True):
         return f"{self.family}-{self.dtype}"
 
 
-class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StatedPeak(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What another source states for a peak of a product, and why it may differ."""
 
     figure: Dtype
@@ -36,7 +36,7 @@ class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
-class Peak(Sourced, frozen=True):
+class ProductPeaks(Sourced, frozen=True):
     """The theoretical peaks of a product: from its compute units and clock with the rates of its family, or as stated (`peaks`).
 
     0 or empty: no source. `devices`: GPUs that torch lists for one product; the figures are those of one.
@@ -50,7 +50,7 @@ class Peak(Sourced, frozen=True):
     pcie: PcieLink = ""
     devices: int = 1
     peaks: dict[Dtype, float] = {}
-    stated: tuple[Stated, ...] = ()
+    stated: tuple[StatedPeak, ...] = ()
 
 
 class FieldFigure(Sourced, frozen=True):

@@ -21,20 +21,20 @@ from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program
 from rocm_doctor.commands import classify as classify_command
 from rocm_doctor.matrix import installed, lenient
-from rocm_doctor.matrix.advice import Application, Case, Complaint, Cure, QuestionEntry, Slot, Synonym
+from rocm_doctor.matrix.advice import AdviceCase, Application, Complaint, Cure, QuestionEntry, Slot, Synonym
 from rocm_doctor.matrix.rows import Diagnosis, Row
-from rocm_doctor.matrix.speed import FieldFigure, Peak, Rate
+from rocm_doctor.matrix.speed import FieldFigure, ProductPeaks, Rate
 from rocm_doctor.matrix.types import (
     DriverModule,
     DriverRange,
     EnvVar,
     Extension,
-    Fact,
     KernelPackage,
     Processor,
     RocmPackage,
     RocmRelease,
     Soname,
+    Statement,
     Support,
     Target,
     TorchBuild,
@@ -127,7 +127,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     """Support statements."""
     env = _table("env", EnvVar, "name")
     """Environment variables by name."""
-    facts = _list("facts", Fact)
+    facts = _list("facts", Statement)
     """Other facts of the catalog."""
     programs = _table("programs", Program, "name")
     """Programs that commands may start, by name."""
@@ -135,13 +135,13 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     """Questions that `check` may ask."""
     rates = _table("rates", Rate, "key")
     """Operations per clock and compute unit, by `FAMILY-DTYPE`."""
-    peaks = _list("peaks", Peak)
+    peaks = _list("peaks", ProductPeaks)
     """Products with their clocks, compute units and bandwidths."""
     field = _list("field", FieldFigure)
     """Figures that others measured."""
     cures = _list("cures", Cure)
     """What repairs diagnoses and rows, in the order of the files."""
-    cases = _table("cases", Case, "name")
+    cases = _table("cases", AdviceCase, "name")
     """The cases of diagnoses that rules in Python find, by `ID/CASE`."""
     kernels = _list("kernels", KernelPackage)
     """The newest kernels that distributions bring."""
@@ -172,7 +172,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def _classified(self) -> dict[Command | str, Command]:
         return {}
 
-    def fact(self, key: str) -> Fact:
+    def fact(self, key: str) -> Statement:
         """The statement of that key. Raises KeyError for one that the catalog does not have."""
         return {fact.key: fact for fact in self.facts}[key]
 
@@ -181,7 +181,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return msgspec.json.decode(self.raw[section]) if section in self.raw else None
 
 
-class _Head(msgspec.Struct):
+class _StoreHead(msgspec.Struct):
     version: str
     schema: int
     rows: tuple[Row, ...]
@@ -204,10 +204,10 @@ def decode(data: bytes) -> Matrix:
         schema = msgspec.json.decode(parts.get("schema", msgspec.Raw(b"0")), type=int)
         if schema not in installed.SCHEMAS:
             raise Unreadable(f"row schema {schema}; this rocm-doctor reads {' and '.join(map(str, installed.SCHEMAS))}")
-        head: _Head = lenient.decode(data, _Head)
+        head: _StoreHead = lenient.decode(data, _StoreHead)
     except msgspec.MsgspecError as exc:
         raise Unreadable(str(exc)[:200]) from exc
-    raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
+    raw = {name: bytes(part) for name, part in parts.items() if name not in _StoreHead.__struct_fields__}
     return Matrix(head.version, head.rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
 
 
@@ -272,13 +272,13 @@ def _write(data: bytes) -> None:
 
 
 def _read_replacement(path: Path) -> Matrix:
-    from rocm_doctor.matrix.source import MatrixError, Problem, compile_json
+    from rocm_doctor.matrix.source import DataProblem, MatrixError, compile_json
 
     if path.is_dir():
         return decode(compile_json(path))
     try:
         return decode(files.read(path))
     except OSError as exc:
-        raise MatrixError([Problem(str(path), 0, "", exc.strerror or str(exc))]) from exc
+        raise MatrixError([DataProblem(str(path), 0, "", exc.strerror or str(exc))]) from exc
     except (Unreadable, msgspec.MsgspecError) as exc:
-        raise MatrixError([Problem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc
+        raise MatrixError([DataProblem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc

@@ -249,7 +249,7 @@ class Soname(Sourced, frozen=True):
     hip: tuple[int, ...]
 
 
-class Fact(Sourced, frozen=True):
+class Statement(Sourced, frozen=True):
     """A sourced statement about a component, an operating system or a library that no condition is needed for."""
 
     key: str

@@ -11,7 +11,7 @@ from rocm_doctor.commands import changed_variables, select_commands
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.catalog import Catalog, Step
+from rocm_doctor.plan.catalog import Catalog, SystemStep
 from rocm_doctor.plan.changes import Change, nearest_changes
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.evidence import spans
@@ -19,7 +19,7 @@ from rocm_doctor.plan.machine import INBOX, Machine, cuda_packages
 from rocm_doctor.plan.search import Blocked, Resolver, Stack, free_stacks
 from rocm_doctor.plan.stack_judge import StackJudge, judge_snapshot
 from rocm_doctor.plan.steps import steps
-from rocm_doctor.plan.variables import Variable, finding_variables, variables
+from rocm_doctor.plan.variables import PlanVariable, finding_variables, variables
 from rocm_doctor.rules.driver_range import driver_release
 from rocm_doctor.versions import release
 
@@ -39,7 +39,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Installed packages that the plan replaces or removes."""
     works: bool
     """True if `check` calls the machine ready, with all that was wished for."""
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[PlanVariable, ...] = ()
     """For the first stack; without one for what is installed."""
     by_hand: tuple[Finding, ...] = ()
     """What `check` finds and no package or variable mends."""
@@ -81,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(name for name in cuda_packages(self.machine, self.known.matrix) if name not in chosen)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[SystemStep, ...]:
         """What a machine that was not read needs before Python."""
         if self.best is None or self.machine.probed:
             return ()

@@ -8,7 +8,7 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.citations import UNADDRESSED
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import GRADES, Finding, Grade
-from rocm_doctor.plan.catalog import Catalog, Index
+from rocm_doctor.plan.catalog import Catalog, WheelIndex
 from rocm_doctor.plan.evidence import Claim, Statements, drop_repetitions, opposing_claims, statements, supporting_claims
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.rules.build import is_unseen
@@ -42,7 +42,7 @@ class Candidate(msgspec.Struct, frozen=True):
     sibling's code, by HSA_OVERRIDE_GFX_VERSION; `env`: the variables it needs."""
 
     build: TorchBuild
-    index: Index
+    index: WheelIndex
     grade: Grade
     claims: tuple[Claim, ...]
     override: Override | None = None
@@ -125,7 +125,7 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
     return Candidate(build, index, min((s.grade for s in said), key=GRADES.index), drop_repetitions(said), override, env)
 
 
-def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
+def _check_system(build: TorchBuild, index: WheelIndex, machine: Machine) -> None:
     platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
     if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
         raise Unfit(f"no wheel for {machine.system}" if platforms else "its platforms are unknown", absent=True)
@@ -133,7 +133,7 @@ def _check_system(build: TorchBuild, index: Index, machine: Machine) -> None:
         raise Unfit(f"no wheel for Python {machine.python}", absent=True)
 
 
-def _check_driver(index: Index, machine: Machine, known: Catalog) -> None:
+def _check_driver(index: WheelIndex, machine: Machine, known: Catalog) -> None:
     """Raises Unfit if the driver is too old for the newest dated ROCm release: the ROCm of a nightly has no number and is at
     least as new, so this is called for the index of a nightly only. Nothing is checked if the driver has no known release, and
     outside of Linux."""
@@ -172,7 +172,7 @@ def _code_source(build: TorchBuild) -> str:
     return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
 
 
-def _claims(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
+def _claims(build: TorchBuild, index: WheelIndex, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """The evidence for a build. For a sibling's code: the report of those who run it. For native code: supporting statements and
     rows, and the list of targets; empty without any."""
     if override:

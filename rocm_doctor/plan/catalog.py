@@ -20,7 +20,7 @@ Training = Literal["full", "lora", "qlora"]
 _EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
 
 
-class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WheelIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place that torch wheels come from; kind `files`: single files, not an index. `extras`: device code is an extra of torch;
     `hip`: the minor that a nightly serves; `devices`: the targets of its device code; empty `pythons` or `platforms`: not
     known."""
@@ -62,7 +62,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     env_why: str = ""
 
 
-class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CatalogPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A library by its name at the package index, its releases newest first. `nearest`: beside a torch of another HIP minor it
     loads the GPU library of the minor below, or else the lowest of the same major. `always`: the torch releases that it is
     planned with, wished for or not. `elsewhere`: another source, if the index has it for other hardware only; the plan names it
@@ -86,7 +86,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages of this list that are planned with it."""
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SystemStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the system needs before Python: `words` say it, `commands` do it, `env` are variables to set. It is for these systems,
     kinds of GPU, targets and ROCm releases (empty: all). `framework`: for that one alone."""
 
@@ -108,11 +108,11 @@ class Catalog(msgspec.Struct, frozen=True):
     """The matrix with indexes and packages by name, and the steps on the system."""
 
     matrix: Matrix
-    indexes: dict[str, Index]
-    packages: dict[str, Package]
-    steps: tuple[Step, ...] = ()
+    indexes: dict[str, WheelIndex]
+    packages: dict[str, CatalogPackage]
+    steps: tuple[SystemStep, ...] = ()
 
-    def system_steps(self, system: System, gfx: str, rocm: str) -> Iterator[Step]:
+    def system_steps(self, system: System, gfx: str, rocm: str) -> Iterator[SystemStep]:
         """The steps that fit a system, a target and a ROCm release."""
         kind = self.matrix.gfx[gfx].kind
         for step in self.steps:
@@ -120,18 +120,18 @@ class Catalog(msgspec.Struct, frozen=True):
             if fits and (not step.rocm or contains(step.rocm, rocm)):
                 yield step
 
-    def build_index(self, build: TorchBuild) -> Index | None:
+    def build_index(self, build: TorchBuild) -> WheelIndex | None:
         """Where a build comes from; None when no source gives an address."""
         if build.index.startswith("http"):
-            return Index(build.index, build.index, "index", sources=build.sources)
+            return WheelIndex(build.index, build.index, "index", sources=build.sources)
         return self.indexes.get(build.index)
 
 
 def load_catalog(matrix: Matrix) -> Catalog:
     """The catalog of this matrix: indexes, packages and steps; empty for each section that an old matrix lacks."""
-    indexes = matrix.section("indexes", Index)
-    packages = matrix.section("packages", Package)
-    steps = matrix.section("steps", Step)
+    indexes = matrix.section("indexes", WheelIndex)
+    packages = matrix.section("packages", CatalogPackage)
+    steps = matrix.section("steps", SystemStep)
     return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages}, steps)
 
 

@@ -36,7 +36,7 @@ class EnvironmentProblem(Exception):
     """There is no such environment, or a new one cannot be made; the text says why and what would help."""
 
 
-class Package(msgspec.Struct, frozen=True, array_like=True):
+class InstalledPackage(msgspec.Struct, frozen=True, array_like=True):
     """An installed package. `url`: where it came from, as pip takes it, if not from an index; `needs`: what it requires."""
 
     name: str
@@ -55,23 +55,23 @@ class Package(msgspec.Struct, frozen=True, array_like=True):
         )
 
 
-class Environment(msgspec.Struct, frozen=True):
+class PythonEnvironment(msgspec.Struct, frozen=True):
     """An interpreter, its environment, and the packages in it."""
 
     prefix: str
     base: str
     executable: str
     version: str
-    packages: tuple[Package, ...] = ()
+    packages: tuple[InstalledPackage, ...] = ()
 
     def versions(self) -> dict[str, str]:
         """The installed versions by canonical name."""
         return {canonicalize_name(one.name): one.version for one in self.packages}
 
-    def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[Package]:
+    def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[InstalledPackage]:
         """The packages to carry over: all except the replaced ones, the framework with its ROCm packages, and what only these
         require."""
-        known: dict[str, Package] = {canonicalize_name(one.name): one for one in self.packages}
+        known: dict[str, InstalledPackage] = {canonicalize_name(one.name): one for one in self.packages}
         brought = _closure(framework, known)
         beside = {
             name: one for name, one in known.items() if name not in (*framework, "pip", "rocm") and not name.startswith(_OF_ROCM)
@@ -80,7 +80,7 @@ class Environment(msgspec.Struct, frozen=True):
         return [one for name, one in beside.items() if name in stays]
 
 
-def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
+def _closure(names: Collection[str], known: dict[str, InstalledPackage]) -> set[str]:
     """Names of the installed packages among these, and of all installed packages that they require, directly or not."""
     found: set[str] = set()
     waiting = list(names)
@@ -92,13 +92,13 @@ def _closure(names: Collection[str], known: dict[str, Package]) -> set[str]:
     return found
 
 
-def read_environment(python: str) -> Environment:
+def read_environment(python: str) -> PythonEnvironment:
     """The environment of an interpreter. Raises EnvironmentProblem when it does not answer."""
     answered = run([python, "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:
         why = "; ".join(answered.stderr.strip().splitlines()[-1:]) or answered.state
         raise EnvironmentProblem(f"{python} does not answer ({why[:200]}): make the environment anew")
     try:
-        return jsons.decode(answered.stdout, Environment)
+        return jsons.decode(answered.stdout, PythonEnvironment)
     except Unreadable as exc:
         raise EnvironmentProblem(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from rocm_doctor.model import Shell
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import Argv, Tool, install, verbs
-from rocm_doctor.plan.environment import Environment, EnvironmentProblem
+from rocm_doctor.plan.environment import EnvironmentProblem, PythonEnvironment
 from rocm_doctor.plan.frameworks import FrameworkPlan, installs
 from rocm_doctor.plan.machine import TORCH
-from rocm_doctor.plan.variables import Variable, variable_lines
+from rocm_doctor.plan.variables import PlanVariable, variable_lines
 from rocm_doctor.workers.process import MIB, ChildSpec, make_result, pump, start, stop
 
 UNFINISHED = "rocm-doctor-unfinished"
@@ -47,14 +47,14 @@ class Recipe(NamedTuple):
     commands: list[Argv]
     carried: list[str]
     pin: str = ""
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[PlanVariable, ...] = ()
 
 
-def recipe(plan: Plan | FrameworkPlan, old: Environment, new: Path, tool: Tool) -> Recipe:
+def recipe(plan: Plan | FrameworkPlan, old: PythonEnvironment, new: Path, tool: Tool) -> Recipe:
     """The environment of a plan: its framework first, which pip then does not replace, the user's other packages at their versions, and
     what the plan has beside it. JAX and TensorFlow take the user's packages along where they are in the examined environment."""
     python, pin = str(venv_python(new)), ""
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[PlanVariable, ...] = ()
     if isinstance(plan, FrameworkPlan):
         names = [name for name in old.versions() if name.startswith((plan.framework, "keras", "rocm"))]
         here = plan.framework in old.versions() or f"{plan.framework}-rocm" in old.versions()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.model import Grade, Report
-from rocm_doctor.plan.catalog import Catalog, Step, System
+from rocm_doctor.plan.catalog import Catalog, System, SystemStep
 from rocm_doctor.plan.commands import Argv, Tool, verbs
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.search import first_stack
@@ -25,7 +25,7 @@ _CONTAINER = (
 """Starts a container of the image that follows, with the GPUs of the host."""
 
 
-class Install(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class InstallSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages that one command installs. `index`: where from; empty: the package index."""
 
     packages: tuple[str, ...]
@@ -44,7 +44,7 @@ class FrameworkRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grade: Grade
     checked: datetime.date
     pythons: tuple[str, ...] = ()
-    installs: tuple[Install, ...] = ()
+    installs: tuple[InstallSet, ...] = ()
     image: str = ""
     needs: str = ""
     systems: tuple[System, ...] = ("linux",)
@@ -65,7 +65,7 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     release: FrameworkRelease | None
     against: tuple[tuple[str, str], ...] = ()
     instead: tuple[tuple[str, str], ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SystemStep, ...] = ()
     report: Report | None = None
     here: bool = False
 
@@ -108,7 +108,7 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         place = "a container" if self.release.image else "an environment"
         return f"{self.release.name} for {self.machine.words()} ({self.release.grade}), in {place} of its own"
 
-    def packages(self) -> list[tuple[Install, list[str]]]:
+    def packages(self) -> list[tuple[InstallSet, list[str]]]:
         """(installation, requirements) for each command of the release, with the target filled in."""
         groups = self.release.installs if self.release else ()
         return [(one, [name.replace("{gfx}", self.machine.gfx) for name in one.packages]) for one in groups]

@@ -14,7 +14,7 @@ import msgspec
 from rocm_doctor.commands import changed_variables
 from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
-from rocm_doctor.plan.catalog import Catalog, Package, Release
+from rocm_doctor.plan.catalog import Catalog, CatalogPackage, Release
 from rocm_doctor.plan.machine import TORCH, Machine, remove_packages
 from rocm_doctor.plan.stack_judge import StackJudge, companions, installed_release, stack_judge
 from rocm_doctor.versions import contains, sort_key
@@ -162,7 +162,7 @@ class Resolver:
             why = _reject(one, serious)
         return why
 
-    def _releases(self, package: Package) -> Iterator[Release]:
+    def _releases(self, package: CatalogPackage) -> Iterator[Release]:
         """The releases of a package, newest first. The installed one comes before them; to upgrade, only if it is newer than all
         of the catalog."""
         here = installed_release(package, self.machine)

@@ -13,7 +13,7 @@ from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import NO_FAULT, Fact, Finding, Reading, Snapshot
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.catalog import Catalog, Package, Release
+from rocm_doctor.plan.catalog import Catalog, CatalogPackage, Release
 from rocm_doctor.plan.machine import Machine, install_stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.code import extensions_without_code
@@ -96,7 +96,7 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     return StackJudge(machine, known, matrix, about, tuple(before), coded)
 
 
-def installed_release(package: Package, machine: Machine) -> Release | None:
+def installed_release(package: CatalogPackage, machine: Machine) -> Release | None:
     """The installed release of a package; None if it is not installed. A version that the catalog lacks takes the requirements
     and the code of the newest release before it. A version older than all has no code for AMD GPUs if the oldest has GPU code;
     else it is None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import DriverRange, TorchBuild
-from rocm_doctor.plan.catalog import Catalog, Step
+from rocm_doctor.plan.catalog import Catalog, SystemStep
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.versions import series, sort_key
 
@@ -13,7 +13,7 @@ _SHOWN = 3
 """Drivers that a step names one by one; of more the first and the last."""
 
 
-def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]:
+def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[SystemStep]:
     """The steps for a build on a machine, those of systems.yaml first."""
     yield from known.system_steps(machine.system, machine.gfx, build.rocm)
     named = [w for w in known.matrix.driver_ranges if any(_series(cell) == _series(build.rocm) for cell in w.rocm.split("|"))]
@@ -30,18 +30,18 @@ def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[Step]
     for window in [w for w in named if w.kind == "windows"][-1:]:
         name = window.driver.split("|")[0].removeprefix("Adrenalin ")
         words = f"on Windows, AMD Software: Adrenalin Edition {name} or later, which AMD names for ROCm {window.rocm}"
-        yield Step("driver", (machine.system,), words, window.sources, window.grade, window.checked)
+        yield SystemStep("driver", (machine.system,), words, window.sources, window.grade, window.checked)
 
 
 def _series(version: str) -> object:
     return series(version.replace(".x", ".0"))
 
 
-def _linux_driver(mine: list[DriverRange]) -> Step:
+def _linux_driver(mine: list[DriverRange]) -> SystemStep:
     """The driver of a line of products: Ryzen takes the kernel's own; the others any that AMD names, for the target, the line or all."""
     drivers = sorted({name for w in mine for name in w.driver.split("|")}, key=lambda name: sort_key(name.replace(".x", "")))
     choice = " or ".join(drivers) if len(drivers) <= _SHOWN else f"{drivers[0]} to {drivers[-1]}"
     words = f"amdgpu driver {choice}, which AMD names for this ROCm; the kernel's own often works and is not in that table"
     if drivers == [INBOX]:
         words = "the amdgpu driver of the kernel itself, which AMD names for Ryzen; install no amdgpu-dkms"
-    return Step("driver", ("linux",), words, mine[-1].sources, mine[-1].grade, mine[-1].checked)
+    return SystemStep("driver", ("linux",), words, mine[-1].sources, mine[-1].grade, mine[-1].checked)

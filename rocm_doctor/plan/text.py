@@ -9,7 +9,7 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import GRADES, Shell
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.catalog import Step
+from rocm_doctor.plan.catalog import SystemStep
 from rocm_doctor.plan.commands import (
     Tool,
     create_environment,
@@ -21,7 +21,7 @@ from rocm_doctor.plan.commands import (
 )
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import Stack
-from rocm_doctor.plan.variables import Variable, variable_lines
+from rocm_doctor.plan.variables import PlanVariable, variable_lines
 from rocm_doctor.versions import release
 
 WIDTH = 100
@@ -85,7 +85,7 @@ def _done(plan: Plan) -> Iterator[str]:
         yield from wrap(f"Newer: {other.name}. rocm-doctor plan --upgrade prints the commands.", "  ", "    ")
 
 
-def _is_set(variable: Variable, machine: Machine) -> bool:
+def _is_set(variable: PlanVariable, machine: Machine) -> bool:
     return machine.base.get(f"env.{variable.name}").value == variable.value
 
 
@@ -138,7 +138,7 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from _count_rejected(plan)
 
 
-def step_lines(steps: Iterable[Step]) -> Iterator[str]:
+def step_lines(steps: Iterable[SystemStep]) -> Iterator[str]:
     """What the system needs before Python, each step with its source and commands."""
     for number, step in enumerate(steps):
         yield from () if number else ("First, on the system:",)

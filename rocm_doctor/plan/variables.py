@@ -15,7 +15,7 @@ from rocm_doctor.plan.search import Stack
 from rocm_doctor.rules.override import NAME as OVERRIDE
 
 
-class Variable(msgspec.Struct, frozen=True):
+class PlanVariable(msgspec.Struct, frozen=True):
     """One variable. `value` None: unset it."""
 
     name: str
@@ -24,32 +24,32 @@ class Variable(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-def variables(stack: Stack, machine: Machine, known: Catalog, after: Iterable[Finding]) -> tuple[Variable, ...]:
+def variables(stack: Stack, machine: Machine, known: Catalog, after: Iterable[Finding]) -> tuple[PlanVariable, ...]:
     """What to set for this stack, then what to unset. A name that nothing reads is never set. `after`: what `check` would find with the
     stack installed."""
     found = [*_stack_variables(stack, known), *finding_variables((*stack.notes, *after), machine, known.matrix)]
     return tuple({v.name: v for v in reversed(found)}.values())[::-1]
 
 
-def _stack_variables(stack: Stack, known: Catalog) -> Iterator[Variable]:
+def _stack_variables(stack: Stack, known: Catalog) -> Iterator[PlanVariable]:
     override = stack.candidate.override
     brought = {name: (known.packages[p], one) for p, one in stack.packages.items() for name in one.env}
     for name, value in stack.env.items():
         if override and name == OVERRIDE:
             why = f"no wheel here contains code for this GPU; reported of this value: {override.words}"
-            yield Variable(name, value, why, override.sources[0])
+            yield PlanVariable(name, value, why, override.sources[0])
         elif name in brought:
             package, release = brought[name]
-            yield Variable(name, value, release.env_why, package.sources[0])
+            yield PlanVariable(name, value, release.env_why, package.sources[0])
         elif entry := known.matrix.env.get(name):
-            yield Variable(name, value, entry.effect, entry.sources[0])
+            yield PlanVariable(name, value, entry.effect, entry.sources[0])
 
 
-def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Matrix) -> tuple[Variable, ...]:
+def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Matrix) -> tuple[PlanVariable, ...]:
     """What findings say to set, where the catalog knows a reader, then what to unset; nothing that is so already. A guess counts for
     nothing."""
     here = machine.base
-    found: list[Variable] = []
+    found: list[PlanVariable] = []
     for one in findings:
         for name, value in changed_variables(one.commands).items() if one.leads and one.confidence != "low" else ():
             known = value is None or (name in matrix.env and matrix.env[name].is_read)
@@ -57,11 +57,11 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
                 # A line of a start-up file sets it for the next shell again.
                 lines = [f"{r.artifact.replace('user/', '~/')} {r.place}" for r in here.get(f"startup.{name}").readings]
                 why = f"{one.title}; set in {' and '.join(lines)}" if lines else one.title
-                found.append(Variable(name, value, why, next(iter(one.sources), "")))
+                found.append(PlanVariable(name, value, why, next(iter(one.sources), "")))
     return tuple(sorted(found, key=lambda variable: variable.value is None))
 
 
-def variable_lines(found: tuple[Variable, ...], shell: Shell) -> list[str]:
+def variable_lines(found: tuple[PlanVariable, ...], shell: Shell) -> list[str]:
     """Each variable as a line of that shell, under a line of comment with its reason and source."""
     return [
         line

@@ -20,7 +20,7 @@ _CHUNK_AFTER = regex(rf"(?:[^\s\"'`<>|;,]|{_REPLACED})*")
 _NAME = regex(r"[\w-]*")
 
 
-class Context(NamedTuple):
+class WordContext(NamedTuple):
     """A word, its line before and behind it, and `begin`: what is written directly before it, without a space or a quote."""
 
     before: str
@@ -63,10 +63,10 @@ def _begin(before: str) -> str:
         end = replaced.start()
 
 
-def context(text: str, start: int, end: int) -> Context:
+def context(text: str, start: int, end: int) -> WordContext:
     """The word between `start` and `end`, with its line."""
     before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
-    return Context(before, text[start:end], text[end : end + _REACH].partition("\n")[0], _begin(before))
+    return WordContext(before, text[start:end], text[end : end + _REACH].partition("\n")[0], _begin(before))
 
 
 def is_software(text: str, start: int, end: int) -> bool:
@@ -75,7 +75,7 @@ def is_software(text: str, start: int, end: int) -> bool:
 
 
 @lru_cache(10_000)  # a log repeats its lines
-def _any_test(here: Context) -> bool:
+def _any_test(here: WordContext) -> bool:
     return any(test(here) for test in _TESTS)
 
 
@@ -83,7 +83,7 @@ _OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*|-[Wfm][\w=-]*)
 _KEY = regex(r'[\w. -]*"\s{0,20}:')
 
 
-def _is_named_by_a_program(here: Context) -> bool:
+def _is_named_by_a_program(here: WordContext) -> bool:
     """An option, the key of a field in JSON, a variable that is set, a constant of words of the field."""
     if _OPTION.search(here.before):
         return True
@@ -112,7 +112,7 @@ _FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|s
 _DOTTED = regex(r"([a-z]\w*)(?:\.[A-Za-z_]\w*){2,6}[:,.)\]]?")
 
 
-def _is_code(here: Context) -> bool:
+def _is_code(here: WordContext) -> bool:
     """A function, a class, a symbol, a module of a package."""
     if _CALL.match(here.after) and (here.before[-1:] in "._ \t(=," or not here.before):
         return True
@@ -138,7 +138,7 @@ _BUILD_AFTER = regex(rf"[\w.-]*(?:[ \t=-]{{1,30}}\d[\w.!]{{0,30}}[ \t=-]{{1,30}}
 _BUILD = regex(rf"(?:^|-){CONDA_BUILD}")
 
 
-def _is_package(here: Context) -> bool:
+def _is_package(here: WordContext) -> bool:
     """A package with its version, or where one is installed or imported."""
     if _VERSION_AFTER.match(here.after):
         return not here.before.endswith("Linux ") and "://" not in here.begin
@@ -161,7 +161,7 @@ _PAGE = regex(
 _OWNER = regex(r"(?:^|[=:]|\.(?:co|com|io|org|ai)/(?:datasets/|spaces/)?)([\w.-]+)/[\w.-]*$")
 
 
-def _is_public_file(here: Context) -> bool:
+def _is_public_file(here: WordContext) -> bool:
     """A library, a file of the system or of an environment, a page of documentation, a project of an owner whom everybody knows."""
     if _FILE_AFTER.match(here.after) or _PAGE.search(here.begin) or ("@" not in here.begin and _ROOTS.search(here.begin)):
         return True
@@ -176,7 +176,7 @@ _OF_A_LOGIN = regex(
 """Where a line of the kernel names a login, a program or a machine."""
 
 
-def _is_of_the_kernel(here: Context) -> bool:
+def _is_of_the_kernel(here: WordContext) -> bool:
     """A driver or a device in a line of the kernel or of lsmod, unless it is a number of one device."""
     return (
         (here.word.isalpha() or "Hardware Error" in here.line)
@@ -201,7 +201,7 @@ _ADDRESS = 16
 """Digits of an address in memory, at most."""
 
 
-def _is_hash(here: Context) -> bool:
+def _is_hash(here: WordContext) -> bool:
     """A commit, a digest, a build, an address of memory, a register."""
     if not _HEX.fullmatch(here.word):
         return "/pip-" in here.begin
@@ -225,7 +225,7 @@ _PART = regex(r"(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[
 """Numbers of boards and of their firmware, machines of QEMU: `113-D1650600-X63`, `MS-7D78`."""
 
 
-def _is_product(here: Context) -> bool:
+def _is_product(here: WordContext) -> bool:
     """A part of a version, of the name of a product, of a system or of a firmware."""
     if _VERSION_BEFORE.search(here.before) and not here.after.startswith("@"):
         return True

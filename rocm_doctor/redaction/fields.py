@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import load_known
-from rocm_doctor.redaction.rules import Pattern, Rule
+from rocm_doctor.redaction.rules import Pattern, RedactionRule
 
 _VALUES = {
     "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
@@ -26,7 +26,7 @@ _SWITCH = regex(r"(?:^|[^\w.])(?:pip[\d.]{0,6}|systemctl|journalctl|systemd-run|
 """Programs whose `--user` takes no value: `pip install --user torch`, `systemctl --user show-environment`."""
 
 
-def field_rules() -> Iterator[Rule]:
+def field_rules() -> Iterator[RedactionRule]:
     """A rule for each kind of field: shouted names (environment variables) prove themselves, others may hold a common word."""
     for kind, names in load_known().fields.items():
         options = tuple(n for n in names if n.startswith("--"))
@@ -34,22 +34,22 @@ def field_rules() -> Iterator[Rule]:
         value = _VALUES[kind]
         shouted = "|".join(re.escape(n.upper()) for n in sorted(plain, key=len, reverse=True) if " " not in n)
         spoken = "|".join(re.escape(n) for n in sorted(plain, key=len, reverse=True))
-        yield Rule(plain, Pattern(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
-        yield Rule(
+        yield RedactionRule(plain, Pattern(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
+        yield RedactionRule(
             plain,
             Pattern(rf"(?<![A-Za-z0-9])(?i:{spoken})(?P<of_sign>{_ASSIGNED}){value}"),
             certain=False,
             accept=_is_field,
         )
         if options:
-            yield Rule(
+            yield RedactionRule(
                 options,
                 Pattern(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
                 accept=lambda match: (
                     not _SWITCH.search(match.string[max(0, match.start() - 200) : match.start()].rsplit("\n", 1)[-1])
                 ),
             )
-    yield Rule(
+    yield RedactionRule(
         _FULL_NAMES,
         Pattern(
             rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,48}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)"

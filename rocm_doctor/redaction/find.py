@@ -10,7 +10,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, fields, formats, labels, prose, secrets, unknown
 from rocm_doctor.redaction.known import is_anonymous, is_distinctive
-from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found, Pattern, Rule, RuleSet
+from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Pattern, RedactedPlace, RedactionRule, RuleSet
 from rocm_doctor.redaction.vocabulary import RUN, find_runs
 
 _SYSLOG = regex(r":(?<=[^\W\d_]{3} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
@@ -25,9 +25,9 @@ _SERIAL = Pattern(
 )
 
 
-def every_rule() -> list[Rule]:
+def every_rule() -> list[RedactionRule]:
     """The rules of all modules: where two find the same place, either may name it."""
-    serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
+    serial = RedactionRule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
     return [*formats.PROMPTS, *formats.FORMATS, *prose.PROSE, *fields.field_rules(), *secrets.secret_rules(), serial]
 
 
@@ -39,8 +39,8 @@ def _rules() -> RuleSet:
 _LOGS = (_SYSLOG, _ISO_LOG)
 
 
-def _find_logged_hosts(pattern: re.Pattern[str], text: str) -> Iterator[Found]:
-    return (Found(*m.span(1), "host", certain=pattern is _SYSLOG) for m in pattern.finditer(text))
+def _find_logged_hosts(pattern: re.Pattern[str], text: str) -> Iterator[RedactedPlace]:
+    return (RedactedPlace(*m.span(1), "host", certain=pattern is _SYSLOG) for m in pattern.finditer(text))
 
 
 _SHAPES = (
@@ -59,7 +59,7 @@ _MARKED = regex(
 """What every search but that of the rules needs: columns a second line, addresses and ids their signs."""
 
 
-def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterator[Iterator[Found]]:
+def searches(text: str, found: Sequence[RedactedPlace], words: unknown.UnknownWords) -> Iterator[Iterator[RedactedPlace]]:
     """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may.
 
     `found` is what the caller took from the searches so far: the last one leaves those places alone.
@@ -68,7 +68,7 @@ def searches(text: str, found: Sequence[Found], words: unknown.Words) -> Iterato
     yield _trim_all(unknown.find_unknown(text, found, words), text)
 
 
-def structure_searches(text: str) -> Iterator[Iterator[Found]]:
+def structure_searches(text: str) -> Iterator[Iterator[RedactedPlace]]:
     """The searches that know where names are, or what they look like."""
     low = lower(text)
     yield _trim_all(_rules().find(text, low), text)
@@ -79,14 +79,14 @@ def structure_searches(text: str) -> Iterator[Iterator[Found]]:
     for pattern in _LOGS:
         yield _trim_all(_find_logged_hosts(pattern, text), text)
     for kind, spans in _SHAPES:
-        yield (Found(start, end, kind, remember=kind == "uuid") for start, end in spans(text))
+        yield (RedactedPlace(start, end, kind, remember=kind == "uuid") for start, end in spans(text))
 
 
-def _trim_all(places: Iterable[Found], text: str) -> Iterator[Found]:
+def _trim_all(places: Iterable[RedactedPlace], text: str) -> Iterator[RedactedPlace]:
     return (trimmed for one in places if (trimmed := _trim(one, text)))
 
 
-def _trim(found: Found, text: str) -> Found | None:
+def _trim(found: RedactedPlace, text: str) -> RedactedPlace | None:
     """The place without the punctuation behind a name; None where what is there identifies no one."""
     value = text[found.start : found.end]
     if "<" in value and PSEUDONYM.search(value):
@@ -100,7 +100,7 @@ def _trim(found: Found, text: str) -> Found | None:
     return found._replace(start=start, end=start + len(bare))
 
 
-class Search:
+class NameFinder:
     """Known names, found in a text as words of their own and not as the keys of JSON."""
 
     def __init__(self, names: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.vocabulary import field_words
 
 
-class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TokenShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The shape of a service's tokens: prefixes with the letters and the least length behind them, or hints and a pattern."""
 
     service: str
@@ -27,7 +27,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of known.json."""
 
-    tokens: tuple[Shape, ...]
+    tokens: tuple[TokenShape, ...]
     fields: dict[str, tuple[str, ...]]
     accounts: frozenset[str]
     groups: frozenset[str]

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.rules import Found
+from rocm_doctor.redaction.rules import RedactedPlace
 from rocm_doctor.redaction.vocabulary import RUN, find_runs
 
 _STOP = '\n<>",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013'
@@ -79,7 +79,7 @@ def _is_value(kind: str, value: str) -> bool:
     return len(words) <= 6 and all(w[0] != w[0].lower() or not w[0].isascii() for w in words)
 
 
-def find_labelled(text: str, low: str) -> Iterator[Found]:
+def find_labelled(text: str, low: str) -> Iterator[RedactedPlace]:
     """What labels announce: values behind a colon, and numbers behind their word with a colon or without."""
     for end, kind in _find_labels(low):
         if kind in _VALUES:
@@ -89,7 +89,7 @@ def find_labelled(text: str, low: str) -> Iterator[Found]:
             yield from _check_value(kind, value, match.end() - len(value))
 
 
-def _check_value(kind: str, value: str, start: int) -> Iterator[Found]:
+def _check_value(kind: str, value: str, start: int) -> Iterator[RedactedPlace]:
     value = value.rstrip(" \t\r.,;('\u060c")
     if _is_value(kind, value):
-        yield Found(start, start + len(value), kind, remember=kind in ("user", "account"))
+        yield RedactedPlace(start, start + len(value), kind, remember=kind in ("user", "account"))

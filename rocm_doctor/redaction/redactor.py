@@ -16,10 +16,10 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
-from rocm_doctor.redaction.find import Search, searches
+from rocm_doctor.redaction.find import NameFinder, searches
 from rocm_doctor.redaction.known import is_anonymous, is_distinctive
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
-from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, Found
+from rocm_doctor.redaction.rules import NAMES, PSEUDONYM, RedactedPlace
 from rocm_doctor.redaction.unknown import MOST_UNKNOWN, weigh_words
 
 PLACES = 160_000
@@ -63,7 +63,7 @@ class Replacement(NamedTuple):
 class _Searched(NamedTuple):
     """What the structure of a text gives away, up to `end`: from there on the text is withheld."""
 
-    found: tuple[Found, ...]
+    found: tuple[RedactedPlace, ...]
     end: int
 
 
@@ -77,7 +77,7 @@ class Redactor:
         self._only = only
         self._pseudonyms = Pseudonyms()
         self._learnt: dict[str, tuple[str, str]] = {}
-        self._search: Search | None = None
+        self._search: NameFinder | None = None
         self._searched: dict[str, _Searched] = {}
         self._met: set[tuple[str, str, bool]] = set()
         self._paid: set[tuple[str, str]] = set()
@@ -153,7 +153,7 @@ class Redactor:
     def _search_anew(self, text: str) -> _Searched:
         """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find.
         Of the unknown words that are allowed, a text may use half of what others left."""
-        found: list[Found] = []
+        found: list[RedactedPlace] = []
         words = weigh_words(text, self._unknown_weight / 2)
         self._unknown_weight -= words.unknown_weight
         end = words.end
@@ -180,7 +180,7 @@ class Redactor:
         if not self._learnt:
             return
         if self._search is None:
-            self._search = Search(self._learnt)
+            self._search = NameFinder(self._learnt)
         for start, stop, name in self._search.find(text, end):
             kind = self._learnt[name][0]
             domain = _DOMAIN.match(text, stop) if kind == "host" else None

@@ -24,7 +24,7 @@ _LINE = 400
 """Characters before a hint in which its line must begin, and as many again behind it: prefixes and prompts are shorter."""
 
 
-class Found(NamedTuple):
+class RedactedPlace(NamedTuple):
     """A place to redact. `certain`: the structure alone says that this is a name. `remember`: the name may stand elsewhere too."""
 
     start: int
@@ -41,7 +41,7 @@ class Pattern(NamedTuple):
     flags: int = 0
 
 
-class Rule(NamedTuple):
+class RedactionRule(NamedTuple):
     """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried at each lower-case hint.
 
     Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "word" wants the whole run of letters around it.
@@ -69,7 +69,7 @@ _WORD = regex(r"[\w.-]*")
 class RuleSet:
     """Rules, ready to search: `find` yields what they find in a text."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[RedactionRule]) -> None:
         self._rules = tuple(rules)
         # In a rule that searches a line, `^` and `$` are the ends of that line.
         self._patterns = tuple(regex(r.pattern.source, r.pattern.flags | (re.M if r.at == "line" else 0)) for r in self._rules)
@@ -88,7 +88,7 @@ class RuleSet:
             self._numbers[hint] = tuple(sorted(number for start in starts for number in self._rules_at.get(start, ())))
         return self._numbers[hint]
 
-    def find(self, text: str, low: str) -> Iterator[Found]:
+    def find(self, text: str, low: str) -> Iterator[RedactedPlace]:
         """What the rules find in `text`; `low` is the same text in lower case."""
         done: dict[int, int] = {}
         token = 0
@@ -146,7 +146,7 @@ def end_of_line(text: str, at: int) -> int:
 SEARCHES = {"line": _search_line, "word": _match_word}
 
 
-def _find_groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
+def _find_groups(rule: RedactionRule, match: re.Match[str]) -> Iterator[RedactedPlace]:
     for name, value in match.groupdict().items():
         if value and not name.startswith("of_"):
             kind, start = name.rstrip("0123456789"), match.start(name)
@@ -155,11 +155,11 @@ def _find_groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
                 end = match.end(name)
                 if kind == "token" and end - start >= _LONG and _UNBROKEN.match(match.string, start, end).end() == end:  # type: ignore[union-attr]
                     end = _UNBROKEN.match(match.string, end).end()  # type: ignore[union-attr]
-                yield Found(start, end, kind, rule.certain, rule.remember)
+                yield RedactedPlace(start, end, kind, rule.certain, rule.remember)
                 continue
             pattern = _BRACKETS if single == "host" else _ITEM
             for item in pattern.finditer(value):
-                yield Found(start + item.start(), start + item.end(), single, rule.certain, rule.remember)
+                yield RedactedPlace(start + item.start(), start + item.end(), single, rule.certain, rule.remember)
 
 
 def disjoint(spans: Iterable[tuple[int, int]]) -> Spans:

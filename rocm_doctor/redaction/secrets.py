@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import Shape, load_known
-from rocm_doctor.redaction.rules import Found, Pattern, Rule
+from rocm_doctor.redaction.known import TokenShape, load_known
+from rocm_doctor.redaction.rules import Pattern, RedactedPlace, RedactionRule
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 from rocm_doctor.redaction.vocabulary import field_words
 
@@ -97,7 +97,7 @@ def _is_secret(match: re.Match[str]) -> bool:
 _KEY_LIKE = regex(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
 
 
-def _shape(shape: Shape) -> Rule:
+def _shape(shape: TokenShape) -> RedactionRule:
     """A rule for a shape. At the end of a text fewer letters suffice: quotes in a report are cut to a length."""
     if shape.pattern:
         pattern = (
@@ -107,10 +107,10 @@ def _shape(shape: Shape) -> Rule:
             if _has_group(shape.pattern)
             else rf"(?P<token>{shape.pattern})"
         )
-        return Rule(shape.hints, Pattern(pattern))
+        return RedactionRule(shape.hints, Pattern(pattern))
     prefixes = "|".join(re.escape(p) for p in sorted(shape.prefixes, key=len, reverse=True))
     pattern = rf"(?<![A-Za-z0-9])(?P<token>(?:{prefixes})(?P<of_body>[{shape.letters}]{{{shape.least},}}={{0,2}}|[{shape.letters}]{{4,}}\Z))"
-    return Rule(tuple(p.lower() for p in shape.prefixes), Pattern(pattern), accept=_is_mixed, whole=True)
+    return RedactionRule(tuple(p.lower() for p in shape.prefixes), Pattern(pattern), accept=_is_mixed, whole=True)
 
 
 def _has_group(pattern: str) -> bool:
@@ -140,24 +140,24 @@ _PARAMETERS = (
 )  # fmt: skip
 _QUERY = tuple(mark + name + "=" for mark in "?&;" for name in _PARAMETERS)
 _RULES = (
-    Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])")),
-    Rule(("proxy",), Pattern(r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I)),
-    Rule(("docker login", "podman login", "registry login"), Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"), "line"),
-    Rule(_KEY_WORDS, _KEYED, accept=_is_secret),
-    Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
-    Rule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), Pattern(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES),
-    Rule(("bearer ", "basic "), Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("=")),
-    Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),
-    Rule(_QUERY, Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"])),
-    Rule(("login", "sshpass", "curl ", "wget "), Pattern(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"), "line"),
-    Rule(("login", "sshpass"), Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"), "line"),
-    Rule(("ipmitool ", "ipmi-", "ipmiutil ", "racadm ", "redfishtool ", "smcipmitool ", "ldapsearch ", "mysql ", "smbclient ", "ftp "), Pattern(r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"), "line"),
-    Rule(("mysql", "mariadb"), Pattern(r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"), "line"),
-    Rule(("login", "kinit ", "mysql ", "psql "), Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line"),
+    RedactionRule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])")),
+    RedactionRule(("proxy",), Pattern(r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I)),
+    RedactionRule(("docker login", "podman login", "registry login"), Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"), "line"),
+    RedactionRule(_KEY_WORDS, _KEYED, accept=_is_secret),
+    RedactionRule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
+    RedactionRule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), Pattern(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES),
+    RedactionRule(("bearer ", "basic "), Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("=")),
+    RedactionRule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),
+    RedactionRule(_QUERY, Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"])),
+    RedactionRule(("login", "sshpass", "curl ", "wget "), Pattern(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"), "line"),
+    RedactionRule(("login", "sshpass"), Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"), "line"),
+    RedactionRule(("ipmitool ", "ipmi-", "ipmiutil ", "racadm ", "redfishtool ", "smcipmitool ", "ldapsearch ", "mysql ", "smbclient ", "ftp "), Pattern(r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"), "line"),
+    RedactionRule(("mysql", "mariadb"), Pattern(r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"), "line"),
+    RedactionRule(("login", "kinit ", "mysql ", "psql "), Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line"),
 )  # fmt: skip
 
 
-def secret_rules() -> Iterator[Rule]:
+def secret_rules() -> Iterator[RedactionRule]:
     """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
     yield from map(_shape, load_known().tokens)
     yield from _RULES
@@ -168,7 +168,7 @@ _BODY_LINE = regex(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n){0,
 _LONGEST_KEY = 20_000
 
 
-def private_keys(text: str) -> Iterator[Found]:
+def private_keys(text: str) -> Iterator[RedactedPlace]:
     """The body of each PEM block, to its end line; where that was cut off, as many lines as hold base64."""
     begin = _BEGIN.search(text) if "-----BEGIN" in text else None
     while begin:
@@ -180,5 +180,5 @@ def private_keys(text: str) -> Iterator[Found]:
             while line := _BODY_LINE.match(text, end, limit):
                 end = line.end()
         if text[begin.end() : end].strip() and "<token-" not in text[begin.end() : end]:
-            yield Found(begin.end(), end, "token")
+            yield RedactedPlace(begin.end(), end, "token")
         begin = following

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.context import is_software
 from rocm_doctor.redaction.known import is_anonymous, is_distinctive, is_public, load_known
-from rocm_doctor.redaction.rules import PSEUDONYM, Found
+from rocm_doctor.redaction.rules import PSEUDONYM, RedactedPlace
 from rocm_doctor.redaction.vocabulary import (
     FIELD,
     LONGEST,
@@ -38,7 +38,7 @@ _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 """What is one behind a label may stand in a serial number, too."""
 
 
-def find_unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
+def find_unknown(text: str, found: Sequence[RedactedPlace], words: UnknownWords) -> Iterator[RedactedPlace]:
     """The words of `text` that are not known, without those of the places that were found already."""
     taken = bytearray(len(text))
     for one in found:
@@ -53,7 +53,7 @@ def find_unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Fo
             continue
         if kind == "host" or end - start > LONGEST or not is_software(text, start, end):
             remember = not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end))
-            yield Found(start, end, kind if kind == "host" else "name", remember=remember)
+            yield RedactedPlace(start, end, kind if kind == "host" else "name", remember=remember)
 
 
 MOST_UNKNOWN = 80_000
@@ -66,7 +66,7 @@ _LONG = 1 << 18
 """Characters of a text from which its unknown words count."""
 
 
-class Words(NamedTuple):
+class UnknownWords(NamedTuple):
     """The runs of a text that the field does not know, with who knows each (vocabulary_level)."""
 
     levels: dict[str, int]
@@ -76,7 +76,7 @@ class Words(NamedTuple):
     """What the unknown ones count, in a long text."""
 
 
-def weigh_words(text: str, most: float) -> Words:
+def weigh_words(text: str, most: float) -> UnknownWords:
     """The words of a text, up to where the unknown ones of a long text count more than `most`."""
     found: set[str] = set()
     levels: dict[str, int] = {}
@@ -89,11 +89,11 @@ def weigh_words(text: str, most: float) -> Words:
         if len(text) > _LONG:
             unknown_weight += sum(_UNKNOWN_WEIGHT[run.isalpha()] for run, known in unfamiliar.items() if not known)
         if unknown_weight > most:
-            return Words(levels, text.rfind("\n", 0, end) + 1, unknown_weight)
-    return Words(levels, len(text), unknown_weight)
+            return UnknownWords(levels, text.rfind("\n", 0, end) + 1, unknown_weight)
+    return UnknownWords(levels, len(text), unknown_weight)
 
 
-def _unknown_words(text: str, words: Words) -> Iterator[Place]:
+def _unknown_words(text: str, words: UnknownWords) -> Iterator[Place]:
     for start, run in find_runs(words.levels, text, len(text)):
         end = start + len(run)
         if _is_after_escape(text, start, run):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import NO_FAULT, Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
+from rocm_doctor.reports.answer import AnswerLine, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.places import finding_name, where
 
@@ -43,7 +43,7 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
     yield from (f"  {line}" for line in _label_lines(finding_lines(finding, report, _EVIDENCE)))
 
 
-def _label_lines(lines: Iterable[Line]) -> Iterator[str]:
+def _label_lines(lines: Iterable[AnswerLine]) -> Iterator[str]:
     for line in lines:
         if line.words:
             yield f"{line.label}: {line.words}"

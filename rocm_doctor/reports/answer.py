@@ -19,7 +19,7 @@ PROOFS: dict[Proof, str] = {"proven": "checked", "corrected": "corrected", "word
 """Labels of what a language model proposes."""
 
 
-class Line(NamedTuple):
+class AnswerLine(NamedTuple):
     """A label, a sentence, and commands to paste."""
 
     label: str
@@ -38,20 +38,21 @@ def whole_findings(report: Report) -> list[Finding]:
     )
 
 
-def finding_lines(finding: Finding, report: Report | None = None, evidence: int | None = None) -> list[Line]:
+def finding_lines(finding: Finding, report: Report | None = None, evidence: int | None = None) -> list[AnswerLine]:
     """The lines of one finding: why, what was read (at most `evidence` readings), what to type, who says so, and what follows from it."""
     read = dict.fromkeys(f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence)
-    made = [
-        Line("cause", finding.cause),
-        *(Line("evidence", one) for one in list(read)[:evidence]),
-        Line("fix", finding.advice, finding.commands),
-        Line("verify", "", finding.verify),
-        Line("settle", "", (finding.settle,) if finding.settle else ()),
-        Line("source", _cite(finding.sources, f"{finding.grade}: " if finding.row else "")),
-        Line("source", _cite(finding.cure_sources, f"of the fix ({finding.cure_grade}): ")),
-        *(Line("related", one.title) for one in (followers(report, finding) if report else ()) if one.title != finding.title),
+    related = [one.title for one in followers(report, finding)] if report else []
+    lines = [
+        AnswerLine("cause", finding.cause),
+        *(AnswerLine("evidence", one) for one in list(read)[:evidence]),
+        AnswerLine("fix", finding.advice, finding.commands),
+        AnswerLine("verify", "", finding.verify),
+        AnswerLine("settle", "", (finding.settle,) if finding.settle else ()),
+        AnswerLine("source", _cite(finding.sources, f"{finding.grade}: " if finding.row else "")),
+        AnswerLine("source", _cite(finding.cure_sources, f"of the fix ({finding.cure_grade}): ")),
+        *(AnswerLine("related", title) for title in related if title != finding.title),
     ]
-    return [line for line in made if line.words or line.commands]
+    return [line for line in lines if line.words or line.commands]
 
 
 def _cite(sources: Sequence[str], grade: str) -> str:
@@ -59,28 +60,28 @@ def _cite(sources: Sequence[str], grade: str) -> str:
     return f"{grade}{'; '.join(sources[:_CITED])}{more}" if sources else ""
 
 
-def lines(report: Report) -> Iterator[Line]:
+def lines(report: Report) -> Iterator[AnswerLine]:
     """What else there is to say: a second opinion, what else it may be, solved reports."""
     if report.opinion:
-        yield Line("opinion", _heading(report.opinion))
+        yield AnswerLine("opinion", _heading(report.opinion))
         yield from _opinion(report.opinion)
     yield from _possible(report)
     if not (report.opinion and report.opinion.causes):
         for number, one in enumerate(report.guesses):
             more = () if number else (Command(f"rocm-doctor explain {one.id}", effect="reads"),)
-            yield Line("guess", f"the words read like this: {one.title} [{one.id}]", more)
-    yield from (Line("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
+            yield AnswerLine("guess", f"the words read like this: {one.title} [{one.id}]", more)
+    yield from (AnswerLine("solved", f"{s.thread}: {s.cause} Fix: {s.fix}") for s in report.solved)
 
 
-def _possible(report: Report) -> Iterator[Line]:
+def _possible(report: Report) -> Iterator[AnswerLine]:
     """The root causes that are not shown whole, a sentence each, with the line or fact that speaks for it."""
     shown = whole_findings(report)
     rest = [f for f in report.findings if f.severity != "note" and f.leads and f not in shown]
     for one in rest[:MOST_POSSIBLE]:
         fix = f". Fix: {one.advice.partition('. ')[0].removesuffix('.')}." if one.advice else ""
-        yield Line("possible", f"{one.title}{where(one)} [{one.row or one.id}]{_because(one)}{fix}")
+        yield AnswerLine("possible", f"{one.title}{where(one)} [{one.row or one.id}]{_because(one)}{fix}")
     if len(rest) > MOST_POSSIBLE:
-        yield Line("", f"{len(rest) - MOST_POSSIBLE} more; --format json lists them")
+        yield AnswerLine("", f"{len(rest) - MOST_POSSIBLE} more; --format json lists them")
 
 
 def _because(finding: Finding) -> str:
@@ -101,22 +102,22 @@ def _heading(opinion: Opinion) -> str:
     return f"Second opinion of {who}, asked for with --reader: its quotes, commands and versions were checked, its conclusions were not"
 
 
-def _opinion(opinion: Opinion) -> Iterator[Line]:
+def _opinion(opinion: Opinion) -> Iterator[AnswerLine]:
     """What it said, the likeliest cause first."""
     for cause in opinion.causes:
-        yield Line("cause", f"{cause.id}: {cause.words}")
+        yield AnswerLine("cause", f"{cause.id}: {cause.words}")
         if cause.against:
-            yield Line("against", f"evidence says otherwise: {cause.against}")
-        yield from (Line("quote", f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":")) for r in cause.evidence)
+            yield AnswerLine("against", f"evidence says otherwise: {cause.against}")
+        yield from (AnswerLine("quote", f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":")) for r in cause.evidence)
         if cause.misquoted:
-            yield Line("quote", f"{cause.misquoted} more stand nowhere in the text and are left out")
+            yield AnswerLine("quote", f"{cause.misquoted} more stand nowhere in the text and are left out")
         for step in cause.steps:
-            yield Line("step", step.words or "[withheld: it tells to run what deletes files]")
+            yield AnswerLine("step", step.words or "[withheld: it tells to run what deletes files]")
             yield from map(_proposal, step.proposals)
 
 
-def _proposal(one: Proposal) -> Line:
+def _proposal(one: Proposal) -> AnswerLine:
     label = PROOFS[one.proof]
     if one.proof == "corrected":
-        return Line(label, f"{one.because}; in place of `{one.said}`:", one.commands)
-    return Line(label, f"`{one.said}`: {one.because}" if one.proof == "word" else one.because, one.commands)
+        return AnswerLine(label, f"{one.because}; in place of `{one.said}`:", one.commands)
+    return AnswerLine(label, f"`{one.said}`: {one.because}" if one.proof == "word" else one.because, one.commands)

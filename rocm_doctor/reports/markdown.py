@@ -12,7 +12,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
+from rocm_doctor.reports.answer import AnswerLine, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
 from rocm_doctor.reports.places import SURE, finding_name, location, request, where
@@ -73,7 +73,7 @@ def _finding(finding: Finding, report: Report | None = None) -> Iterator[str]:
     yield from fold("Evidence and sources", evidence)
 
 
-def _label_lines(lines: Iterable[Line]) -> Iterator[str]:
+def _label_lines(lines: Iterable[AnswerLine]) -> Iterator[str]:
     for line in lines:
         yield f"\n{f'*{line.label}*: ' if line.label else ''}{prose(line.words)}".rstrip()
         yield from block(line.commands)

@@ -18,14 +18,14 @@ MOST = 40
 _LABEL = 10
 
 
-class Stated(NamedTuple):
+class CitedLine(NamedTuple):
     """A statement with its source, which a whole page shows."""
 
     words: str
     source: str
 
 
-Line = Union[str, Command, Stated]
+Line = Union[str, Command, CitedLine]
 
 
 class Section(NamedTuple):
@@ -56,7 +56,7 @@ def _text(page: Page, look: RenderOptions) -> str:
         for one in page.sections
         if one.lines and (look.verbose or one.short != 0)
     ]
-    if not look.verbose and any(one.short == 0 or isinstance(line, Stated) for one in page.sections for line in one.lines):
+    if not look.verbose and any(one.short == 0 or isinstance(line, CitedLine) for one in page.sections for line in one.lines):
         shown.append(_Shown(Section("-v", ["all of it, with the source of each statement"]), 1, look))
     titles = textwrap.wrap(page.title, look.width)
     while not look.verbose and len(titles) + sum(len(one.rows()) for one in shown) > MOST:
@@ -92,7 +92,7 @@ def wrap_line(line: Line, look: RenderOptions) -> list[str]:
         return [click.style(f"$ {line.text}", bold=True)]
     words = line if isinstance(line, str) else line.words
     rows = textwrap.wrap(words, look.width - _LABEL - 2, break_on_hyphens=False, break_long_words=False) or [""]
-    return [*rows, f"  {line.source}"] if isinstance(line, Stated) and look.verbose else rows
+    return [*rows, f"  {line.source}"] if isinstance(line, CitedLine) and look.verbose else rows
 
 
 def _json(page: Page) -> str:

@@ -10,7 +10,7 @@ import click
 from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.answer import Line, finding_lines, lines, whole_findings
+from rocm_doctor.reports.answer import AnswerLine, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import fact_lines, gpu_lines, stack_lines
 from rocm_doctor.reports.places import certainty, finding_name, request, where
 
@@ -124,7 +124,7 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
             yield from command_lines("", group[0].commands, look.width)
 
 
-def _label_lines(lines: Iterable[Line], look: RenderOptions) -> Iterator[str]:
+def _label_lines(lines: Iterable[AnswerLine], look: RenderOptions) -> Iterator[str]:
     """Each line behind its label, which is printed once for lines that share it, and the commands below it."""
     last = ""
     for line in lines:

@@ -17,7 +17,7 @@ from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import NO_FAULT, THE_MACHINE, Confidence, Finding, Gpu, Reading, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import excludes, holds, named_fact
 from rocm_doctor.rules.findings import fact_readings, join_gpus, lower, row_finding, training_gpus
-from rocm_doctor.rules.logs import Conditions, Fragments, Logs
+from rocm_doctor.rules.logs import Fragments, LogConditions, Logs
 from rocm_doctor.rules.ranking import RANK, rank
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
@@ -37,7 +37,7 @@ class Judged(NamedTuple):
     decided: int = 0
 
 
-class Candidate(NamedTuple):
+class RankedFinding(NamedTuple):
     """A finding with its rank: the line that it explains and the number of supporting facts."""
 
     finding: Finding
@@ -58,12 +58,12 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
     stated = [*(row.when for row in matrix.rows), *(cure.when for cure in matrix.cures)]
     conditions = (condition.removeprefix("!") for when in stated for name, condition in when.items() if name.startswith("log"))
-    return Conditions((_CALM, _NVIDIA, _AMD, *conditions), matrix.complaints)
+    return LogConditions((_CALM, _NVIDIA, _AMD, *conditions), matrix.complaints)
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
     """All findings, ranked, and all undecided judgements."""
-    candidates: list[Candidate] = []
+    candidates: list[RankedFinding] = []
     undecided: list[Undecided] = []
     calm = logs.find(_CALM) is not None
     foreign = is_nvidia(snapshot, logs)
@@ -84,8 +84,8 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
             else:
                 finding = row_finding(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
                 weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
-                candidates.append(Candidate(finding, judged.lines[0] if judged.lines else None, weight))
-    candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
+                candidates.append(RankedFinding(finding, judged.lines[0] if judged.lines else None, weight))
+    candidates += [RankedFinding(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return rank(join_gpus(_rivals(candidates), snapshot), matrix), undecided
 
 
@@ -184,9 +184,9 @@ def _confidence(row: Row, judged: Judged, calm: bool) -> Confidence:
     return "high"
 
 
-def _rivals(candidates: Sequence[Candidate]) -> list[Finding]:
+def _rivals(candidates: Sequence[RankedFinding]) -> list[Finding]:
     """Of the findings that explain one line the strongest stays as it is; the others become hypotheses."""
-    strongest: dict[Reading, Candidate] = {}
+    strongest: dict[Reading, RankedFinding] = {}
     ordered = sorted(candidates, key=_order)
     for candidate in ordered:
         if candidate.line:
@@ -197,5 +197,5 @@ def _rivals(candidates: Sequence[Candidate]) -> list[Finding]:
     ]
 
 
-def _order(candidate: Candidate) -> tuple[int, int, int]:
+def _order(candidate: RankedFinding) -> tuple[int, int, int]:
     return (RANK[candidate.finding.severity], RANK[candidate.finding.confidence], -candidate.weight)

@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.commands import fill
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.advice import Case
+from rocm_doctor.matrix.advice import AdviceCase
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import (
@@ -87,10 +87,10 @@ def finding(
     )
 
 
-def _case(matrix: Matrix, name: str) -> Case:
+def _case(matrix: Matrix, name: str) -> AdviceCase:
     """The case of that name, of its own diagnosis or of any; an empty one where the matrix is older than the rule."""
     cases = matrix.cases
-    return cases.get(name) or cases.get("*/" + name.partition("/")[2]) or Case(name)
+    return cases.get(name) or cases.get("*/" + name.partition("/")[2]) or AdviceCase(name)
 
 
 def case_commands(matrix: Matrix, case: str, **values: object) -> tuple[Command, ...]:

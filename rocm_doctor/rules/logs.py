@@ -32,7 +32,7 @@ def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
     return [a for a in artifacts if not a.missing and a.name.startswith(places) and not a.name.endswith(".jsonl")]
 
 
-class Conditions(Mapping[str, Fragments]):
+class LogConditions(Mapping[str, Fragments]):
     """The fragments of each condition, worked out when they are first asked for: on most machines the facts settle most rows."""
 
     def __init__(self, asked: Iterable[str], complaints: Mapping[str, tuple[str, ...]]) -> None:

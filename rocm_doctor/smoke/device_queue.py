@@ -16,7 +16,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.state import DeviceQueue, Record, Worker, record
+from rocm_doctor.smoke.state import DeviceQueue, Record, SmokeWorker, record
 from rocm_doctor.workers import START, process
 from rocm_doctor.workers.smoke.table import all_needs
 
@@ -91,7 +91,7 @@ def _start(queue: DeviceQueue) -> None:
     queue.children += 1
     results = Path(queue.settings.folder) / f"{queue.name}-{queue.children}.jsonl"
     results.touch()
-    queue.worker = Worker(process.start(_make_spec(queue, results)), results)
+    queue.worker = SmokeWorker(process.start(_make_spec(queue, results)), results)
 
 
 def _make_spec(queue: DeviceQueue, results: Path) -> process.ChildSpec:
@@ -110,7 +110,7 @@ def _make_spec(queue: DeviceQueue, results: Path) -> process.ChildSpec:
     return process.ChildSpec(argv, limit=float("inf"), env=environment, cap=TAIL_BYTES, keep="tail")
 
 
-def _follow(queue: DeviceQueue, worker: Worker) -> None:
+def _follow(queue: DeviceQueue, worker: SmokeWorker) -> None:
     """Read the events appended since the last call, up to the last complete line."""
     with worker.results.open("rb") as file:
         file.seek(worker.offset)
@@ -126,7 +126,7 @@ def _follow(queue: DeviceQueue, worker: Worker) -> None:
         _take(queue, worker, event)
 
 
-def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
+def _take(queue: DeviceQueue, worker: SmokeWorker, event: Record) -> None:
     kind, worker.told = event.get("event"), time.monotonic()
     if kind == "hello":
         queue.hello = queue.hello or event
@@ -146,7 +146,7 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         worker.exit_message = str(kind)
 
 
-def _settle(queue: DeviceQueue, worker: Worker) -> None:
+def _settle(queue: DeviceQueue, worker: SmokeWorker) -> None:
     """The child has ended: record its death, drop what is done, and leave the rest for the next child."""
     _follow(queue, worker)
     if is_broken(worker):
@@ -164,7 +164,7 @@ def _mark(queue: DeviceQueue) -> str:
     return f"{queue.settings.token}-{queue.name}"
 
 
-def enforce(queue: DeviceQueue, worker: Worker) -> None:
+def enforce(queue: DeviceQueue, worker: SmokeWorker) -> None:
     """End a child that is over its time limit, and record where it was."""
     if worker.child.ended is not None or worker.child.proc is None:
         return
@@ -178,14 +178,14 @@ def enforce(queue: DeviceQueue, worker: Worker) -> None:
             worker.verdict |= {"reason": "unkillable", "pid": worker.child.proc.pid}
 
 
-def time_limit(queue: DeviceQueue, worker: Worker) -> float:
+def time_limit(queue: DeviceQueue, worker: SmokeWorker) -> float:
     """The time limit of a child's current stage, in seconds."""
     if worker.stage:
         return queue.settings.limit or next((s.limit for s in queue.pending if s.name == worker.stage), START_LIMIT)
     return END_LIMIT if worker.exit_message else START_LIMIT
 
 
-def _ask_for_stack(worker: Worker) -> None:
+def _ask_for_stack(worker: SmokeWorker) -> None:
     """Make the worker print its Python stack (SIGUSR1), so that the end of its stderr shows where it hangs."""
     assert worker.child.proc is not None
     if hasattr(signal, "SIGUSR1") and (worker.ended or worker.stage):
@@ -195,7 +195,7 @@ def _ask_for_stack(worker: Worker) -> None:
             process.pump([worker.child], timeout=STACK_TIME / 5)
 
 
-def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
+def report_waiting(queue: DeviceQueue, worker: SmokeWorker) -> None:
     """Print a progress line after some silence: kernel compilation with a cold cache looks like a hang."""
     if worker.child.ended is not None or time.monotonic() - worker.told < PATIENCE:
         return
@@ -207,14 +207,14 @@ def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
     )
 
 
-def is_broken(worker: Worker) -> bool:
+def is_broken(worker: SmokeWorker) -> bool:
     """True if the child did not finish. After an exception on the GPU it may crash at exit, which does not count."""
     done = process.make_result(worker.child)
     well = worker.exit_message == "leave" or (worker.exit_message == "bye" and done.returncode == 0)
     return bool(worker.verdict) or done.state != "finished" or not well
 
 
-def record_crash(queue: DeviceQueue, worker: Worker) -> None:
+def record_crash(queue: DeviceQueue, worker: SmokeWorker) -> None:
     """Record an abnormal exit of a child: last stage started, signal or exit code, end of stderr."""
     done = process.make_result(worker.child)
     waiting = next((s.name for s in queue.pending if s.name not in worker.ended), "exit")
@@ -238,6 +238,6 @@ def _how(done: process.ChildResult) -> Record:
     return {"status": "died", "reason": "no-result" if code == 0 else f"exit-{code}", "returncode": code}
 
 
-def elapsed_seconds(worker: Worker) -> float:
+def elapsed_seconds(worker: SmokeWorker) -> float:
     """Seconds since a child's current stage began."""
     return round(time.monotonic() - worker.since, 3)

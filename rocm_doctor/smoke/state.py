@@ -33,7 +33,7 @@ class Settings(Struct, frozen=True):
     environment: Mapping[str, str] = {}
 
 
-class Worker(Struct):
+class SmokeWorker(Struct):
     """The child of a queue and its progress. `ended` are its finished stages; `exit_message` its last event, bye or leave."""
 
     child: process.Child
@@ -57,7 +57,7 @@ class DeviceQueue(Struct):
     settings: Settings
     pending: list[Stage]
     index: int = 0
-    worker: Worker | None = None
+    worker: SmokeWorker | None = None
     records: list[Record] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)

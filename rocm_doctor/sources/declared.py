@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TARGET = "declared/target"
 
 
-class Target(msgspec.Struct, frozen=True):
+class DeclaredMachine(msgspec.Struct, frozen=True):
     """The machine that an environment is for; an empty field is not declared.
 
     gpu: gfx target. rocm, driver, kernel: releases; `driver: inbox` is the kernel's own. os: linux, windows or wsl. where: the place
@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True):
     where: str = "command line"
 
 
-def target_artifact(target: Target) -> Artifact:
+def target_artifact(target: DeclaredMachine) -> Artifact:
     """The target as text, one `key: value` a line, for probes/text/declared.py."""
     driver = "adrenalin" if target.os == "windows" else "driver"
     declared = {"gpu": target.gpu, "rocm": target.rocm, driver: target.driver, "kernel": target.kernel, "os": target.os}

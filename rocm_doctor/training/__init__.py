@@ -14,17 +14,17 @@ from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.training import literals
 from rocm_doctor.training.literals import Call, Leaf
-from rocm_doctor.training.tables import Reading, Table, Tables
-from rocm_doctor.training.types import ConfigError, Run, Setting, Unmodelled, Unread
+from rocm_doctor.training.tables import FieldInterpreter, FrameworkTable, Tables
+from rocm_doctor.training.types import ConfigError, Setting, TrainingRun, Unmodelled, UnreadKey
 
-__all__ = ["OPTIONS", "ConfigError", "Run", "Setting", "Unmodelled", "Unread", "read", "read_text"]
+__all__ = ["OPTIONS", "ConfigError", "Setting", "TrainingRun", "Unmodelled", "UnreadKey", "read", "read_text"]
 
 OPTIONS = {"model": "--model", "seq": "--seq", "batch": "--batch"}
 """Without these there is no prediction; the option is used."""
 SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained, ..."
 
 
-def read(path: Path, matrix: Matrix) -> Run:
+def read(path: Path, matrix: Matrix) -> TrainingRun:
     """The run of a configuration or script. Raises ConfigError."""
     try:
         return read_text(files.text(path, files.MIB), str(path), matrix)
@@ -34,7 +34,7 @@ def read(path: Path, matrix: Matrix) -> Run:
         raise ConfigError(f"{path}: {exc}") from exc
 
 
-def read_text(text: str, name: str, matrix: Matrix) -> Run:
+def read_text(text: str, name: str, matrix: Matrix) -> TrainingRun:
     """The run of a text; a name that ends in .py says that it is a script. Raises ConfigError."""
     tables = Tables(matrix)
     try:
@@ -47,17 +47,17 @@ def read_text(text: str, name: str, matrix: Matrix) -> Run:
     if table is None:
         frameworks = ", ".join(dict.fromkeys(t.framework for t in tables.every.values() if t.marks))
         raise ConfigError(f"{name}: no training configuration that is known ({frameworks}); give the settings as options")
-    reading = Reading(tables.words)
+    reading = FieldInterpreter(tables.words)
     reading.apply(table, leaves)
     return _make_run(reading, table.framework, name)
 
 
-def _read_script(text: str, name: str, tables: Tables) -> Run:
+def _read_script(text: str, name: str, tables: Tables) -> TrainingRun:
     """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
     calls = [(table, call) for call in literals.read_script(text) if (table := tables.find_by_call(call.name))]
     if not calls:
         raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
-    reading = Reading(tables.words)
+    reading = FieldInterpreter(tables.words)
     reading.settings["method"] = Setting("full", "", 0)
     reading.settings["kbit_prepare"] = Setting(False, "", 0)
     used = [table for table in tables.every.values() if any(table is called for called, _ in calls)]
@@ -68,7 +68,7 @@ def _read_script(text: str, name: str, tables: Tables) -> Run:
     return _make_run(reading, framework, name)
 
 
-def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
+def _merge_calls(calls: list[Call], table: FrameworkTable) -> dict[str, Leaf]:
     """The arguments of all calls of one kind; one that has several values is none."""
     leaves: dict[str, Leaf] = {}
     for leaf in (leaf for call in calls for leaf in call.leaves):
@@ -81,12 +81,12 @@ def _merge_calls(calls: list[Call], table: Table) -> dict[str, Leaf]:
     return leaves
 
 
-def _make_run(reading: Reading, framework: str, name: str) -> Run:
+def _make_run(reading: FieldInterpreter, framework: str, name: str) -> TrainingRun:
     settings = dict(reading.settings)
     if settings.get("method") and settings["method"].value != "qlora":
         settings.pop("quant_bits", None)
     unread = [entry for entry in reading.unread if not (entry.field in OPTIONS and entry.field in settings)]
     missing = [field for field in OPTIONS if field not in settings and all(entry.field != field for entry in unread)]
-    unread += [Unread(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
+    unread += [UnreadKey(field, 0, f"the file does not say it; give {OPTIONS[field]}", field) for field in missing]
     unmodelled = tuple({entry.words: entry for entry in reversed(reading.unmodelled)}.values())[::-1]
-    return Run(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled)
+    return TrainingRun(framework, name, settings, tuple(dict.fromkeys(unread)), unmodelled)

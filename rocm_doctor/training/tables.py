@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.training.literals import Leaf
-from rocm_doctor.training.types import Setting, Unmodelled, Unread
+from rocm_doctor.training.types import Setting, Unmodelled, UnreadKey
 
 Whole = Annotated[int, msgspec.Meta(ge=1)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -26,7 +26,7 @@ EMPTY: tuple[Any, ...] = (None, False, "", "none", "None", [], {}, 0)
 Rule = str | Mapping[str, Any]
 
 
-class Table(msgspec.Struct, frozen=True):
+class FrameworkTable(msgspec.Struct, frozen=True):
     """One entry of the catalog; catalog/training.yaml says what its fields mean."""
 
     table: str
@@ -40,7 +40,7 @@ class Table(msgspec.Struct, frozen=True):
     fields: Mapping[str, Any] = {}
 
 
-class Words(msgspec.Struct, frozen=True):
+class FrameworkNames(msgspec.Struct, frozen=True):
     """How frameworks name optimizers, types of numbers and layers, and torchtune's builders of models."""
 
     optimizers: Mapping[str, str]
@@ -54,15 +54,15 @@ class Tables:
 
     def __init__(self, matrix: Matrix) -> None:
         entries = matrix.plain("training") or []
-        self.words = msgspec.convert(next(e for e in entries if e["table"] == "words"), Words)
-        self.raw = {e["table"]: msgspec.convert(e, Table) for e in entries if e["table"] != "words"}
+        self.words = msgspec.convert(next(e for e in entries if e["table"] == "words"), FrameworkNames)
+        self.raw = {e["table"]: msgspec.convert(e, FrameworkTable) for e in entries if e["table"] != "words"}
 
     @cached_property
-    def every(self) -> dict[str, Table]:
+    def every(self) -> dict[str, FrameworkTable]:
         """The tables by name, each with the keys of those that it includes."""
         return {name: self._include(table) for name, table in self.raw.items()}
 
-    def _include(self, table: Table) -> Table:
+    def _include(self, table: FrameworkTable) -> FrameworkTable:
         parts = [*(self._include(self.raw[name]) for name in table.include), table]
         # A key that is there again keeps the place of its last mention: later keys win.
         order = [key for part in parts for key in part.keys]
@@ -70,11 +70,11 @@ class Tables:
         merged = {name: {k: v for p in parts for k, v in getattr(p, name).items()} for name in ("defaults", "notes", "fields")}
         return msgspec.structs.replace(table, keys=keys, **merged)
 
-    def find_by_keys(self, keys: Mapping[str, Leaf]) -> Table | None:
+    def find_by_keys(self, keys: Mapping[str, Leaf]) -> FrameworkTable | None:
         """The table of a file with these keys."""
         return next((t for t in self.every.values() if any(mark in keys for mark in t.marks)), None)
 
-    def find_by_call(self, name: str) -> Table | None:
+    def find_by_call(self, name: str) -> FrameworkTable | None:
         """The table of a call: `transformers.TrainingArguments`, `AutoModelForCausalLM.from_pretrained`."""
         parts = name.split(".")
         ends = (".".join(parts[-count:]) for count in (2, 1))
@@ -86,16 +86,16 @@ def _keep_last(keys: list[str]) -> list[str]:
     return list(reversed(dict.fromkeys(reversed(keys))))
 
 
-class Reading:
+class FieldInterpreter:
     """Fields as the tables set them, one after the other."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: FrameworkNames) -> None:
         self.words = words
         self.settings: dict[str, Setting] = {}
-        self.unread: list[Unread] = []
+        self.unread: list[UnreadKey] = []
         self.unmodelled: list[Unmodelled] = []
 
-    def apply(self, table: Table, leaves: Mapping[str, Leaf]) -> None:
+    def apply(self, table: FrameworkTable, leaves: Mapping[str, Leaf]) -> None:
         """Set what the table makes of these values and of the framework's defaults."""
         place = Leaf(table.table, None, min((leaf.line for leaf in leaves.values()), default=0) if table.calls else 0)
         self._set_effect(table.fields, place)
@@ -105,7 +105,7 @@ class Reading:
                 default = table.defaults.get(key)
                 leaf = None if default is None else Leaf(key, default, 0)
             if leaf is not None and leaf.why:
-                self.unread.append(Unread(leaf.key, leaf.line, leaf.why, _first_field(rule)))
+                self.unread.append(UnreadKey(leaf.key, leaf.line, leaf.why, _first_field(rule)))
             elif leaf is not None:
                 self._set_key(leaf, rule)
         for key, words in table.notes.items():
@@ -119,7 +119,7 @@ class Reading:
             return
         effect = rule.get(spelling(leaf.value), rule.get("*"))
         if effect is None:
-            self.unread.append(Unread(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _first_field(rule)))
+            self.unread.append(UnreadKey(leaf.key, leaf.line, f"`{leaf.value}` is not known here", _first_field(rule)))
         elif isinstance(effect, str):
             self._set_field(leaf, effect)
         else:
@@ -134,7 +134,7 @@ class Reading:
         try:
             self.settings[field] = Setting(self._convert(field, leaf), leaf.key, leaf.line)
         except ValueError as exc:
-            self.unread.append(Unread(leaf.key, leaf.line, str(exc), field))
+            self.unread.append(UnreadKey(leaf.key, leaf.line, str(exc), field))
 
     def _is_decided(self, field: str, leaf: Leaf) -> bool:
         """True if the file says what the field is, and the leaf is only a default."""
@@ -177,7 +177,7 @@ class Reading:
         if size in self.words.builders:
             self.settings["model"] = Setting(self.words.builders[size], leaf.key, leaf.line)
         else:
-            self.unread.append(Unread(leaf.key, leaf.line, f"the model of `{name}` is not in the catalog", "model"))
+            self.unread.append(UnreadKey(leaf.key, leaf.line, f"the model of `{name}` is not in the catalog", "model"))
 
     def _set_effect(self, effect: Mapping[str, Any], leaf: Leaf) -> None:
         for field, value in effect.items():

@@ -20,7 +20,7 @@ class Setting(msgspec.Struct, frozen=True):
     line: int
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadKey(msgspec.Struct, frozen=True):
     """A key whose value decides something and was not understood. `field` is what it would have set; `line` 0: it is not in the file."""
 
     key: str
@@ -43,13 +43,13 @@ class Unmodelled(msgspec.Struct, frozen=True):
     line: int
 
 
-class Run(msgspec.Struct, frozen=True):
+class TrainingRun(msgspec.Struct, frozen=True):
     """A training run as its file describes it. `settings` has fields of fit's Job, and model and attention (as the framework spells it)."""
 
     framework: str
     file: str
     settings: Mapping[str, Setting]
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadKey, ...] = ()
     unmodelled: tuple[Unmodelled, ...] = ()
 
     def value(self, field: str, default: Any = None) -> Any:

@@ -17,7 +17,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.runner import WorkerError
 from rocm_doctor.tune.search import Measured
-from rocm_doctor.tune.space import Choice, choice_job
+from rocm_doctor.tune.space import TuneChoice, choice_job
 from rocm_doctor.workers import START, process
 
 START_LIMIT, RUN_LIMIT = 120.0, 120.0
@@ -36,7 +36,7 @@ class Hello(msgspec.Struct, frozen=True):
     context: int = 0
 
 
-class Worker:
+class TuneWorker:
     """One worker process and the two files through which it is spoken to. `until`: the monotonic time at which every wait ends."""
 
     def __init__(self, folder: Path, python: str | None, limit: int, packages: Sequence[str]) -> None:
@@ -72,7 +72,7 @@ class Worker:
             raise WorkerError(words[-1] if words else "the worker did not start in time")
         return msgspec.convert(line["hello"], Hello)
 
-    def measure(self, choice: Choice, steps: int) -> Measured:
+    def measure(self, choice: TuneChoice, steps: int) -> Measured:
         """One configuration; a death or a time-out is its error, and the next one gets a new worker.
 
         Raises WorkerError at the second death of one kind if no configuration ran before: then none will.
@@ -136,10 +136,10 @@ class Worker:
 
 
 @contextlib.contextmanager
-def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("transformers",)) -> Iterator[Worker]:
+def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("transformers",)) -> Iterator[TuneWorker]:
     """A worker that is ended with the block. `limit`: bytes of the GPU's memory that it may take, 0 for all; `packages`: what it needs."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-tune-") as folder:
-        instance = Worker(Path(folder), python, limit, packages)
+        instance = TuneWorker(Path(folder), python, limit, packages)
         try:
             yield instance
         finally:

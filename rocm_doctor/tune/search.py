@@ -13,7 +13,7 @@ import msgspec
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Dtype, Job
 from rocm_doctor.tune.space import (
-    Choice,
+    TuneChoice,
     choice_job,
     is_predicted_to_fit,
     job_choice,
@@ -38,7 +38,7 @@ class Measured(msgspec.Struct, frozen=True):
     """One run. `tokens_s` is 0 where there was an error; `samples` are tokens per second of each step; peaks are bytes of torch's allocator;
     `steps` is 0 where the time was over before the run."""
 
-    choice: Choice
+    choice: TuneChoice
     steps: int
     tokens_s: float = 0.0
     samples: tuple[float, ...] = ()
@@ -62,11 +62,11 @@ class NothingFits(ValueError):
     """No configuration is predicted to fit."""
 
 
-Ask = Callable[[Choice, int], Measured]
+Ask = Callable[[TuneChoice, int], Measured]
 """Measure a configuration with so many steps."""
 
 
-class Search:
+class TuneSearch:
     """The runs so far, and the time until they must end. `half`: the 16-bit format of the GPU; `seconds`: how long the search may take."""
 
     def __init__(self, base: Job, card: Card, half: Dtype, ask: Ask, seconds: float) -> None:
@@ -74,10 +74,10 @@ class Search:
         self.until = time.monotonic() + seconds
         self.reserved = FOR_FINALS * seconds
         self.runs: list[Measured] = []
-        self.finalists: list[Choice] = []
+        self.finalists: list[TuneChoice] = []
         self.own = job_choice(base)
 
-    def run(self, choice: Choice, steps: int = SHORT) -> None:
+    def run(self, choice: TuneChoice, steps: int = SHORT) -> None:
         """Measure a configuration, and keep the result; where the time is over before its end, keep that it was not measured."""
         result = self.ask(choice, steps) if time.monotonic() < self.until else None
         if result is None or (result.error and time.monotonic() >= self.until):
@@ -89,7 +89,7 @@ class Search:
         able = [run for run in self.runs if run.tokens_s]
         long_runs = [run for run in self.runs if run.steps >= LONG]
         have_long = self.finalists and {run.choice for run in long_runs}.issuperset(self.finalists)
-        by_choice: dict[Choice, list[Measured]] = {}
+        by_choice: dict[TuneChoice, list[Measured]] = {}
         for run in [run for run in long_runs if have_long and run.tokens_s] or able:
             by_choice.setdefault(run.choice, []).append(run)
         return sorted(map(join, by_choice.values()), key=lambda run: -run.tokens_s)
@@ -112,7 +112,7 @@ class Search:
                 self._try(msgspec.structs.replace(leader.choice, **change), 2 * SHORT)
         self._finish()
 
-    def _try(self, choice: Choice, steps: int = SHORT) -> None:
+    def _try(self, choice: TuneChoice, steps: int = SHORT) -> None:
         """Measure a new configuration that is predicted to fit; where the time is over, keep that it was not measured."""
         tried = any(run.choice == choice for run in self.runs)
         if tried or not is_predicted_to_fit(choice_job(choice, self.base), self.card):

@@ -16,7 +16,7 @@ MARGIN = 0.10
 room. A configuration that needs some of it is measured all the same: running out of memory is a result."""
 
 
-class Choice(msgspec.Struct, frozen=True, order=True):
+class TuneChoice(msgspec.Struct, frozen=True, order=True):
     """One configuration: what `tune` may change of a job. All choices of a search have the same batch x grad_accum, the sequences
     of an optimizer step."""
 
@@ -47,19 +47,19 @@ class Choice(msgspec.Struct, frozen=True, order=True):
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
-def job_choice(job: Job) -> Choice:
+def job_choice(job: Job) -> TuneChoice:
     """The configuration of a job."""
-    return Choice(**{name: getattr(job, name) for name in Choice.__struct_fields__})
+    return TuneChoice(**{name: getattr(job, name) for name in TuneChoice.__struct_fields__})
 
 
-def choice_job(choice: Choice, base: Job) -> Job:
+def choice_job(choice: TuneChoice, base: Job) -> Job:
     """The run that `fit` predicts and the worker measures."""
     return msgspec.structs.replace(base, **msgspec.structs.asdict(choice))
 
 
-def changes(old: Choice, new: Choice) -> dict[str, Any]:
+def changes(old: TuneChoice, new: TuneChoice) -> dict[str, Any]:
     """The fields that differ, with their new values."""
-    return {name: getattr(new, name) for name in Choice.__struct_fields__ if getattr(old, name) != getattr(new, name)}
+    return {name: getattr(new, name) for name in TuneChoice.__struct_fields__ if getattr(old, name) != getattr(new, name)}
 
 
 def list_numerics(job: Job, half: Dtype) -> list[dict[str, Any]]:
@@ -83,12 +83,12 @@ def list_alternatives(job: Job) -> list[dict[str, Any]]:
     return [{"optimizer": optimizer}, {"fused_loss": True}, {"fused_loss": False}, {"implementation": other}]
 
 
-def list_shapes(base: Job, card: Card) -> Iterator[Choice]:
+def list_shapes(base: Job, card: Card) -> Iterator[TuneChoice]:
     """The shapes that are predicted to fit, the largest micro-batch first. What only saves memory (checkpointing, a fused loss) is left out
     where the run fits without it for sure: it costs time and gains nothing."""
     sequences = base.batch * base.grad_accum
     for batch in reversed([n for n in range(1, sequences + 1) if sequences % n == 0]):
-        sure: list[Choice] = []
+        sure: list[TuneChoice] = []
         for checkpointing, fused in ((False, False), (False, True), (True, False), (True, True)):
             able = any(shape.checkpointing <= checkpointing and shape.fused_loss <= fused for shape in sure)
             parts = {"batch": batch, "grad_accum": sequences // batch, "checkpointing": checkpointing, "fused_loss": fused}

@@ -8,10 +8,10 @@ import msgspec
 
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.tune.search import Measured, Tuned
-from rocm_doctor.tune.space import Choice
+from rocm_doctor.tune.space import TuneChoice
 
 
-class Answer(msgspec.Struct, frozen=True):
+class TuneAnswer(msgspec.Struct, frozen=True):
     """The outcome, and the lines of the person's file to change, for other numerics as well (none without a file). `predicted`: bytes that
     `fit` expects the own run to allocate, by its closed form."""
 
@@ -30,7 +30,7 @@ class Answer(msgspec.Struct, frozen=True):
         return self.tuned.best.tokens_s / own if own else None
 
 
-def page(answer: Answer) -> str:
+def page(answer: TuneAnswer) -> str:
     """The gain and the lines to change, what other numerics would bring, and the runs."""
     tuned = answer.tuned
     ran = sum(run.steps > 0 for run in tuned.runs)
@@ -45,7 +45,7 @@ def page(answer: Answer) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _head(answer: Answer) -> list[str]:
+def _head(answer: TuneAnswer) -> list[str]:
     tuned, gain = answer.tuned, answer.gain
     base = tuned.baseline.error or summary(tuned.baseline)
     rows = [f"  yours  {tuned.baseline.choice.words}", f"         {base} ({answer.predicted / GIB:.1f} GiB predicted)"]
@@ -58,7 +58,7 @@ def _head(answer: Answer) -> list[str]:
     ]  # fmt: skip
 
 
-def _faster(answer: Answer) -> list[str]:
+def _faster(answer: TuneAnswer) -> list[str]:
     faster = answer.tuned.faster
     if faster is None:
         return []
@@ -87,7 +87,7 @@ def _table(tuned: Tuned) -> Iterator[str]:
         yield f"  {part}  {steps}  {run.choice.words}: {run.error or summary(run)}"
 
 
-def progress(run: Measured, best: float, choice: Choice) -> str:
+def progress(run: Measured, best: float, choice: TuneChoice) -> str:
     """One line for a run that ended, with the best so far."""
     result = run.error or f"{run.tokens_s:.0f} tokens/s"
     return f"{choice.words}: {result} (best so far {best:.0f})"

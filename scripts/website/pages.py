@@ -10,14 +10,14 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from rocm_doctor._version import PROJECT, SOURCE
-from rocm_doctor.explain import Entry, Found, explain_entry, index
+from rocm_doctor.explain import IndexEntry, NamedThing, explain_entry, index
 from rocm_doctor.explain.index import Kind
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import Command
 from rocm_doctor.plan.summary import STATES, TITLES, answers, stack_words, verdict
-from rocm_doctor.reports.page import Line, Section, Stated
+from rocm_doctor.reports.page import CitedLine, Line, Section
 from rocm_doctor.reports.page import Page as Explained
 
 FORM = "wrong-statement.yml"
@@ -57,23 +57,23 @@ def pages(matrix: Matrix) -> Iterator[Page]:
             yield _page(matrix, path, entry)
 
 
-def _things(matrix: Matrix, kind: Kind) -> Iterator[tuple[str, Entry]]:
+def _things(matrix: Matrix, kind: Kind) -> Iterator[tuple[str, IndexEntry]]:
     """The address and the entry of each thing of a kind. Releases are things of their own."""
     for entry in index(matrix).entries:
         if entry.kind == kind and (kind == "gpu" or entry.name == entry.of or kind in ("library", "system")):
             yield f"{kind}/{slug(typed(entry.name) if kind == 'gpu' else entry.of)}", entry
     if kind == "torch":
         for version in dict.fromkeys(build.torch for build in matrix.torch):
-            yield f"torch/{slug(version)}", Entry("torch", "torch", f"torch {version}", "its builds for ROCm")
+            yield f"torch/{slug(version)}", IndexEntry("torch", "torch", f"torch {version}", "its builds for ROCm")
     if kind == "rocm":
         for release in dict.fromkeys(".".join(one.version.split(".")[:2]) for one in matrix.rocm):
-            yield f"rocm/{slug(release)}", Entry("rocm", "rocm", f"ROCm {release}", "what AMD lists for it")
+            yield f"rocm/{slug(release)}", IndexEntry("rocm", "rocm", f"ROCm {release}", "what AMD lists for it")
 
 
-def _page(matrix: Matrix, path: str, entry: Entry) -> Page:
+def _page(matrix: Matrix, path: str, entry: IndexEntry) -> Page:
     """What `explain` says of a thing. A product shows the short form and leads to its target; a diagnosis shows each of its rows."""
     version = entry.name.partition(" ")[2] if entry.kind in ("torch", "rocm") else ""
-    found = explain_entry(Found(entry, version), matrix)
+    found = explain_entry(NamedThing(entry, version), matrix)
     product = entry.kind == "gpu" and entry.name != entry.of
     parts = [f'<p class="answer {found.state}"><strong>{esc(found.mark)}</strong></p>'] if found.state else []
     parts += _body(matrix, found, short=product)
@@ -81,7 +81,7 @@ def _page(matrix: Matrix, path: str, entry: Entry) -> Page:
         parts.append(f"<p>All that is known of this chip: {link(f'gpu/{entry.of}', entry.of)}.</p>")
     rows = [row for row in matrix.rows if row.diagnosis == entry.of]
     for row in rows:
-        explained = explain_entry(Found(Entry("row", row.key, row.key)), matrix)
+        explained = explain_entry(NamedThing(IndexEntry("row", row.key, row.key)), matrix)
         parts += [heading(2, row.title, row.key), *_body(matrix, explained, level=3)]
     names = (
         [one.name for one in index(matrix).entries if (one.kind, one.of) == (entry.kind, entry.of)]
@@ -129,7 +129,7 @@ def _belongs_to_a_block(line: Line) -> bool:
 
 def _sentence(matrix: Matrix, line: Line) -> str:
     """A sentence with links: the source behind it, addresses in it, keys of rows in brackets."""
-    if isinstance(line, Stated):
+    if isinstance(line, CitedLine):
         return f"{_sentence(matrix, line.words)} ({source(line.source)})"
     assert isinstance(line, str)
     if _ADDRESS.fullmatch(parse_citation(line).ref):

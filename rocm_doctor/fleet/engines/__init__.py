@@ -11,7 +11,7 @@ from rocm_doctor.bounded import Unreadable
 ENGINES = ("local", "slurm", "ssh", "mpi")
 
 
-class Request(NamedTuple):
+class RunRequest(NamedTuple):
     """What the user asks for. `nodes` is empty for all that the engine has; `extra` goes to the engine's own command."""
 
     nodes: Sequence[str]
@@ -37,7 +37,7 @@ class Launch(NamedTuple):
     env: Mapping[str, str] | None = None
 
 
-class Plan(NamedTuple):
+class LaunchPlan(NamedTuple):
     """What to start, nodes that cannot be asked with why, and how to end on the nodes what was started."""
 
     launches: Sequence[Launch]
@@ -56,20 +56,20 @@ class EngineError(Unreadable):
     """The engine is not there or refuses; the text says which command failed and how."""
 
 
-def plan(engine: str, request: Request) -> Plan:
+def plan(engine: str, request: RunRequest) -> LaunchPlan:
     """The plan of an engine. Raises EngineError."""
-    made: Plan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
+    made: LaunchPlan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
     if not made.launches and not made.silent and not request.skip:
         raise EngineError("no nodes")
     return made
 
 
-def node_command(request: Request, host: str) -> list[str]:
+def node_command(request: RunRequest, host: str) -> list[str]:
     """The command for one node."""
     return [*request.doctor, "fleet", "node", "--as", host, "--limit", f"{request.limit:g}", "--", *request.asked]
 
 
-def list_hosts(request: Request, engine: str) -> Sequence[str]:
+def list_hosts(request: RunRequest, engine: str) -> Sequence[str]:
     """The nodes of the request. Raises EngineError if it names none."""
     if not request.nodes:
         raise EngineError(f"--engine {engine} needs --nodes")

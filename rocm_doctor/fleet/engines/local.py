@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rocm_doctor.fleet import node
-from rocm_doctor.fleet.engines import Launch, Plan, Request, node_command
+from rocm_doctor.fleet.engines import Launch, LaunchPlan, RunRequest, node_command
 
 
-def plan(request: Request) -> Plan:
+def plan(request: RunRequest) -> LaunchPlan:
     """One process for each name."""
-    return Plan([Launch(node_command(request, name), name) for name in request.nodes_to_ask([node.name()])])
+    return LaunchPlan([Launch(node_command(request, name), name) for name in request.nodes_to_ask([node.name()])])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, list_hosts, node_command
+from rocm_doctor.fleet.engines import Launch, LaunchPlan, RunRequest, list_hosts, node_command
 
 
-def plan(request: Request) -> Plan:
+def plan(request: RunRequest) -> LaunchPlan:
     """One mpirun for each host."""
-    return Plan([
+    return LaunchPlan([
         Launch(["mpirun", "--host", host, "-np", "1", *request.extra, *node_command(request, host)], host)
         for host in list_hosts(request, "mpi")
     ])  # fmt: skip

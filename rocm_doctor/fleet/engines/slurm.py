@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.engines import EngineError, Launch, Plan, Request, node_command
+from rocm_doctor.fleet.engines import EngineError, Launch, LaunchPlan, RunRequest, node_command
 from rocm_doctor.fleet.node import first_lines
 from rocm_doctor.workers import process
 
@@ -37,7 +37,7 @@ class State(NamedTuple):
     partition: str
 
 
-def plan(request: Request) -> Plan:
+def plan(request: RunRequest) -> LaunchPlan:
     """An srun for each node that is up. The rest is silent, with Slurm's state and reason."""
     own = nodeset.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
     inside = bool(own) and not request.partition and set(request.nodes) <= set(own)
@@ -54,7 +54,7 @@ def plan(request: Request) -> Plan:
     job = f"rocm-doctor-{uuid.uuid4().hex[:12]}"
     launches = [_launch(request, name, states[name], job, inside) for name in wanted if name not in silent]
     cancel = [] if inside or not launches else [["scancel", "--quiet", f"--name={job}"]]
-    return Plan(launches, silent, cancel, explain=reasons, start_limit=0 if inside else WAIT)
+    return LaunchPlan(launches, silent, cancel, explain=reasons, start_limit=0 if inside else WAIT)
 
 
 def _refusal(state: State | None, reserved: bool) -> str:
@@ -73,7 +73,7 @@ def _base(state: State) -> str:
     return state.name.rstrip(UNREACHABLE + "$@+-")
 
 
-def _launch(request: Request, name: str, state: State, job: str, inside: bool) -> Launch:
+def _launch(request: RunRequest, name: str, state: State, job: str, inside: bool) -> Launch:
     """srun on one node."""
     minutes = math.ceil((request.limit + 5) / 60)
     alone = ["--overlap"] if inside else [f"--immediate={WAIT}", f"--time={minutes}", f"--partition={state.partition}"]

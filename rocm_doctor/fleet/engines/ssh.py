@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import shlex
 
-from rocm_doctor.fleet.engines import Launch, Plan, Request, list_hosts, node_command
+from rocm_doctor.fleet.engines import Launch, LaunchPlan, RunRequest, list_hosts, node_command
 
 CONNECTING = 10
 """Seconds for a host to accept the connection."""
 
 
-def plan(request: Request) -> Plan:
+def plan(request: RunRequest) -> LaunchPlan:
     """One ssh for each host. `extra`: options of ssh."""
     options = (
         "-n",
@@ -27,4 +27,4 @@ def plan(request: Request) -> Plan:
     launches = [
         Launch(["ssh", *options, host, shlex.join(node_command(request, host))], host) for host in list_hosts(request, "ssh")
     ]
-    return Plan(launches, start_limit=CONNECTING)
+    return LaunchPlan(launches, start_limit=CONNECTING)

@@ -34,14 +34,14 @@ _SENTENCES = 1_500
 _THREAD = regex(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
 
 
-class Words(NamedTuple):
+class TriageComment(NamedTuple):
     """The comment (empty: nothing is worth one), and a line for the log."""
 
     text: str
     why: str
 
 
-def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> Words:
+def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = True) -> TriageComment:
     """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself; `first`: no
     comment of ours is there, so that a GPU alone is enough to ask for the machine."""
     roots = [f for f in report.findings if f.severity != "note" and f.leads]
@@ -51,13 +51,13 @@ def write_comment(report: Report, matrix: Matrix, own: str, *, first: bool = Tru
     lacks_facts = bool(report.questions) or bare
     nothing = (not report.differential and not bare) or fine >= CERTAIN
     if report.verdict == "ready" or (root is None and (nothing or not lacks_facts)):
-        return Words("", "no known cause recognised in the report, and no fact to ask for")
+        return TriageComment("", "no known cause recognised in the report, and no fact to ask for")
     lines = [MARK, *(_cause(root, roots[1:], matrix) if root else _lead_without_cause(report, matrix))]
     lines += _similar(report, own)
     if lacks_facts:
         lines += ["", f"**To find out.** {_REQUEST}", *block([_LOOK])]
     lines += ["", _signature(report)]
-    return Words("\n".join(lines) + "\n", root.id if root else "asks for the machine")
+    return TriageComment("\n".join(lines) + "\n", root.id if root else "asks for the machine")
 
 
 def take_back(ours: Comment | None) -> str:

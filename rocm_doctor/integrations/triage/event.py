@@ -25,7 +25,7 @@ class User(msgspec.Struct, frozen=True):
     type: str = "User"
 
 
-class Issue(msgspec.Struct, frozen=True):
+class GithubIssue(msgspec.Struct, frozen=True):
     """An issue; `pull_request` is set for a pull request, whose comments come as events of an issue, too."""
 
     number: int
@@ -48,7 +48,7 @@ class Event(msgspec.Struct, frozen=True):
     """The payload of `issues` and `issue_comment`; other fields are ignored."""
 
     action: str = ""
-    issue: Union[Issue, None] = None
+    issue: Union[GithubIssue, None] = None
     comment: Union[Comment, None] = None
 
 

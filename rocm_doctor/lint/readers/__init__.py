@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Kind, Place, Reason, Unread
+from rocm_doctor.lint.model import Environment, Kind, Place, Unread, UnreadReason
 from rocm_doctor.lint.readers import (
     compose,
     dockerfile,
@@ -47,7 +47,7 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     wanted = list(tree.paths if paths is None else paths)
     for number, path in enumerate(wanted):
         if tree.is_late:
-            tree.unread.append(Unread(Place(path, 1, f"and {len(wanted) - number} files after it"), Reason.TIME))
+            tree.unread.append(Unread(Place(path, 1, f"and {len(wanted) - number} files after it"), UnreadReason.TIME))
             break
         named = paths is not None and path.endswith((".txt", ".in"))
         if reader := find_reader(path) or (requirements.read if named else None):
@@ -55,10 +55,10 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
                 found += reader(tree, path)
             except Unreadable as exc:
                 kind = _KINDS[reader]
-                unread = Unread(Place(path, max(1, exc.line)), Reason.SYNTAX, installs=kind == "project")
+                unread = Unread(Place(path, max(1, exc.line)), UnreadReason.SYNTAX, installs=kind == "project")
                 found.append(Environment(kind, Place(path, 1), unread=(unread,), files=(path,)))
             except RecursionError:
-                tree.unread.append(Unread(Place(path, 1), Reason.SYNTAX))
+                tree.unread.append(Unread(Place(path, 1), UnreadReason.SYNTAX))
     return found
 
 

@@ -12,20 +12,20 @@ from rocm_doctor.lint.model import (
     Environment,
     Fault,
     Image,
-    Index,
     Install,
     Kind,
+    PackageIndex,
     Place,
-    Reason,
     Requirement,
     Step,
     Tool,
     Unread,
+    UnreadReason,
     Variable,
 )
 from rocm_doctor.lint.readers import pyproject, requirements
 from rocm_doctor.lint.readers.options import ROLES, parse_options
-from rocm_doctor.lint.readers.shell import Command
+from rocm_doctor.lint.readers.shell import ShellCommand
 from rocm_doctor.lint.tree import Tree
 
 _PREFIXES = frozenset(("sudo", "time", "nice", "env", "exec", "then", "command", "nohup"))
@@ -52,7 +52,7 @@ _OPTION_LIST = regex(
 """A list of GPUs in an option: `-DGPU_TARGETS=gfx942`, `--offload-arch=gfx942`."""
 
 
-class Commands:
+class CommandReader:
     """Reads the commands of one text. `folders`: where a relative path may lie, best first; `foreign`: the commands may run in a clone of
     another repository."""
 
@@ -76,7 +76,7 @@ class Commands:
             has_torch_elsewhere=self.has_torch_elsewhere or requirements.ELSEWHERE.search(text) is not None,
         )  # fmt: skip
 
-    def take(self, commands: Iterator[Command | Unread]) -> None:
+    def take(self, commands: Iterator[ShellCommand | Unread]) -> None:
         """Add what the commands install and set."""
         for one in commands:
             if isinstance(one, Unread):
@@ -89,11 +89,11 @@ class Commands:
         if one.installs:
             self.steps.append(one)
 
-    def _take(self, command: Command) -> None:
+    def _take(self, command: ShellCommand) -> None:
         self.builds = self.builds or bool(command.words and any(_LIST_OF.search(name) for name, _ in command.assignments))
         for name, value in command.assignments:
             if value is None:
-                self.unread.append(Unread(command.place, Reason.VARIABLE))
+                self.unread.append(Unread(command.place, UnreadReason.VARIABLE))
             else:
                 self.variables.append(Variable(name, value, command.place))
         words = self._take_prefix(command)
@@ -110,9 +110,9 @@ class Commands:
             settings = [word for before, word in pairwise(words) if before in ("-e", "--env") and word and "=" in word]
             self._set_variables(settings, command.place)
         elif _runs_something_unread(program, words):
-            self.skip(Unread(command.place, Reason.SCRIPT, True))
+            self.skip(Unread(command.place, UnreadReason.SCRIPT, True))
 
-    def _take_prefix(self, command: Command) -> list[str | None]:
+    def _take_prefix(self, command: ShellCommand) -> list[str | None]:
         """The words of a command behind `sudo`, `env NAME=VALUE` and the like, whose variables are added."""
         words = list(command.words)
         while words and ((word := words[0] or "") in _PREFIXES or word.startswith("-") or "=" in word):
@@ -127,7 +127,7 @@ class Commands:
             name, _, value = word.partition("=")
             self.variables.append(Variable(name, value, place))
 
-    def _take_installer(self, tool: Tool, words: Sequence[str | None], command: Command) -> None:
+    def _take_installer(self, tool: Tool, words: Sequence[str | None], command: ShellCommand) -> None:
         """A command of pip or uv: `install`, `uv pip install`, `uv add`; what `uv sync` and `uv run` install is not read."""
         if tool == "uv":
             words = [word for word in words if word not in ("-q", "--quiet", "-v", "--verbose")]
@@ -138,12 +138,12 @@ class Commands:
         elif verb == "wheel":
             self.builds = True
         elif verb in ("sync", "run") or (verb == "uninstall" and "torch" in words):
-            self.skip(Unread(command.place, Reason.SCRIPT, True))
+            self.skip(Unread(command.place, UnreadReason.SCRIPT, True))
 
-    def _install(self, tool: Tool, words: Sequence[str | None], one: Command) -> None:
+    def _install(self, tool: Tool, words: Sequence[str | None], one: ShellCommand) -> None:
         place = one.place
         requests: list[Requirement] = []
-        indexes: list[Index] = []
+        indexes: list[PackageIndex] = []
         flags: set[str] = set()
         for redirect in one.redirects:
             if _REDIRECT.match(redirect):
@@ -152,16 +152,16 @@ class Commands:
         for option, value in parse_options(words):
             if value is None:
                 if option in ("", "--requirement", "--constraint", *ROLES):
-                    self.skip(Unread(place, Reason.VARIABLE, True))
+                    self.skip(Unread(place, UnreadReason.VARIABLE, True))
                     return
             elif option in ROLES:
-                indexes += [Index(url, ROLES[option], place) for url in value.split()]
+                indexes += [PackageIndex(url, ROLES[option], place) for url in value.split()]
             elif option == "--torch-backend" and value.startswith("rocm"):
-                indexes.append(Index(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
+                indexes.append(PackageIndex(f"https://download.pytorch.org/whl/{value}", "default", place, pyproject.TORCH))
             elif option == "--torch-backend":
-                self.skip(Unread(place, Reason.EXPRESSION, True))
+                self.skip(Unread(place, UnreadReason.EXPRESSION, True))
             elif option == "--constraint":
-                self.skip(Unread(place, Reason.CONSTRAINT, True))
+                self.skip(Unread(place, UnreadReason.CONSTRAINT, True))
             elif option == "--requirement":
                 self._add_file(value, one, requests, indexes)
             elif option in ("", "--editable"):
@@ -176,7 +176,7 @@ class Commands:
         if requests or indexes:
             self.steps.append(step)
 
-    def _add_word(self, word: str, command: Command, requests: list[Requirement]) -> None:
+    def _add_word(self, word: str, command: ShellCommand, requests: list[Requirement]) -> None:
         base, _, extras = word.partition("[")
         if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
             self._add_project(base, extras.rstrip("]"), command, requests)
@@ -187,23 +187,23 @@ class Commands:
             self.builds = self.builds or found.url.startswith("git+") or found.url.endswith((".tar.gz", ".zip"))
         else:
             self.builds = self.builds or "/" in word
-            self.skip(Unread(command.place, Reason.MISSING if "/" in word else found, True))
+            self.skip(Unread(command.place, UnreadReason.MISSING if "/" in word else found, True))
 
-    def _add_project(self, folder: str, extras: str, command: Command, requests: list[Requirement]) -> None:
+    def _add_project(self, folder: str, extras: str, command: ShellCommand, requests: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""
         path = self._find_file(posixpath.join(folder, "pyproject.toml"), command)
         declared = pyproject.dependencies(self.tree, path, [e.strip() for e in extras.split(",") if e.strip()]) if path else None
         if declared is None:
             self.builds = self.builds or self.foreign or command.folder not in ("", None)
-            self.skip(Unread(command.place, Reason.SCRIPT, True))
+            self.skip(Unread(command.place, UnreadReason.SCRIPT, True))
         else:
             requests += declared
             self.files.append(str(path))
 
-    def _add_file(self, value: str, command: Command, requests: list[Requirement], indexes: list[Index]) -> None:
+    def _add_file(self, value: str, command: ShellCommand, requests: list[Requirement], indexes: list[PackageIndex]) -> None:
         path = self._find_file(value, command)
         if path is None:
-            self.skip(Unread(command.place, Reason.MISSING, True))
+            self.skip(Unread(command.place, UnreadReason.MISSING, True))
             return
         file = requirements.read_file(self.tree, path)
         requests += file.requirements
@@ -214,7 +214,7 @@ class Commands:
         for unread in file.unread:
             self.skip(unread)
 
-    def _find_file(self, value: str, command: Command) -> str | None:
+    def _find_file(self, value: str, command: ShellCommand) -> str | None:
         """The file of the repository that a path in a command names; None where the shell's folder is not known, and in a clone."""
         if command.folder is None or "://" in value or self.foreign:
             return None

@@ -10,32 +10,32 @@ import msgspec
 
 from rocm_doctor.bounded import yamls
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Service, Unread, Variable
+from rocm_doctor.lint.model import Environment, Image, Place, Service, Unread, UnreadReason, Variable
 from rocm_doctor.lint.readers import dockerfile
 from rocm_doctor.lint.tree import Tree
 
 _DEFAULT = regex(r"\$\{\w+:?-([^${}]*)\}")
 
 
-class Node:
+class YamlNode:
     """A YAML node with its line; `value` is a dict of nodes, a list of nodes, or text."""
 
     def __init__(self, value: Any, line: int) -> None:
         self.value, self.line = value, line
 
-    def get(self, *keys: str) -> Node | None:
+    def get(self, *keys: str) -> YamlNode | None:
         """The node below these keys; None where it is not there."""
-        at: Node | None = self
+        at: YamlNode | None = self
         for key in keys:
             at = at.value.get(key) if at is not None and isinstance(at.value, dict) else None
         return at
 
-    def items(self, *keys: str) -> list[tuple[str, Node]]:
+    def items(self, *keys: str) -> list[tuple[str, YamlNode]]:
         """(key, node) for each entry of the mapping below these keys; none where there is no mapping."""
         at = self.get(*keys)
         return list(at.value.items()) if at is not None and isinstance(at.value, dict) else []
 
-    def list(self, *keys: str) -> list[Node]:
+    def list(self, *keys: str) -> list[YamlNode]:
         """The nodes of the list below these keys; none where there is no list."""
         at = self.get(*keys)
         return at.value if at is not None and isinstance(at.value, list) else []
@@ -46,19 +46,19 @@ class Node:
         return self.value if isinstance(self.value, str) else ""
 
 
-def load(text: str) -> Node | None:
+def load(text: str) -> YamlNode | None:
     """The first document, with its lines and with merge keys applied; None for an empty text. Raises Unreadable if it is not
     YAML, or over a limit."""
     documents = yamls.documents(text)
     return _node(documents[0], 0) if documents else None
 
 
-def _node(node: Any, depth: int) -> Node:
+def _node(node: Any, depth: int) -> YamlNode:
     line = node.start_mark.line + 1
     if depth > yamls.MAX_DEPTH:
-        return Node("", line)
+        return YamlNode("", line)
     if node.id == "mapping":
-        values: dict[str, Node] = {}
+        values: dict[str, YamlNode] = {}
         for key, value in node.value:
             made = _node(value, depth + 1)
             if key.value == "<<":
@@ -67,10 +67,10 @@ def _node(node: Any, depth: int) -> Node:
             elif key.id == "scalar":
                 made.line = key.start_mark.line + 1 if isinstance(made.value, str) else made.line
                 values[str(key.value)] = made
-        return Node(values, line)
+        return YamlNode(values, line)
     if node.id == "sequence":
-        return Node([_node(value, depth + 1) for value in node.value], line)
-    return Node(str(node.value) if node.tag != "tag:yaml.org,2002:null" else None, line)
+        return YamlNode([_node(value, depth + 1) for value in node.value], line)
+    return YamlNode(str(node.value) if node.tag != "tag:yaml.org,2002:null" else None, line)
 
 
 def literal(text: str) -> str | None:
@@ -86,7 +86,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     return [_service(tree, name, node, path) for name, node in services if isinstance(node.value, dict)]
 
 
-def _read_image(tree: Tree, node: Node, path: str) -> Environment | None:
+def _read_image(tree: Tree, node: YamlNode, path: str) -> Environment | None:
     """The image that a service is built as, where the Dockerfile is in the repository."""
     build = node.get("build")
     if build is None:
@@ -99,8 +99,8 @@ def _read_image(tree: Tree, node: Node, path: str) -> Environment | None:
     return next(iter(dockerfile.read(tree, path_of_dockerfile)), None) if tree.has(path_of_dockerfile) else None
 
 
-def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
-    def place(one: Node) -> Place:
+def _service(tree: Tree, name: str, node: YamlNode, path: str) -> Environment:
+    def place(one: YamlNode) -> Place:
         return tree.place(path, one.line)
 
     unread: list[Unread] = []
@@ -108,7 +108,7 @@ def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
     if (named := node.get("image")) and named.text:
         value = literal(named.text)
         if value is None:
-            unread.append(Unread(place(named), Reason.VARIABLE))
+            unread.append(Unread(place(named), UnreadReason.VARIABLE))
         elif not node.get("build"):
             image = Image(value, place(named))
     built = _read_image(tree, node, path) or Environment("service", place(node), image=image)
@@ -119,22 +119,22 @@ def _service(tree: Tree, name: str, node: Node, path: str) -> Environment:
             if value is not None:
                 variables[key] = Variable(key, value, place(stated))
             elif isinstance(stated.value, str) and part == ("environment",):
-                unread.append(Unread(place(stated), Reason.VARIABLE))
+                unread.append(Unread(place(stated), UnreadReason.VARIABLE))
     return msgspec.structs.replace(
         built, kind="service", place=place(node), label=name, variables=tuple(variables.values()), service=_devices(node, place),
         unread=tuple(unread), files=(path, *built.files), faults=(),
     )  # fmt: skip
 
 
-def _assignments(node: Node, *keys: str) -> Iterator[tuple[str, Node]]:
+def _assignments(node: YamlNode, *keys: str) -> Iterator[tuple[str, YamlNode]]:
     """(name, value) for each variable of `environment:` or `args:`, written as a mapping or as a list."""
     yield from node.items(*keys)
     for one in node.list(*keys):
         key, equals, value = one.text.partition("=")
-        yield key, Node(value if equals else None, one.line)
+        yield key, YamlNode(value if equals else None, one.line)
 
 
-def _devices(node: Node, place: Callable[[Node], Place]) -> Service:
+def _devices(node: YamlNode, place: Callable[[YamlNode], Place]) -> Service:
     """What a service gets of the machine's devices."""
     devices: list[Variable] = []
     open_ = any(node.get(key) is not None for key in ("extends", "device_cgroup_rules", "gpus"))

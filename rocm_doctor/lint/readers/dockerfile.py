@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Image, Place, Reason, Unread, Variable
+from rocm_doctor.lint.model import Environment, Image, Place, Unread, UnreadReason, Variable
 from rocm_doctor.lint.readers import shell
-from rocm_doctor.lint.readers.commands import Commands
+from rocm_doctor.lint.readers.commands import CommandReader
 from rocm_doctor.lint.tree import Tree
 
 _INSTRUCTION = regex(r"\s*(FROM|ENV|ARG|RUN|COPY|ADD|WORKDIR|SHELL)\s+", re.I)
@@ -30,7 +30,7 @@ class Instruction(NamedTuple):
     text: str
 
 
-class Stage(NamedTuple):
+class BuildStage(NamedTuple):
     """A stage. `base`: the image or the stage that it starts from; `line`: that of its FROM, from 1."""
 
     name: str
@@ -44,7 +44,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     stages, arguments = _stages(text)
     if not stages:  # a template, or a part of a file
-        unread = Unread(Place(path, 1), Reason.SYNTAX, True)
+        unread = Unread(Place(path, 1), UnreadReason.SYNTAX, True)
         return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))] if text.strip() else []
     used = {stage.base.lower() for stage in stages}
     used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
@@ -52,7 +52,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     return [_environment(tree, path, text, _chain(end, stages), arguments, end.name if len(ends) > 1 else "") for end in ends]
 
 
-def _chain(end: Stage, stages: list[Stage]) -> list[Stage]:
+def _chain(end: BuildStage, stages: list[BuildStage]) -> list[BuildStage]:
     """The stages that one is built on, from the first image on."""
     chain = [end]
     while base := next((s for s in stages if s.name and s.name == chain[0].base.lower() and s not in chain), None):
@@ -60,12 +60,12 @@ def _chain(end: Stage, stages: list[Stage]) -> list[Stage]:
     return chain
 
 
-def _environment(tree: Tree, path: str, text: str, chain: list[Stage], arguments: dict[str, str], label: str) -> Environment:
+def _environment(tree: Tree, path: str, text: str, chain: list[BuildStage], arguments: dict[str, str], label: str) -> Environment:
     reading = _Reading(tree, path, arguments)
     name = shell.fill(chain[0].base, arguments)
     place = tree.place(path, chain[0].line)
     if name is None:
-        reading.commands.skip(Unread(place, Reason.VARIABLE, True))
+        reading.commands.skip(Unread(place, UnreadReason.VARIABLE, True))
     for stage in chain:
         for one in stage.instructions:
             reading.take(one)
@@ -82,7 +82,7 @@ class _Reading:
 
     def __init__(self, tree: Tree, path: str, arguments: dict[str, str]) -> None:
         self.path, self.arguments = path, arguments
-        self.commands = Commands(tree, _folders(path))
+        self.commands = CommandReader(tree, _folders(path))
         self.names: dict[str, str] = {}
         self.has_copied = self.has_cloned = False
 
@@ -93,7 +93,7 @@ class _Reading:
             if not _FROM_STAGE.search(one.words):
                 self.has_copied = self.has_copied or _OWN_FILES.search(one.words) is not None
             elif _PACKAGES.search(one.words):
-                self.commands.skip(Unread(Place(self.path, one.line, one.words[:200]), Reason.SCRIPT, True))
+                self.commands.skip(Unread(Place(self.path, one.line, one.words[:200]), UnreadReason.SCRIPT, True))
         elif one.name == "RUN":
             self.has_cloned = self.has_cloned or _CLONE.search(one.text) is not None
             self.commands.foreign = self.has_cloned and not self.has_copied
@@ -105,7 +105,7 @@ class _Reading:
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
-                    self.commands.skip(Unread(_find_line(key, one, self.path), Reason.VARIABLE))
+                    self.commands.skip(Unread(_find_line(key, one, self.path), UnreadReason.VARIABLE))
             else:
                 self.names[key] = value
                 self.commands.variables.append(Variable(key, value, _find_line(key, one, self.path)))
@@ -148,13 +148,13 @@ def _pairs(one: Instruction) -> Iterator[tuple[str, str | None]]:
         yield from ((word, None) for word in one.words.split())
 
 
-def _stages(text: str) -> tuple[list[Stage], dict[str, str]]:
+def _stages(text: str) -> tuple[list[BuildStage], dict[str, str]]:
     """The stages, and the arguments from before the first FROM with their literal defaults."""
-    stages: list[Stage] = []
+    stages: list[BuildStage] = []
     arguments: dict[str, str] = {}
     for one in _instructions(text):
         if one.name == "FROM" and (found := _FROM.match(one.words)):
-            stages.append(Stage((found[2] or "").lower(), found[1], one.line, []))
+            stages.append(BuildStage((found[2] or "").lower(), found[1], one.line, []))
         elif stages:
             stages[-1].instructions.append(one)
         elif one.name == "ARG":

@@ -9,7 +9,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded import Unreadable, tomls
-from rocm_doctor.lint.model import Environment, Index, Install, Place, Reason, Requirement, Unread
+from rocm_doctor.lint.model import Environment, Install, PackageIndex, Place, Requirement, Unread, UnreadReason
 from rocm_doctor.lint.readers.options import ROLES
 from rocm_doctor.lint.readers.requirements import ELSEWHERE, parse_specification
 from rocm_doctor.lint.tree import Tree
@@ -67,22 +67,22 @@ class Project:
         """What the project itself requires."""
         return self.requirements("dependencies", self.table("project").get("dependencies"))
 
-    def indexes(self, extra: str) -> tuple[list[Index], list[Unread]]:
+    def indexes(self, extra: str) -> tuple[list[PackageIndex], list[Unread]]:
         """(indexes, unread) that uv asks for the project with one extra (empty: without any). A package's own index behind a
         marker counts if the marker is for Linux; what else decides where torch comes from is `unread`."""
-        found: list[Index] = []
+        found: list[PackageIndex] = []
         unread: list[Unread] = []
         uv = self.table("tool", "uv")
         listed = [i for i in uv.get("index") or () if isinstance(i, dict) and isinstance(i.get("url"), str)]
         named = {str(i.get("name")): i["url"] for i in listed}
         for one in listed:
             if not one.get("explicit"):
-                found.append(Index(one["url"], "default" if one.get("default") else "extra", self.place(one["url"])))
+                found.append(PackageIndex(one["url"], "default" if one.get("default") else "extra", self.place(one["url"])))
         for table in (uv, self.table("tool", "uv", "pip")):
             for option, role in ROLES.items():
                 urls = table.get(option[2:]) or ()
                 named_urls = [urls] if isinstance(urls, str) else [url for url in urls if isinstance(url, str)]
-                found += [Index(url, role, self.place(url)) for url in named_urls]
+                found += [PackageIndex(url, role, self.place(url)) for url in named_urls]
         for package, source in self.table("tool", "uv", "sources").items():
             for one in source if isinstance(source, list) else [source]:
                 if not isinstance(one, dict) or (one.get("extra") or one.get("group") or extra) != extra:
@@ -91,9 +91,9 @@ class Project:
                 place = self.place(package, str(one.get("index"))) if url else self.place(package)
                 marker = str(one.get("marker", ""))
                 if url and (not marker or ("linux" in marker and "!=" not in marker)):
-                    found.append(Index(url, "default", place, (canonicalize_name(package),)))
+                    found.append(PackageIndex(url, "default", place, (canonicalize_name(package),)))
                 elif canonicalize_name(package) == "torch" and not (url and "linux" not in marker and "platform" in marker):
-                    unread.append(Unread(place, Reason.EXPRESSION, True))
+                    unread.append(Unread(place, UnreadReason.EXPRESSION, True))
         return found, unread
 
 

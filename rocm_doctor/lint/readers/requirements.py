@@ -11,7 +11,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Environment, Fault, Index, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.model import Environment, Fault, Install, PackageIndex, Place, Requirement, Step, Unread, UnreadReason
 from rocm_doctor.lint.readers.options import ROLES, parse_options
 from rocm_doctor.lint.tree import Tree
 
@@ -52,7 +52,7 @@ class RequirementsFile:
     def __init__(self, tree: Tree, path: str) -> None:
         self.tree, self.path = tree, path
         self.requirements: list[Requirement] = []
-        self.indexes: list[Index] = []
+        self.indexes: list[PackageIndex] = []
         self.unread: list[Unread] = []
         self.faults: list[Fault] = []
         self.files = [path]
@@ -71,7 +71,7 @@ class RequirementsFile:
         """Add the lines of the file."""
         text = self.tree.text(self.path)
         if text is None:
-            self.unread.append(Unread(Place(self.path, 1), Reason.DENIED, True))
+            self.unread.append(Unread(Place(self.path, 1), UnreadReason.DENIED, True))
             return
         self.has_torch_elsewhere = ELSEWHERE.search(text) is not None
         for number, line in logical_lines(text):
@@ -82,7 +82,7 @@ class RequirementsFile:
     def take(self, line: str, place: Place, depth: int = 0) -> None:
         """Add one line: a requirement or an option."""
         if "${" in line or len(line) > MAX_LINE:
-            self.unread.append(Unread(place, Reason.VARIABLE if "${" in line else Reason.SIZE, True))
+            self.unread.append(Unread(place, UnreadReason.VARIABLE if "${" in line else UnreadReason.SIZE, True))
         elif line.startswith("-"):
             self._option(line, place, depth)
         else:
@@ -92,9 +92,9 @@ class RequirementsFile:
         for name, words in parse_options(line.split(None, 1)):
             value = (words or "").strip().strip("\"'")
             if name in ROLES and value:
-                self.indexes.append(Index(value, ROLES[name], place))
+                self.indexes.append(PackageIndex(value, ROLES[name], place))
             elif name == "--constraint" and value:
-                self.unread.append(Unread(place, Reason.CONSTRAINT, True))
+                self.unread.append(Unread(place, UnreadReason.CONSTRAINT, True))
             elif name == "--requirement" and value:
                 self._include(value, place, depth)
             elif name == "--editable" and value:
@@ -103,7 +103,7 @@ class RequirementsFile:
     def _include(self, value: str, place: Place, depth: int) -> None:
         other = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), value))
         if "://" in value or not self.tree.has(other):
-            self.unread.append(Unread(place, Reason.MISSING, True))
+            self.unread.append(Unread(place, UnreadReason.MISSING, True))
             if "://" not in value and not other.startswith("..") and not value.startswith("/"):
                 title = f"it includes {value}, which is not in the repository"
                 self.faults.append(Fault(place, "missing", title, "pip stops at a requirements file that it cannot open."))
@@ -123,22 +123,22 @@ class RequirementsFile:
                 self.has_disk_path = True
                 cause = f"pip takes it from {one.url[:120]} alone, and stops where there is no such path: name a version."
                 self.faults.append(Fault(place, "path", f"{one.name} is taken from a path of its writer's disk", cause))
-        elif one is Reason.MISSING:
+        elif one is UnreadReason.MISSING:
             self.unread.append(Unread(place, one, True))
         else:
-            self.unread.append(Unread(place, Reason.SYNTAX))
+            self.unread.append(Unread(place, UnreadReason.SYNTAX))
             cause = "It is not a requirement: pip installs nothing of the file."
             self.refusals.append(Fault(place, "refused", "pip does not take this line", cause))
 
 
-def requirement(words: str, place: Place) -> Requirement | Reason:
+def requirement(words: str, place: Place) -> Requirement | UnreadReason:
     """The requirement that a line or a word of a command states; MISSING for a path or address without a name, SYNTAX for no requirement."""
     words = _BEHIND.sub("", words).strip()
     if _PATH.match(words) and " @ " not in words:
         url, _, marker = words.partition(" ;")
         found = parse_address(url.strip(), place)
         return msgspec.structs.replace(found, marker=marker.strip()) if isinstance(found, Requirement) and marker else found
-    return parse_specification(words, place) or Reason.SYNTAX
+    return parse_specification(words, place) or UnreadReason.SYNTAX
 
 
 def parse_specification(words: str, place: Place) -> Requirement | None:
@@ -158,13 +158,13 @@ _EGG = regex(r"#(?:.*&)?egg=([\w.-]+)")
 _GIT = regex(r"git\+[a-z]+://[^#@]*/([\w.-]+?)(?:\.git)?/?(?:[@#].*)?$")
 
 
-def parse_address(url: str, place: Place) -> Requirement | Reason:
+def parse_address(url: str, place: Place) -> Requirement | UnreadReason:
     """The package at an address: by the name of its wheel, its egg, or its repository; MISSING where none of them says it."""
     if wheel := _WHEEL.search(url):
         marker = 'sys_platform == "win32"' if wheel[3].startswith("win") else ""
         return Requirement(canonicalize_name(wheel[1]), f"=={wheel[2].replace('%2B', '+')}", place, marker=marker, url=url)
     named = _EGG.search(url) or _GIT.match(url)
-    return Requirement(canonicalize_name(named[1]), "", place, url=url) if named else Reason.MISSING
+    return Requirement(canonicalize_name(named[1]), "", place, url=url) if named else UnreadReason.MISSING
 
 
 def logical_lines(text: str) -> list[tuple[int, str]]:

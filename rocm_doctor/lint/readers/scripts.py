@@ -6,7 +6,7 @@ import posixpath
 
 from rocm_doctor.lint.model import Environment, Place
 from rocm_doctor.lint.readers import shell
-from rocm_doctor.lint.readers.commands import Commands
+from rocm_doctor.lint.readers.commands import CommandReader
 from rocm_doctor.lint.tree import Tree
 
 
@@ -15,7 +15,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     text = tree.text(path) or ""
     if not shell.RELEVANT.search(text):
         return []
-    reading = Commands(tree, [posixpath.dirname(path), ""])
+    reading = CommandReader(tree, [posixpath.dirname(path), ""])
     reading.take(shell.parse(text, path))
     if not (reading.steps or reading.variables or reading.unread):
         return []

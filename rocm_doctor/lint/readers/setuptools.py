@@ -6,7 +6,7 @@ import ast
 import warnings
 
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.lint.model import Environment, Install, Place, Reason, Requirement, Step, Unread
+from rocm_doctor.lint.model import Environment, Install, Place, Requirement, Step, Unread, UnreadReason
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.pyproject import concerns_gpu
 from rocm_doctor.lint.readers.requirements import ELSEWHERE
@@ -81,12 +81,12 @@ class _Lists:
             return []
         value = self.names.get(node.id, node) if isinstance(node, ast.Name) else node
         if not isinstance(value, (ast.List, ast.Tuple)):
-            self.unread.append(Unread(self._place(node), Reason.EXPRESSION, True))
+            self.unread.append(Unread(self._place(node), UnreadReason.EXPRESSION, True))
             return []
         found = []
         for word in value.elts:
             literal = word.value if isinstance(word, ast.Constant) and isinstance(word.value, str) else None
-            one = requirements.requirement(literal, self._place(word)) if literal is not None else Reason.EXPRESSION
+            one = requirements.requirement(literal, self._place(word)) if literal is not None else UnreadReason.EXPRESSION
             if isinstance(one, Requirement):
                 found.append(one)
             else:

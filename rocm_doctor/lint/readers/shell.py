@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.model import Place, Reason, Unread
+from rocm_doctor.lint.model import Place, Unread, UnreadReason
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -34,7 +34,7 @@ _SIMPLE = regex(r"\$(?:\{(\w+)(?::?-([^${}\"'`\\]*))?\}|(\w+))")
 _ESCAPE = regex(r"\\(.)")
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """One command. `words`: None for one that is not literal; `assignments`: variables that it sets for itself, or for what follows where
     it has no words or is an export; `folder`: the shell's folder, by the literal `cd` before it; None where that is not known;
     `redirects`: files that it writes."""
@@ -51,12 +51,12 @@ class Command(NamedTuple):
         return (self.words[0] or "").rsplit("/", 1)[-1] if self.words else ""
 
 
-def parse(text: str, file: str, line: int = 1, names: Mapping[str, str] | None = None) -> Iterator[Command | Unread]:
+def parse(text: str, file: str, line: int = 1, names: Mapping[str, str] | None = None) -> Iterator[ShellCommand | Unread]:
     """The commands of a text in their order, and what was not read. `line`: the line of the file where the text begins."""
     if not (RELEVANT.search(text) or _CALLS.search(text)):
         return
     if len(text) > MAX_TEXT:
-        yield Unread(Place(file, line), Reason.SIZE, True)
+        yield Unread(Place(file, line), UnreadReason.SIZE, True)
         return
     yield from _Reader(file, line, names or {}).read(_parser().parse(text.encode("utf-8", "replace")).root_node)
 
@@ -66,7 +66,7 @@ class _Reader:
         self.file, self.line, self.names = file, line, names
         self.folder: str | None = ""
 
-    def read(self, root: Node) -> Iterator[Command | Unread]:
+    def read(self, root: Node) -> Iterator[ShellCommand | Unread]:
         pending: list[Node] = list(reversed(root.named_children))
         while pending:
             node = pending.pop()
@@ -83,24 +83,24 @@ class _Reader:
                 left, *rest = node.named_children
                 either = any(child.type == "||" for child in node.children)
                 if either:
-                    yield from self._unread(rest, Reason.BRANCH)
+                    yield from self._unread(rest, UnreadReason.BRANCH)
                 pending += reversed(rest) if not either else []
                 pending.append(left)
             elif kind == "pipeline":
                 parts = node.named_children
                 last = next(iter(self._command(parts[-1], ())), None) if parts and parts[-1].type == "command" else None
-                if isinstance(last, Command) and last.program in _SHELLS:
-                    yield Unread(self._place(node), Reason.SCRIPT, True)
+                if isinstance(last, ShellCommand) and last.program in _SHELLS:
+                    yield Unread(self._place(node), UnreadReason.SCRIPT, True)
                 else:
                     pending += reversed(parts)
             elif kind in ("subshell", "compound_statement"):
                 pending += reversed(node.named_children)
             elif kind == "ERROR":
-                yield from self._unread([node], Reason.SYNTAX)
+                yield from self._unread([node], UnreadReason.SYNTAX)
             elif kind != "comment":
-                yield from self._unread([node], Reason.BRANCH)
+                yield from self._unread([node], UnreadReason.BRANCH)
 
-    def _unread(self, nodes: list[Node], reason: Reason) -> Iterator[Unread]:
+    def _unread(self, nodes: list[Node], reason: UnreadReason) -> Iterator[Unread]:
         """What is in nodes that are not read, one for each line that has to do with the GPU stack."""
         for node in nodes:
             for number, line in enumerate(_text(node).split("\n")):
@@ -115,7 +115,7 @@ class _Reader:
         targets = (child.child_by_field_name("destination") for child in node.named_children if child.type == "file_redirect")
         return tuple(word for one in targets if one is not None and (word := self._word(one)))
 
-    def _command(self, node: Node, files: tuple[str, ...]) -> Iterator[Command]:
+    def _command(self, node: Node, files: tuple[str, ...]) -> Iterator[ShellCommand]:
         words: list[str | None] = []
         assigned: list[tuple[str, str | None]] = []
         end = -1
@@ -139,7 +139,7 @@ class _Reader:
             assigned = [self._read_assignment(node)]
         if node.type == "declaration_command" and not _text(node).startswith(("export", "declare -x", "typeset -x")):
             return
-        one = Command(tuple(words), tuple(assigned), self._place(node), self.folder, files)
+        one = ShellCommand(tuple(words), tuple(assigned), self._place(node), self.folder, files)
         if one.program == "cd":
             self.folder = _change_folder(self.folder, one.words[1] if len(one.words) > 1 else None)
         yield one

@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 from rocm_doctor.lint.model import Problem
 from rocm_doctor.lint.rules.build_targets import build_lists, libraries
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.rules.containers import devices, hidden_gpus
 from rocm_doctor.lint.rules.machine import machine_rules
 from rocm_doctor.lint.rules.packages import cuda_only, not_for_linux, not_on_index
 from rocm_doctor.lint.rules.torch_build import base_image, torch_build
 
 
-class Rule(NamedTuple):
+class LintRule(NamedTuple):
     """A rule. `needs_gpu`: it compares with the GPU of the target, and is not asked where no target is given."""
 
-    find: Callable[[Case], Iterator[Problem]]
+    find: Callable[[LintCase], Iterator[Problem]]
     needs_gpu: bool = False
 
 
 _FORMAT = "https://pip.pypa.io/en/stable/reference/requirements-file-format/"
 
 
-def faults(case: Case) -> Iterator[Problem]:
+def faults(case: LintCase) -> Iterator[Problem]:
     """`repo.unreadable` for each fault of an environment for AMD."""
     for fault in case.environment.faults if case.is_amd else ():
         yield case.problem(
@@ -38,15 +38,15 @@ def faults(case: Case) -> Iterator[Problem]:
 
 
 RULES = (
-    Rule(torch_build),
-    Rule(base_image),
-    Rule(build_lists, needs_gpu=True),
-    Rule(libraries, needs_gpu=True),
-    Rule(machine_rules, needs_gpu=True),
-    Rule(hidden_gpus),
-    Rule(devices),
-    Rule(cuda_only),
-    Rule(not_for_linux),
-    Rule(not_on_index),
-    Rule(faults),
+    LintRule(torch_build),
+    LintRule(base_image),
+    LintRule(build_lists, needs_gpu=True),
+    LintRule(libraries, needs_gpu=True),
+    LintRule(machine_rules, needs_gpu=True),
+    LintRule(hidden_gpus),
+    LintRule(devices),
+    LintRule(cuda_only),
+    LintRule(not_for_linux),
+    LintRule(not_on_index),
+    LintRule(faults),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import Library
 from rocm_doctor.lint.model import Problem, Variable
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.build import find_build
@@ -17,19 +17,19 @@ from rocm_doctor.versions import sort_key
 _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
-def lists(case: Case) -> list[tuple[Variable, tuple[str, ...]]]:
+def lists(case: LintCase) -> list[tuple[Variable, tuple[str, ...]]]:
     """(variable, targets) for each list of build targets that a variable of the environment has."""
     found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
     return [(v, targets) for v, targets in found if targets]
 
 
-def has_target(targets: tuple[str, ...], case: Case) -> bool:
+def has_target(targets: tuple[str, ...], case: LintCase) -> bool:
     """True if code for these targets loads on the target's GPU, by itself or through the override of the environment."""
     override = next((v.value for v in case.environment.variables if v.name == NAME), "")
     return catalog.includes(targets, case.target.gpu, override)
 
 
-def build_lists(case: Case) -> Iterator[Problem]:
+def build_lists(case: LintCase) -> Iterator[Problem]:
     """`arch.not-in-build` for the lists of build targets of an environment that leave the target's GPU out: one finding for all of them."""
     every = lists(case)
     lacking = [(v, targets) for v, targets in every if not has_target(targets, case)]
@@ -48,7 +48,7 @@ def build_lists(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def libraries(case: Case) -> Iterator[Problem]:
+def libraries(case: LintCase) -> Iterator[Problem]:
     """A library that is built from its repository and that serves other GPUs alone, whatever it is built for."""
     if not case.is_amd or case.target.gpu not in case.matrix.gfx:
         return
@@ -64,7 +64,7 @@ def libraries(case: Case) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def serves(case: Case) -> bool:
+def serves(case: LintCase) -> bool:
     """True if the literal text of an environment leads to code for the target's GPU."""
     gpu, torch = case.target.gpu, case.torch
     built = [has_target(targets, case) for _, targets in lists(case)]

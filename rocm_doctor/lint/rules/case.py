@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Union
 
 from rocm_doctor.lint.catalog import ImageFacts, image_facts
-from rocm_doctor.lint.model import Audience, Environment, Place, Problem, Target, Unread
+from rocm_doctor.lint.model import Audience, Environment, LintTarget, Place, Problem, Unread
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
 
 
-class Case(NamedTuple):
+class LintCase(NamedTuple):
     """An environment and a target. `torch`: the torch that the environment ends up with, why it is not known, or None where nothing brings one;
     `gpus`: those that its path names."""
 
     environment: Environment
-    target: Target
+    target: LintTarget
     torch: Union[Torch, Unread, None]
     audience: Audience
     gpus: frozenset[str]

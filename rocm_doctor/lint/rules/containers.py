@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rocm_doctor.facts.derive import HIP, ROCR, visible_indices
 from rocm_doctor.lint.model import Problem
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
 
 
-def devices(case: Case) -> Iterator[Problem]:
+def devices(case: LintCase) -> Iterator[Problem]:
     """A service for AMD that gets one of the two nodes that ROCm needs without the other."""
     service = case.environment.service
     if service is None or not case.is_amd or service.all_devices or service.may_have_more:
@@ -27,7 +27,7 @@ def devices(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def hidden_gpus(case: Case) -> Iterator[Problem]:
+def hidden_gpus(case: LintCase) -> Iterator[Problem]:
     """A variable that chooses GPUs, with a value that names none: neither a list of numbers or UUIDs, nor -1, which hides all on purpose."""
     for variable in case.environment.variables:
         value = variable.value.strip()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 from rocm_doctor.lint.facts import make_snapshot
 from rocm_doctor.lint.model import LISTS, Place, Problem
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.lint.wheels import WITH_CODE, rows_by_version
 from rocm_doctor.matrix import Matrix
@@ -24,7 +24,7 @@ _OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch
 """Judged by what only a machine says, about the target alone, or by a rule of lint's own."""
 
 
-def machine_rules(case: Case) -> Iterator[Problem]:
+def machine_rules(case: LintCase) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
     one = case.environment
     is_plain_list = case.audience == "neutral" and one.kind in LISTS

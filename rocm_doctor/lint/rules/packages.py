@@ -10,14 +10,14 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.catalog import CudaOnly, OtherSystem
 from rocm_doctor.lint.model import Install, Problem, Requirement
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.matrix import Matrix
 
 _PYPI = ("pypi", "none")
 
 
-def _requests(case: Case) -> Iterator[tuple[Install, Requirement]]:
+def _requests(case: LintCase) -> Iterator[tuple[Install, Requirement]]:
     """(installation, requirement) for each package that is asked for by name, if its marker holds on the target."""
     for step in case.environment.installs:
         for r in step.requirements:
@@ -33,7 +33,7 @@ def _is_public(step: Install, name: str, matrix: Matrix) -> bool:
     return all(catalog.classify_index(i).vendor in _PYPI for i in indexes if i.url not in others)
 
 
-def cuda_only(case: Case) -> Iterator[Problem]:
+def cuda_only(case: LintCase) -> Iterator[Problem]:
     """`version.package-mismatch` for a package whose wheels on the package index hold CUDA code."""
     packages = {entry.name: entry for entry in case.matrix.section("cuda_only", CudaOnly)}
     replacing = catalog.replacing_torch(case.matrix)
@@ -63,19 +63,19 @@ def cuda_only(case: Case) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _has_rocm_torch(case: Case) -> bool:
+def _has_rocm_torch(case: LintCase) -> bool:
     """True for an environment that may train with torch instead."""
     return isinstance(case.torch, Torch) and case.torch.vendor == "rocm"
 
 
-def _is_certain(step: Install, case: Case) -> bool:
+def _is_certain(step: Install, case: LintCase) -> bool:
     """True if nothing unread comes before an installation, and the image is known to hold no more than torch."""
     environment = case.environment
     is_bare = case.image.torch == "none" or (environment.image is not None and "torch" in environment.image.name)
     return is_bare and environment.is_certain_before(step)
 
 
-def not_for_linux(case: Case) -> Iterator[Problem]:
+def not_for_linux(case: LintCase) -> Iterator[Problem]:
     """A name that pip does not find on Linux, or that is another project."""
     if not case.is_amd or case.target.os not in ("linux", "wsl"):
         return
@@ -113,7 +113,7 @@ def _torch_index(matrix: Matrix) -> _HeldIndex | None:
 _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
 
 
-def not_on_index(case: Case) -> Iterator[Problem]:
+def not_on_index(case: LintCase) -> Iterator[Problem]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
     index = _torch_index(case.matrix)
     there = {"pip", "setuptools", "wheel", "uv"}

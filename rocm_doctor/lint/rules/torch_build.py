@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.model import LISTS, Problem
-from rocm_doctor.lint.rules.case import Case
+from rocm_doctor.lint.rules.case import LintCase
 from rocm_doctor.lint.torch import Torch
 from rocm_doctor.rules.build import usable_builds
 
@@ -16,7 +16,7 @@ _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 _INSTALL = "https://pytorch.org/get-started/locally/"
 
 
-def torch_build(case: Case) -> Iterator[Problem]:
+def torch_build(case: LintCase) -> Iterator[Problem]:
     """`version.torch-not-rocm` for a torch with CUDA or CPU code; `version.wheel-missing` where no index has the build that is asked for."""
     torch, environment = case.torch, case.environment
     if not isinstance(torch, Torch) or torch.vendor == "rocm" or (environment.kind == "service" and environment.image is None):
@@ -45,7 +45,7 @@ def torch_build(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def base_image(case: Case) -> Iterator[Problem]:
+def base_image(case: LintCase) -> Iterator[Problem]:
     """An image for AMD that starts from one with CUDA."""
     environment = case.environment
     if environment.image is None or not (case.is_amd or case.audience == "main"):
@@ -63,7 +63,7 @@ def base_image(case: Case) -> Iterator[Problem]:
     )  # fmt: skip
 
 
-def _rocm_build(case: Case, torch: Torch) -> tuple[str, ...]:
+def _rocm_build(case: LintCase, torch: Torch) -> tuple[str, ...]:
     """A sentence with the ROCm build of the catalog that fits the torch of a requirements file (Linux only), and with the index
     to add where the file does not name it; empty without such a build."""
     request, environment, step = torch.requirement, case.environment, torch.step

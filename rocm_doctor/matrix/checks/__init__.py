@@ -15,9 +15,9 @@ from rocm_doctor.matrix.advice import Cure
 from rocm_doctor.matrix.checks import catalog, citations, commands, cures, rows, text
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.matrix.source import (
+    DataProblem,
     Entry,
     MatrixError,
-    Problem,
     find_line,
     read_entries,
     read_retired,
@@ -57,12 +57,12 @@ _OF_ALL: tuple[tuple[str, Callable[[Sequence[Entry]], Iterator[tuple[Entry, str,
 """Checks of all entries: name, function."""
 
 
-def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -> list[Problem]:
+def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -> list[DataProblem]:
     """Problems of a compat_matrix folder, errors first. Files that break the schema end the check.
 
     `more`: checks of a row that need what lies above this room (`rules/proofs.py`), by name.
     """
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     try:
         read_version(root)
         retired, entries = read_retired(root), list(read_entries(root, problems))
@@ -78,7 +78,7 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     return sorted(problems, key=lambda p: (p.level != "error", p.file, p.line))
 
 
-def _check(entry: Entry, today: datetime.date, more: RowChecks) -> Iterator[Problem]:
+def _check(entry: Entry, today: datetime.date, more: RowChecks) -> Iterator[DataProblem]:
     """The problems of an entry by itself."""
     for name, kind, check in (*_OF_ONE, *((name, Row, check) for name, check in more)):
         if isinstance(entry.value, kind):
@@ -87,24 +87,24 @@ def _check(entry: Entry, today: datetime.date, more: RowChecks) -> Iterator[Prob
         yield _problem(entry, field, message, "age")._replace(level=level)
 
 
-def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
+def _problem(entry: Entry, field: str, message: str, check: str) -> DataProblem:
     steps = (*entry.at, *(field.split(".", 1) if field.startswith(("when.", "affected.")) else [field] if field else []))
-    return Problem(entry.file, find_line(entry.path, steps), field, message, check, entry.key)
+    return DataProblem(entry.file, find_line(entry.path, steps), field, message, check, entry.key)
 
 
-def _retired(root: Path, retired: dict[str, str], entries: Sequence[Entry]) -> Iterator[Problem]:
+def _retired(root: Path, retired: dict[str, str], entries: Sequence[Entry]) -> Iterator[DataProblem]:
     """A problem for each retired name that is in use, or whose successor does not exist."""
     used = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")}
     for old, new in retired.items():
         words = f"`{old}` is still in use" if old in used else f"the successor `{new}` is unknown"
         if old in used or (new and new not in used):
-            yield Problem("retired.yaml", find_line(root / "retired.yaml", (old,)), old, words, "retired", old)
+            yield DataProblem("retired.yaml", find_line(root / "retired.yaml", (old,)), old, words, "retired", old)
 
 
-def _shorts(root: Path) -> Iterator[Problem]:
+def _shorts(root: Path) -> Iterator[DataProblem]:
     """A problem for each short name of sources.yaml that nothing uses."""
     used = text.words("\n".join(p.read_text(encoding="utf-8") for p in yaml_files(root) if p.name != "sources.yaml"))
     for name in read_shorts(root).sources:
         if name not in used:
             line = find_line(root / "sources.yaml", (name,))
-            yield Problem("sources.yaml", line, name, "no entry uses this source", "source-used", name)
+            yield DataProblem("sources.yaml", line, name, "no entry uses this source", "source-used", name)

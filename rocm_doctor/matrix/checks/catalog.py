@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor.matrix.source import Entry
-from rocm_doctor.matrix.speed import FieldFigure, Peak, Rate
+from rocm_doctor.matrix.speed import FieldFigure, ProductPeaks, Rate
 from rocm_doctor.matrix.types import Target, TorchBuild
 from rocm_doctor.versions import release
 
@@ -66,7 +66,7 @@ def figures(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
         peak = entry.value
         if isinstance(peak, FieldFigure) and peak.product not in products:
             yield entry, "product", f"`{peak.product}` is not in catalog/speed.yaml"
-        if not isinstance(peak, Peak):
+        if not isinstance(peak, ProductPeaks):
             continue
         if not peak.gfx.startswith("sm_") and peak.gfx not in family:
             yield entry, "gfx", f"`{peak.gfx}` is not in catalog/gfx.yaml"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.matrix.advice import Case
+from rocm_doctor.matrix.advice import AdviceCase
 from rocm_doctor.matrix.citations import UNADDRESSED, parse_citation
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.matrix.types import Support
@@ -21,7 +21,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
     """Every statement has a source, and each has an address or is a dated field report. Entries without a field for sources (phrases)
     state nothing."""
     sources = getattr(entry, "sources", ())
-    if not sources and hasattr(entry, "sources") and not isinstance(entry, Case):  # a case has its diagnosis' sources
+    if not sources and hasattr(entry, "sources") and not isinstance(entry, AdviceCase):  # a case has its diagnosis' sources
         yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
-from rocm_doctor.matrix.source import Entry, Problem, Untyped, nodes
+from rocm_doctor.matrix.source import DataProblem, Entry, Untyped, nodes
 
 _PERSONAL = (
     (regex(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
@@ -62,12 +62,12 @@ def repeated(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
         seen.add((entry.section, entry.key))
 
 
-def find_repeated_keys(files: Iterable[Path], root: Path) -> Iterator[Problem]:
+def find_repeated_keys(files: Iterable[Path], root: Path) -> Iterator[DataProblem]:
     """A problem for each key that a mapping has twice: YAML's reader takes the last without a word."""
     for path in files:
         name = path.relative_to(root).as_posix()
         repeated = _find_repeated(path.read_text(encoding="utf-8"))
-        yield from (Problem(name, line, key, "appears twice in this mapping", "format", name) for line, key in repeated)
+        yield from (DataProblem(name, line, key, "appears twice in this mapping", "format", name) for line, key in repeated)
 
 
 def _find_repeated(text: str) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,7 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading, Value
-from rocm_doctor.probes.read.keyed import Entry, first_value, parse_number, read_keys
+from rocm_doctor.probes.read.keyed import KeyedValue, first_value, parse_number, read_keys
 from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.printed import size
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -82,7 +82,7 @@ def _record_system(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("numa_balancing", balancing.value != "0", balancing.reading)
 
 
-def _record_kernel(result: ProbeResult, name: str, entry: Entry) -> None:
+def _record_kernel(result: ProbeResult, name: str, entry: KeyedValue) -> None:
     """Kernel release and platform; proc/version and uname name the system before the release, osrelease is the release alone."""
     system = entry.value.split()[0].lower() if name != "proc/sys/kernel/osrelease" else "linux"
     platform = _PLATFORMS.get(system)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rocm_doctor.model import Artifact, Reading
 
 
-class Entry(NamedTuple):
+class KeyedValue(NamedTuple):
     """The value behind a key, and where it was read."""
 
     value: str
@@ -19,7 +19,7 @@ class Entry(NamedTuple):
         return parse_number(self.value)
 
 
-Entries = dict[str, Entry]
+Entries = dict[str, KeyedValue]
 
 
 def read_keys(artifact: Artifact | None, separator: str | None = None) -> Entries:
@@ -35,15 +35,15 @@ def add_entry(found: Entries, line: str, reading: Reading, separator: str | None
     """Add the entry of a line that has a value and a new key."""
     key, *rest = line.strip().split(separator, 1) or [""]
     if rest and key.strip() and rest[0].strip():
-        found.setdefault(key.strip(), Entry(rest[0].strip(), reading))
+        found.setdefault(key.strip(), KeyedValue(rest[0].strip(), reading))
 
 
-def first_value(artifact: Artifact | None) -> Entry | None:
+def first_value(artifact: Artifact | None) -> KeyedValue | None:
     """The entry of a file that holds one value; None if it is missing or empty."""
     if artifact is None or artifact.missing or not artifact.text.strip():
         return None
     value = artifact.text.strip().splitlines()[0].strip()
-    return Entry(value, Reading(artifact.name, "", value[:200]))
+    return KeyedValue(value, Reading(artifact.name, "", value[:200]))
 
 
 def parse_number(text: str) -> int | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Union
 from rocm_doctor.bounded import jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.keyed import Entry
+from rocm_doctor.probes.read.keyed import KeyedValue
 from rocm_doctor.probes.read.printed import lines
 from rocm_doctor.probes.read.result import ProbeResult
 
@@ -45,10 +45,10 @@ def record_pair(result: ProbeResult, gpus: Gpus, pair: Pair, keys: Keys) -> None
     if pair.gpu is not None:
         key = pair.key.lower()
         name = key if key in keys else key.rpartition(".")[2]
-        record_entries(result, gpus.setdefault(pair.gpu, {}), {name: Entry(pair.value, pair.reading)}, keys)
+        record_entries(result, gpus.setdefault(pair.gpu, {}), {name: KeyedValue(pair.value, pair.reading)}, keys)
 
 
-def record_entries(result: ProbeResult, gpu: dict[str, Fact] | None, entries: Mapping[str, Entry], keys: Keys) -> None:
+def record_entries(result: ProbeResult, gpu: dict[str, Fact] | None, entries: Mapping[str, KeyedValue], keys: Keys) -> None:
     """The facts of a GPU (None: of the machine) behind its keys, in the order of the table; none where the reader finds no value."""
     for key, (fact, read) in keys.items():
         if key in entries and (value := read(entries[key].value)) is not None:

@@ -160,7 +160,7 @@ _GFX = regex(r"(?<![^\W_])gfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|
 _KIND_ORDER = ("name", "gfx", "codename", "processor", "family")
 
 
-class Group(msgspec.Struct):
+class GpuMentions(msgspec.Struct):
     """The mentions of one GPU: the best of them with its sentence, the targets that all of them allow, and how many GPUs there are."""
 
     mention: Mention
@@ -205,10 +205,10 @@ def _count(text: str, start: int, end: int) -> int:
     return _COUNTS[before[2].lower()] if before[2] else min(MOST, int(before[1] or before[3]))
 
 
-def _groups(mentions: list[tuple[Mention, Sentence]]) -> list[Group]:
+def _groups(mentions: list[tuple[Mention, Sentence]]) -> list[GpuMentions]:
     """Mentions by GPU. Names of products make the groups; others only narrow them, or are a group where no product is named: a target that
     none of the products has is that of an override or a build."""
-    groups: list[Group] = []
+    groups: list[GpuMentions] = []
     for one, sentence in sorted(mentions, key=lambda pair: _KIND_ORDER.index(pair[0].kind)):
         times = max(1, _count(sentence.text, one.start, one.end))
         group = next((group for group in groups if set(group.gfx) & set(one.gfx)), None)
@@ -216,5 +216,5 @@ def _groups(mentions: list[tuple[Mention, Sentence]]) -> list[Group]:
             group.gfx = tuple(gfx for gfx in group.gfx if gfx in one.gfx)
             group.count = max(group.count, times)
         elif one.kind == "name" or not groups or groups[0].mention.kind == one.kind:
-            groups.append(Group(one, sentence, one.gfx, times))
+            groups.append(GpuMentions(one, sentence, one.gfx, times))
     return groups

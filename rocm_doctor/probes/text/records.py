@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
-from rocm_doctor.probes.read.keyed import Entries, Entry
+from rocm_doctor.probes.read.keyed import Entries, KeyedValue
 from rocm_doctor.probes.read.pairs import Keys, leaves, record_entries, roots
 from rocm_doctor.probes.read.printed import bdf, count, gfx_target, leading_version, product_name
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -65,7 +65,7 @@ def _rows(document: Document) -> Iterator[Entries]:
     for head in document.find_lines("workload_name,", ",gpu_arch,", ",gpu_soc,", most=1):
         for body in document.after(head, 1):
             names, cells = [*csv.reader([head.text.replace("\0", "").lower(), body.text.replace("\0", "")]), [], []][:2]
-            yield {name.strip(): Entry(cell.strip(), document.reading(body)) for name, cell in zip(names, cells)}
+            yield {name.strip(): KeyedValue(cell.strip(), document.reading(body)) for name, cell in zip(names, cells)}
 
 
 def _objects(document: Document) -> Iterator[Entries]:
@@ -74,5 +74,7 @@ def _objects(document: Document) -> Iterator[Entries]:
         for one in root if isinstance(root, list) else [root]:
             if isinstance(one, dict):
                 yield {
-                    key: Entry(value, Reading(document.name, key, f"{key}: {value[:80]}")) for key, value in leaves(one) if value
+                    key: KeyedValue(value, Reading(document.name, key, f"{key}: {value[:80]}"))
+                    for key, value in leaves(one)
+                    if value
                 }

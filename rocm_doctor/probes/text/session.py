@@ -48,7 +48,7 @@ _NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
 _ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
 
 
-class Run(NamedTuple):
+class CommandRun(NamedTuple):
     """One command with the lines that it printed, and where each was read."""
 
     command: str
@@ -69,9 +69,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def runs(document: Document) -> Iterator[Run]:
+def runs(document: Document) -> Iterator[CommandRun]:
     """Each command of the text with its output; decoration lines do not end an output."""
-    current: Run | None = None
+    current: CommandRun | None = None
     for number, line in enumerate(document.text.split("\n"), 1):
         text = line[:2000].rstrip("\r")
         found = _PROMPT.match(text) or _BARE.match(text)
@@ -79,14 +79,14 @@ def runs(document: Document) -> Iterator[Run]:
         if found:
             if current:
                 yield current
-            current = Run(found[1].strip(), reading, []) if found[1] else None
+            current = CommandRun(found[1].strip(), reading, []) if found[1] else None
         elif current and len(current.output) < _MOST_LINES and text.strip():
             current.output.append((text.strip(), reading))
     if current:
         yield current
 
 
-def _record_python(result: ProbeResult, run: Run) -> None:
+def _record_python(result: ProbeResult, run: CommandRun) -> None:
     """`python -c CODE`, or an expression that was typed: each printed line is read by the expressions that it shows."""
     output = [(re.sub(r"^Out ?\[\d+\]:\s*", "", text), reading) for text, reading in run.output]
     for text, reading in output if "torch" in run.command else ():
@@ -166,7 +166,7 @@ def _value(shape: str, value: str) -> Value:
     return None if value == "None" else value
 
 
-def _record_id(result: ProbeResult, run: Run) -> None:
+def _record_id(result: ProbeResult, run: CommandRun) -> None:
     """`id`: `uid=1000(ada) gid=1000(ada) groups=1000(ada),992(render)`; `id -nG` and `groups`: names in one line."""
     for text, reading in run.output:
         found = _ID.match(text)
@@ -193,7 +193,7 @@ _SINGLE = (
 """Commands whose answer is the one line of this form; that the file does not exist means that there is none."""
 
 
-def _record_single(result: ProbeResult, run: Run) -> None:
+def _record_single(result: ProbeResult, run: CommandRun) -> None:
     for command, shape, fact in _SINGLE:
         for text, reading in run.output if command.search(run.command) else ():
             if (missing := _NO_FILE.match(text)) and command.search(missing[1]):
@@ -215,7 +215,7 @@ def _single_value(fact: str, text: str) -> Value:
     return text != "0" if fact == "numa_balancing" else None if text == "none" else text
 
 
-def _record_files(result: ProbeResult, run: Run) -> None:
+def _record_files(result: ProbeResult, run: CommandRun) -> None:
     """container and dxg.exists from `ls` of files that show them."""
     missing = {found[1] for text, _ in run.output if (found := _NO_FILE.match(text))}
     marks = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
@@ -228,13 +228,13 @@ def _record_files(result: ProbeResult, run: Run) -> None:
         result.record("dxg.exists", "/dev/dxg" not in missing, run.output[0][1])
 
 
-def _record_modules(result: ProbeResult, run: Run) -> None:
+def _record_modules(result: ProbeResult, run: CommandRun) -> None:
     """driver.loaded from `lsmod | grep amdgpu`: no output (except another command's error) means not loaded."""
     if all(_NO_FILE.match(text) for text, _ in run.output):
         result.record("driver.loaded", False, run.at)
 
 
-def _record_packages(result: ProbeResult, run: Run) -> None:
+def _record_packages(result: ProbeResult, run: CommandRun) -> None:
     """A plain `pip list` (text/pip_list.py reads its rows) is complete: what is not listed is not installed."""
     rows = [found[1] for text, _ in run.output if (found := _ROW.match(text))]
     if len(rows) >= 3 and any(text.startswith("Package") for text, _ in run.output[:4]):
@@ -243,12 +243,12 @@ def _record_packages(result: ProbeResult, run: Run) -> None:
             result.record("torch.version", None, run.at)
 
 
-def _record_variables(result: ProbeResult, run: Run) -> None:
+def _record_variables(result: ProbeResult, run: CommandRun) -> None:
     """`env | grep ...` with the question's list of prefixes (text/env_text.py reads its lines): what is not printed is not set."""
     result.record("env.", True, run.at)
 
 
-def _record_video(result: ProbeResult, run: Run) -> None:
+def _record_video(result: ProbeResult, run: CommandRun) -> None:
     """GPUs from Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
     for text, reading in run.output:
         found = re.match(r"Name\s*:\s*(.*(?:Radeon|AMD).*)$", text)
@@ -257,7 +257,7 @@ def _record_video(result: ProbeResult, run: Run) -> None:
             result.record("marketing_name", found[1].strip(), reading, into=result.listing(complete=False).gpu())
 
 
-_READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
+_READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, CommandRun], None]], ...] = (
     (regex(r"\b(?:python|py)[\d.]* -c |^(?:torch|sys|platform)\.|^print\("), _record_python),
     (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _record_id),
     (regex(r"\buname -|\bcat /|^systemd-detect"), _record_single),

@@ -20,7 +20,7 @@ import re
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import whole
-from rocm_doctor.probes.read.keyed import Entries, Entry
+from rocm_doctor.probes.read.keyed import Entries, KeyedValue
 from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.printed import count, gfx_target, hex_id, is_elided, lines, outputs, product_name
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -60,7 +60,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             if _begins_device(devices, found[1], found[2]):
                 devices.append({})
             if devices:
-                devices[-1].setdefault(found[1][:-1], Entry(found[2].strip(), line.reading))
+                devices[-1].setdefault(found[1][:-1], KeyedValue(found[2].strip(), line.reading))
         if devices:
             listing = result.listing(not is_elided(artifact))
             for device in devices:
@@ -88,9 +88,9 @@ def _decided_entries(device: Entries) -> Entries:
         dropped.add("multiProcessorCount")
     kept = {key: entry for key, entry in device.items() if key not in dropped}
     if value("Name").startswith("Device "):
-        kept["id"] = Entry(value("Name")[7:], device["Name"].reading)
+        kept["id"] = KeyedValue(value("Name")[7:], device["Name"].reading)
     address = _address(value("pciDomainID") or "0", value("pciBusID"), value("pciDeviceID"))
-    return {**kept, "address": Entry(address, device["pciBusID"].reading)} if address else kept
+    return {**kept, "address": KeyedValue(address, device["pciBusID"].reading)} if address else kept
 
 
 def _address(domain: str, bus: str, device: str) -> str | None:

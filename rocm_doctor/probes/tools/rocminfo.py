@@ -36,7 +36,7 @@ from collections import Counter
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.keyed import Entries, Entry
+from rocm_doctor.probes.read.keyed import Entries, KeyedValue
 from rocm_doctor.probes.read.pairs import Keys, record_entries
 from rocm_doctor.probes.read.printed import (
     OutputLine,
@@ -171,10 +171,10 @@ class Agents:
         if key == "Segment":
             self._segment = value
         elif key != "Size":
-            self.all[-1].setdefault(key, Entry(value, reading))
+            self.all[-1].setdefault(key, KeyedValue(value, reading))
         else:
             if self._segment.startswith("GLOBAL"):
-                self.all[-1].setdefault("memory", Entry(value, reading))
+                self.all[-1].setdefault("memory", KeyedValue(value, reading))
             self._segment = ""
 
 

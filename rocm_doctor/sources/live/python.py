@@ -43,7 +43,7 @@ class Interpreter(Struct, frozen=True):
     folders: tuple[str, ...] = ()
 
 
-class Package(Struct, frozen=True):
+class PackageRecord(Struct, frozen=True):
     """An installed package; `record` is its dist-info or egg-info."""
 
     name: str
@@ -223,13 +223,15 @@ def _interpreter(python: Interpreter, own: bool) -> Artifact:
     return Artifact("py/interpreter", "live", "".join(f"{key}: {value}\n" for key, value in facts.items() if value))
 
 
-def _list_packages(folders: Sequence[Path]) -> Iterator[Package]:
+def _list_packages(folders: Sequence[Path]) -> Iterator[PackageRecord]:
     """Each package, from the names of the records. An earlier folder hides a later one; two records in one folder both count."""
     seen: set[str] = set()
     for folder in folders:
         records = ((found, name) for name in list_names(folder, "") if (found := _RECORD.fullmatch(name)))
         fresh = [
-            Package(found["name"], found["version"], folder / name) for found, name in records if _key(found["name"]) not in seen
+            PackageRecord(found["name"], found["version"], folder / name)
+            for found, name in records
+            if _key(found["name"]) not in seen
         ]
         seen.update(_key(package.name) for package in fresh)
         yield from sorted(fresh, key=lambda package: _key(package.name))
@@ -239,7 +241,7 @@ def _key(name: str) -> str:
     return name.replace("_", "-").replace(".", "-").lower()
 
 
-def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Artifact]:
+def _torch(folders: Sequence[Path], installed: Sequence[PackageRecord]) -> Iterator[Artifact]:
     """torch's version file, the head of its metadata, and the start-up file that loads ROCm's wheels."""
     home = next((folder for folder in folders if (folder / "torch" / "version.py").is_file()), None)
     if home is None:

@@ -47,7 +47,7 @@ def run_ranks(
 ) -> dict[str, Any]:
     """The details of the stage for so many ranks. Raises Wrong."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
-        job = Job(world, device, f"{folder}/store", limit, prelude)
+        job = RankProcesses(world, device, f"{folder}/store", limit, prelude)
         try:
             details, shown = {}, Shown(0.0, False)
             for words in WORDS:
@@ -67,7 +67,7 @@ def run_ranks(
     return {"ranks": world, "gb_per_s": details}
 
 
-class Job:
+class RankProcesses:
     """The ranks' processes, which take orders one by one."""
 
     def __init__(self, world: int, device: str, store: str, limit: float, prelude: Sequence[str]) -> None:
