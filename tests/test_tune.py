@@ -128,7 +128,7 @@ def test_slow_steps_end_in_time_and_the_answer_lists_what_was_not_measured(
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
 
-    def ask(choice: Choice, steps: int) -> Measured:
+    def ask(choice: TuneChoice, steps: int) -> Measured:
         rate = speed(choice) / 8  # about six seconds a step
         now[0] += steps * 16 * 1024 / rate
         if now[0] > seconds:  # the worker's own limit
@@ -136,7 +136,7 @@ def test_slow_steps_end_in_time_and_the_answer_lists_what_was_not_measured(
             return Measured(choice, steps, error="the worker took too long")
         return Measured(choice, steps, rate, (rate,) * steps)
 
-    hunt = Search(base(checkpointing=True), card(48), "bfloat16", ask, seconds)
+    hunt = TuneSearch(base(checkpointing=True), card(48), "bfloat16", ask, seconds)
     hunt.search()
     outcome = hunt.outcome(True)
     assert now[0] <= seconds
