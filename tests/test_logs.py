@@ -82,6 +82,7 @@ def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer(monkeypatch
         assert few.find(condition) == all_of_it.find(condition)
     assert few.find(asked[0]) is not None
     assert few.find(asked[1]) is None
+    assert few.find("invalid device function") is not None, "a condition that was not listed is searched for"
 
 
 @given(

@@ -53,17 +53,17 @@ class LogConditions(Mapping[str, Fragments]):
 
 
 class Text(NamedTuple):
-    """One artifact's text, as it is and folded, its words, and (if it has too many) the anchors in it."""
+    """One artifact's text, as it is and folded, its words, and (if it has too many) whether each listed anchor is in it."""
 
     name: str
     text: str
     low: str
     words: WordSet
-    anchors: frozenset[str] | None
+    anchors: Mapping[str, bool] | None
 
     def may_hold(self, parts: tuple[str, ...]) -> bool:
         """False if the text cannot hold all these fragments."""
-        return self.words.may_hold(*parts) if self.anchors is None else _anchor(parts) in self.anchors
+        return self.words.may_hold(*parts) if self.anchors is None else self.anchors.get(_anchor(parts), True)
 
 
 class Logs:
@@ -104,11 +104,11 @@ def _text(artifact: Artifact, conditions: Mapping[str, Fragments]) -> Text:
     return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions.values()) if many else None)
 
 
-def _anchors(low: str, conditions: Iterable[Fragments]) -> frozenset[str]:
-    """The anchors of these conditions that are in the text, found in one pass."""
+def _anchors(low: str, conditions: Iterable[Fragments]) -> dict[str, bool]:
+    """Whether the anchor of each of these conditions is in the text, found in one pass."""
     anchors = set(map(_anchor, chain.from_iterable(conditions)))
     seen = {match[1] for match in re.finditer(f"(?=({_trie(anchors)}))", low)}
-    return frozenset(anchor for anchor in anchors if any(match.startswith(anchor) for match in seen))
+    return {anchor: any(match.startswith(anchor) for match in seen) for anchor in anchors}
 
 
 def _trie(words: Collection[str]) -> str:
