@@ -6,7 +6,8 @@ release as 70000).
 
 A bound compares exactly the parts that it names. `>=2.11` looks at the release alone, so that 2.11.0a0+rocm7.11.0a20260106
 counts as 2.11 code and a nightly is not older than every release; `<7.11.0a20260119` also looks at the pre-release,
-`<2.8.0.post1` at the post-release, `>=6.17.0-19` at the build. A number that a bound leaves out is 0: `2.11` is 2.11.0.
+`<2.8.0.post1` at the post-release, `>=6.17.0-19` at the build. A number that a bound leaves out is 0: `2.11` is 2.11.0. A bound
+with a local part (`==2.9.1+rocm6.3`) is an error: local parts are not compared.
 `<=7.2.x` reaches to the end of the series, `>=7.2.x` begins with 7.2.0.
 """
 
@@ -118,7 +119,7 @@ def _clause(part: str) -> Callable[[Version], bool]:
     series = bound.endswith(".x")
     prefix = bound.endswith(".*") or (series and operator in ("==", "!="))
     version = parse(bound.removesuffix(".*").removesuffix(".x"))
-    if version is None or (prefix and operator not in ("==", "!=")):
+    if version is None or version.local or (prefix and operator not in ("==", "!=")):
         raise ValueError(f"`{part.strip()}` is not a bound on a version")
     if series and operator in ("<=", ">"):
         return _series_test(operator, version)
