@@ -94,6 +94,20 @@ class Reading(msgspec.Struct, frozen=True):
         return self.artifact, self.place
 
 
+_WHY: dict[Why, str] = {
+    "not-asked": "unknown",
+    "not-declared": "not declared",
+    "no-tool": "tool missing",
+    "denied": "permission denied",
+    "unparsed": "not understood",
+    "timeout": "timed out",
+    "crashed": "tool crashed",
+    "absent-source": "not found",
+    "ambiguous": "ambiguous",
+}
+"""Why a value is not known, for people."""
+
+
 class Unknown(msgspec.Struct, frozen=True, tag="unknown"):
     """A value that could not be had. `candidates` is what it may be when a name fits several."""
 
@@ -116,6 +130,18 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     def known(self) -> bool:
         """True unless the value is Unknown."""
         return not isinstance(self.value, Unknown)
+
+    @property
+    def words(self) -> str:
+        """The value for people: `yes`, `gfx1100, gfx942`, `absent`; of an unknown one what it may be, else why it is not known."""
+        value = self.value
+        if isinstance(value, Unknown):
+            return " or ".join(value.candidates) or _WHY[value.why]
+        if isinstance(value, tuple):
+            return ", ".join(value) or "none"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return "absent" if value is None else str(value)
 
 
 NOT_ASKED = Fact(Unknown("not-asked"))

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from rocm_doctor.facts import merge as snapshot
-from rocm_doctor.model import Fact, Reading, Snapshot, Unknown
+from rocm_doctor.fleet.deviations import show
+from rocm_doctor.model import Fact, Reading, Snapshot, Unknown, Value
 from rocm_doctor.probes.read.result import MOST, ProbeResult
+from rocm_doctor.reports.machine import fact_lines
 
 
 def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> ProbeResult:
@@ -196,3 +198,25 @@ def test_the_kernel_release_that_tools_print_is_no_driver_version() -> None:
         printed = read_facts(cut(listing.format(version), "x"), load())
         assert printed.get("driver.version").value == version
         assert enrich(printed, load()).get("driver.version").value == judged
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "yes"),
+        (False, "no"),
+        (None, "absent"),
+        ((), "none"),
+        (("gfx1100", "gfx942"), "gfx1100, gfx942"),
+        (Unknown("ambiguous", ("gfx1100", "gfx1101")), "gfx1100 or gfx1101"),
+        (Unknown("no-tool"), "tool missing"),
+        (24, "24"),
+    ],
+)
+def test_a_value_has_the_same_words_wherever_it_is_shown(value: Value, words: str) -> None:
+    fact = Fact(value)
+    probed = ProbeResult()
+    probed.facts["kfd.nodes"] = fact
+    assert str(probed) == f"kfd.nodes = {words}"
+    assert list(fact_lines(Snapshot(facts={"kfd.nodes": fact}))) == [f"kfd.nodes: {words}"]
+    assert show(value) == words

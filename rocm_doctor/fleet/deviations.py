@@ -12,7 +12,6 @@ import msgspec
 from rocm_doctor.fleet.table import NOT_PROBED, NodeTable, Place
 from rocm_doctor.fleet.types import Straggler
 from rocm_doctor.model import Fact
-from rocm_doctor.reports.machine import show_value
 
 CLOSE = 0.01
 """Sizes in bytes that differ by less are the same: the kernel keeps a varying part for itself."""
@@ -89,9 +88,7 @@ def _is_same(fact: str, one: Any, other: Any) -> bool:
 
 def show(value: Any) -> str:
     """The value for people."""
-    if value == NOT_PROBED:
-        return "not probed"
-    return ("yes" if value else "no") if isinstance(value, bool) else show_value(Fact(value))
+    return "not probed" if value == NOT_PROBED else Fact(value).words
 
 
 def find_stragglers(table: NodeTable) -> list[Straggler]:

@@ -11,7 +11,6 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import Artifact, Finding, Gpu, Report
 from rocm_doctor.reader.answer import SCHEMA
-from rocm_doctor.reports.machine import show_value
 from rocm_doctor.reports.places import finding_name
 from rocm_doctor.rules.logs import readable_logs
 
@@ -77,7 +76,7 @@ def _facts(report: Report) -> Iterator[str]:
     for name, fact in named:
         first = next(iter(fact.readings), None)
         if fact.known and first and first.origin == "text":
-            yield f"{name}: {show_value(fact)} ({first.artifact} {first.place}: {first.quote[:120]})"
+            yield f"{name}: {fact.words} ({first.artifact} {first.place}: {first.quote[:120]})"
 
 
 def is_decided(one: Finding) -> bool:

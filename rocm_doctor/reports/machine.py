@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.model import Fact, Gpu, Snapshot
+from rocm_doctor.model import Gpu, Snapshot
 
 _CHIP_AND_PRODUCT = regex(r".*\[(.+)\]\s*$")
 """pci.ids writes `Aqua Vanjaram [Instinct MI300A]`."""
@@ -36,7 +36,7 @@ def gpu_line(gpu: Gpu) -> str:
     mode = gpu.value("partition")
     parts = [
         product(gpu),
-        f"({show_value(gpu.get('gfx'))})",
+        f"({gpu.get('gfx').words})",
         f"{gpu.value('compute_units')} CUs" if isinstance(gpu.value("compute_units"), int) else "",
         f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
         "APU" if gpu.value("is_apu") is True else "",
@@ -69,33 +69,10 @@ def stack_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield label, str(fact.value)
 
 
-_WHY = {
-    "not-asked": "unknown",
-    "not-declared": "not declared",
-    "no-tool": "tool missing",
-    "denied": "permission denied",
-    "unparsed": "not understood",
-    "timeout": "timed out",
-    "crashed": "tool crashed",
-    "absent-source": "not found",
-    "ambiguous": "ambiguous",
-}
-
-
-def show_value(fact: Fact) -> str:
-    """A fact's value in words; unknown and absent differ."""
-    if not fact.known:
-        candidates = getattr(fact.value, "candidates", ())
-        return " or ".join(candidates) if candidates else _WHY.get(getattr(fact.value, "why", ""), "unknown")
-    if isinstance(fact.value, tuple):
-        return ", ".join(fact.value)
-    return "absent" if fact.value is None else str(fact.value)
-
-
 def fact_lines(snapshot: Snapshot) -> Iterator[str]:
     """A line for each fact: its name, its value and where that was read; then what could not be read."""
     of_gpus = ((f"gpus[{n}].{name}", fact) for n, gpu in enumerate(snapshot.gpus) for name, fact in gpu.facts.items())
     for name, fact in (*((n, f) for n, f in snapshot.facts.items() if not n.endswith(".")), *of_gpus):
         where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
-        yield f"{name}: {show_value(fact)}{where}"
+        yield f"{name}: {fact.words}{where}"
     yield from (f"not read: {one.artifact}: {one.quote}" for one in snapshot.errors)

@@ -9,9 +9,9 @@
 >>> print(probe(sample))
 kfd.gid = 992
 kfd.group = render
-kfd.openable = False
+kfd.openable = no
 kfd.error = Permission denied
-kfd.exists = True
+kfd.exists = yes
 """
 
 from __future__ import annotations

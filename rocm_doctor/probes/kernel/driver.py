@@ -9,7 +9,7 @@ loadable modules only.
     blacklist amdgpu
 
 >>> print(probe(sample))
-driver.loaded = True
+driver.loaded = yes
 driver.version = 6.12.12
 driver.blacklisted = etc/modprobe.d/blacklist-amdgpu.conf
 """

@@ -12,7 +12,7 @@
 >>> print(probe(sample))
 platform = linux
 kernel = 6.8.0-60-generic
-wsl = False
+wsl = no
 os = Ubuntu 24.04.2 LTS
 cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda2 quiet nomodeset
 iommu = default

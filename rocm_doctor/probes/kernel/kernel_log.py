@@ -9,7 +9,7 @@ its memory) counts for a GPU only if the log names a single one.
     [    3.812001] kfd kfd: amdgpu: added device 1002:66a1
 
 >>> print(probe(sample))
-driver.loaded = True
+driver.loaded = yes
 gpu 0 pci_bdf = 0000:03:00.0
 gpu 0 vram_bytes = 17163091968
 gpu 0 device_id = 26273

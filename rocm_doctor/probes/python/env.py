@@ -7,10 +7,10 @@
     HSA_OVERRIDE_GFX_VERSION=10.3.0
 
 >>> print(probe(sample))
-env. = True
+env. = yes
 env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
 env.ROCR_VISIBLE_DEVICES = 0
-startup.HSA_OVERRIDE_GFX_VERSION = True
+startup.HSA_OVERRIDE_GFX_VERSION = yes
 """
 
 from __future__ import annotations

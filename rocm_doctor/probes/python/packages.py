@@ -7,7 +7,7 @@
 >>> print(probe(sample))
 pkg.bitsandbytes = 0.49.2
 pkg.torch = 2.9.1+rocm6.4
-pkg. = True
+pkg. = yes
 torch.device_dists = absent
 """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Unknown, Value
+from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Value
 from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
@@ -116,7 +116,11 @@ class ProbeResult:
     def __str__(self) -> str:
         gpus = [gpu for listing in self.listings for gpu in listing.gpus]
         sets = [("", self.facts), *((f"gpu {n} ", gpu) for n, gpu in enumerate(gpus))]
-        lines = [f"{owner}{key} = {_value_words(fact)}" for owner, facts in sets for key, fact in facts.items()]
+        lines = [
+            f"{owner}{key} = {fact.words}{' (disputed)' * bool(fact.disputed)}"
+            for owner, facts in sets
+            for key, fact in facts.items()
+        ]
         return "\n".join([*lines, *(f"error in {one.artifact}: {one.quote}" for one in self.errors)])
 
     def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
@@ -147,18 +151,6 @@ def merge(first: Fact | None, second: Fact) -> Fact:
 def _join_readings(first: tuple[Reading, ...], second: tuple[Reading, ...]) -> tuple[Reading, ...]:
     """Both, each reading once, at most MOST."""
     return tuple(dict.fromkeys(first + second))[:MOST]
-
-
-def _value_words(fact: Fact) -> str:
-    """The value in words: `unknown: gfx1100 or gfx1101`, `absent`, a tuple's members; then `(disputed)` if readings differ."""
-    value = fact.value
-    if isinstance(value, Unknown):
-        words = f"unknown: {' or '.join(value.candidates) or value.why}"
-    elif isinstance(value, tuple):
-        words = ", ".join(value) or "none"
-    else:
-        words = "absent" if value is None else str(value)
-    return words + (" (disputed)" if fact.disputed else "")
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -7,11 +7,11 @@
     os: linux
 
 >>> print(probe(sample))
-declared = True
+declared = yes
 rocm.version = 6.4
 driver.version = absent
 platform = linux
-wsl = False
+wsl = no
 gpu 0 gfx = gfx1100
 """
 

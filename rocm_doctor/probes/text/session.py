@@ -12,7 +12,7 @@ runs of its own program: `python -c "import torch; print(...)"` (the code names 
 >>> print(probe(sample))
 kernel = 6.8.0-60-generic
 platform = linux
-wsl = False
+wsl = no
 said.ran = uname -sr, lsmod | grep amdgpu
 """
 

@@ -11,7 +11,7 @@
 gpu 0 marketing_name = AMD Radeon RX 7800 XT
 gpu 0 gfx = gfx1101
 gpu 0 vram_bytes = 17158394348
-gpu 0 is_apu = False
+gpu 0 is_apu = no
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Layouts differ by release, and reporters cut and grep lines, so every key is sea
     *** Done ***
 
 >>> print(probe(sample))
-driver.loaded = True
+driver.loaded = yes
 driver.version = 6.12.12
 runtime.version = 1.15
 gpu 0 gfx = gfx1100
