@@ -1,4 +1,5 @@
-"""The types that everything else speaks in. This module imports nothing of ours.
+"""The types that everything else speaks in. This module imports nothing of ours until a report is rendered: then it loads
+`reports/display.py` by name, which `lint-imports` does not see.
 
 Text comes in as an `Artifact`, probes turn it into `Fact`s (each with the `Reading`s it rests on), facts make a `Snapshot`,
 rows of the matrix and a few rules judge the snapshot, and the `Finding`s and `Undecided` of a `Report` go to a renderer.

@@ -21,7 +21,7 @@ from rocm_doctor.cli import main
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.reports import FORMATS, RenderOptions, render
-from rocm_doctor.reports.neutral import clean, defuse, printable, visible
+from rocm_doctor.reports.neutral import clean, defuse, screen_text, visible
 
 ROOT = Path(__file__).resolve().parent.parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="signals, /dev/full")
@@ -139,7 +139,7 @@ def test_a_word_of_the_width_of_the_screen_does_not_push_a_command_to_the_start_
     ],
 )
 def test_only_what_steers_is_changed(text: str, as_printed: str) -> None:
-    assert printable(text) == as_printed
+    assert screen_text(text) == as_printed
 
 
 def test_our_own_workflow_commands_stay() -> None:

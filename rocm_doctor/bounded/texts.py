@@ -12,9 +12,9 @@ def lower(text: str) -> str:
     return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
 
-def printable(name: str) -> str:
-    """A file's name with U+FFFD for what no terminal should see and no encoding can hold."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+def printable(text: str) -> str:
+    """A name or another short text with U+FFFD for what no terminal should see and no encoding can hold."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 LONGEST = 18

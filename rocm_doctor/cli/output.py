@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rocm_doctor.reports.neutral import printable
+from rocm_doctor.reports.neutral import screen_text
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as in shells."""
@@ -27,7 +27,7 @@ class Printer(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         with self._go_silent_when_closed():
-            return super().write(printable(text, commands=self.commands))
+            return super().write(screen_text(text, commands=self.commands))
         return len(text)
 
     def flush(self) -> None:

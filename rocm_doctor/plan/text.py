@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.commands import remarks
@@ -22,6 +21,7 @@ from rocm_doctor.plan.commands import (
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.search import Stack
 from rocm_doctor.plan.variables import PlanVariable, variable_lines
+from rocm_doctor.reports.lines import wrap_words
 from rocm_doctor.versions import release
 
 WIDTH = 100
@@ -213,6 +213,4 @@ def _why_not(plan: Plan) -> Iterator[str]:
 
 def wrap(line: str, first: str, rest: str) -> list[str]:
     """The lines of one sentence, with their indents."""
-    return textwrap.wrap(
-        line, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    )
+    return wrap_words(line, WIDTH, first, rest)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.bounded.texts import lower
+from rocm_doctor.bounded.texts import lower, printable
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import NameFinder, searches
 from rocm_doctor.redaction.known import is_anonymous, is_distinctive
@@ -56,7 +56,7 @@ class Replacement(NamedTuple):
     @property
     def display(self) -> str:
         """The secret as a person may see it: of a token its beginning, and nothing that a terminal would act on."""
-        text = "".join(letter if letter.isprintable() else "\ufffd" for letter in self.secret)
+        text = printable(self.secret)
         return f"{text[:4]}... ({len(text)} characters)" if self.pseudonym.startswith("<token") else text
 
 

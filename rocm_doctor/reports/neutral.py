@@ -1,7 +1,7 @@
 """Neutralised output: text from outside cannot control the terminal, the log or the CI workflow that shows it.
 
 `clean` takes control characters out of every string of a report before it is rendered; `defuse` breaks up what a CI runner would read
-as a command in the finished text. `printable` does both for other output of the command line (paths in messages, names of tools).
+as a command in the finished text. `screen_text` does both for other output of the command line (paths in messages, names of tools).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def defuse(text: str, *, commands: bool = False) -> str:
     return text if commands else _AT_START.sub(r"\1: ", text)
 
 
-def printable(text: str, *, commands: bool = False) -> str:
+def screen_text(text: str, *, commands: bool = False) -> str:
     """Text for the terminal: `visible` except for our own colours, and defused."""
     if not (text.isascii() and text.isprintable()):
         text = _OUR_COLOURS.sub(lambda found: found[1] or "\ufffd", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Union
@@ -12,6 +11,7 @@ import msgspec
 
 from rocm_doctor.model import Command, Verdict
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.lines import wrap_words
 
 MOST = 40
 """Lines of a short page."""
@@ -58,7 +58,7 @@ def _text(page: Page, look: RenderOptions) -> str:
     ]
     if not look.verbose and any(one.short == 0 or isinstance(line, CitedLine) for one in page.sections for line in one.lines):
         shown.append(_Shown(Section("-v", ["all of it, with the source of each statement"]), 1, look))
-    titles = textwrap.wrap(page.title, look.width)
+    titles = wrap_words(page.title, look.width)
     while not look.verbose and len(titles) + sum(len(one.rows()) for one in shown) > MOST:
         longest = max((one for one in shown if one.section.short and one.count > 1), key=lambda one: one.count, default=None)
         if longest is None:
@@ -91,7 +91,7 @@ def wrap_line(line: Line, look: RenderOptions) -> list[str]:
     if isinstance(line, Command):
         return [click.style(f"$ {line.text}", bold=True)]
     words = line if isinstance(line, str) else line.words
-    rows = textwrap.wrap(words, look.width - _LABEL - 2, break_on_hyphens=False, break_long_words=False) or [""]
+    rows = wrap_words(words, look.width - _LABEL - 2) or [""]
     return [*rows, f"  {line.source}"] if isinstance(line, CitedLine) and look.verbose else rows
 
 

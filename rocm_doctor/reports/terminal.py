@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 import click
@@ -11,6 +10,7 @@ from rocm_doctor.commands import remarks, settings
 from rocm_doctor.model import NO_FAULT, Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import AnswerLine, finding_lines, lines, whole_findings
+from rocm_doctor.reports.lines import wrap_words
 from rocm_doctor.reports.machine import fact_lines, gpu_lines, stack_lines
 from rocm_doctor.reports.places import certainty, finding_name, request, where
 
@@ -70,7 +70,7 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
 def _questions(report: Report, look: RenderOptions) -> Iterator[str]:
     """What to ask, as a block to copy: each command alone on its line."""
     if report.questions:
-        yield from (click.style(line, dim=True) for line in _wrap_words(request(report), look.width, "  ", "  "))
+        yield from (click.style(line, dim=True) for line in wrap_words(request(report), look.width, "  ", "  "))
         yield ""
         yield from (f"  $ {question.command.text}" for question in report.questions)
         yield ""
@@ -145,19 +145,13 @@ def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterat
             yield click.style(f"  $ {command.text}", bold=True)
         said = remarks(command)
         yield from (
-            click.style(line, dim=True)
-            for line in _wrap_words(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2))
-            if said
+            click.style(line, dim=True) for line in wrap_words(f"({said})", width, " " * (_LABEL + 2), " " * (_LABEL + 2)) if said
         )
         label = ""
 
 
-def _wrap_words(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-
-
 def _wrap(text: str, look: RenderOptions, first: str, rest: str, color: str | None = None) -> Iterator[str]:
-    lines = _wrap_words(" ".join(text.split()), look.width, first, rest)
+    lines = wrap_words(" ".join(text.split()), look.width, first, rest)
     yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
 
 

@@ -39,7 +39,7 @@ def verdict(
         guess = "" if roots[0].confidence != "low" else "most likely: "
         target = f"for {_declared_words(snapshot)}: " if snapshot.value("declared") is True else ""
         return "problems", f"{target}{guess}{roots[0].title}{more}", proven
-    lacking = missing_facts(snapshot, matrix)
+    lacking = list(missing_facts(snapshot, matrix))
     if lacking:
         unknown = "" if lacks_machine(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", no_problem_words(snapshot, findings, pasted) + unknown + unjudged_words(snapshot), proven
@@ -83,12 +83,8 @@ def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
     return tuple(by_framework or names)
 
 
-def missing_facts(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:
+def missing_facts(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     """What training needs and was not read, most important first."""
-    return list(_missing(snapshot, matrix))
-
-
-def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
     yield from (
         Missing(f"{e.artifact} ({e.quote})") for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/")
     )
