@@ -25,7 +25,8 @@ Peak = Callable[[Job], int]
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The largest micro-batch at this sequence length, and the longest sequence at this micro-batch, that still fit; 0: none does."""
+    """`batch`: the largest micro-batch that fits at this sequence length; `seq`: the longest sequence in tokens that fits at this
+    micro-batch. 0: none."""
 
     batch: int
     seq: int
@@ -42,14 +43,15 @@ class Way(msgspec.Struct, frozen=True):
 
 
 def scale_estimate(job: Job, card: Card, estimate: Estimate) -> Peak:
-    """A function from a job to its peak of allocated bytes: the closed form, scaled to agree with the estimate for this job.
-    Raises ShapeError."""
+    """A function from a job to its peak of allocated bytes: the closed form, scaled to agree with the estimate for this job. It,
+    and the call itself, raise ShapeError for a model that the closed form does not cover."""
     scale = estimate.peak_allocated_bytes / compute(job, card).peak_allocated_bytes
     return lambda other: int(compute(other, card).peak_allocated_bytes * scale)
 
 
 def limits(job: Job, card: Card, peak: Peak, bound: float) -> Limits | None:
-    """The largest micro-batch and sequence length (in steps of STEP tokens) that fit; None when the GPU's memory is not known."""
+    """The largest micro-batch (up to 4096) and the longest sequence (in steps of STEP, up to the model's positions) that fit,
+    each with the other as it is. None if the GPU's memory is not known."""
     if card.available is None:
         return None
     room = card.available / (1 + bound)
@@ -117,7 +119,7 @@ def _larger_gpu(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) 
 
 
 def neighbours(job: Job, support: QuantSupport) -> Iterator[tuple[str, str, Job]]:
-    """Every single change that may save memory: in words, its option, and the changed job."""
+    """(words, option, changed job) for each single change that may save memory."""
     only = f", but {support.words}" if support.words else ""
     if not job.checkpointing:
         yield "checkpoint activations (about a third slower)", "--checkpointing", _change(job, checkpointing=True)

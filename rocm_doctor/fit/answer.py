@@ -39,10 +39,8 @@ class FitAnswer(msgspec.Struct, frozen=True):
 
 
 def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Matrix) -> FitAnswer:
-    """The answer from a simulation, or from the closed form if requested or if torch is missing.
-
-    Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
-    """
+    """The answer from a simulation, or from the closed form if `fast` or if there is no simulation. Raises ShapeError if the
+    closed form is needed and does not cover the architecture."""
     estimate, note = _estimate(run.job, card, python, fast)
     word = verdict(estimate, card)
     notes = (*run.notes, note) if note else run.notes

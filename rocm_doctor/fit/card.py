@@ -18,8 +18,8 @@ CONTEXT = 512 * MIB
 
 
 class Card(msgspec.Struct, frozen=True):
-    """Bytes of one GPU. `total` is what the GPU can address, None if unknown; `used` is held by other processes; `notes` name
-    the origin."""
+    """Memory of one GPU in bytes. `total`: what it can address, None if unknown; `used`: held by other processes; `context`:
+    taken by the runtime; `workspace`: BLAS scratch in each of two threads; `notes`: where the figures come from."""
 
     gfx: str
     name: str
@@ -33,7 +33,7 @@ class Card(msgspec.Struct, frozen=True):
 
     @property
     def available(self) -> int | None:
-        """What torch's allocator can reserve."""
+        """Bytes that torch's allocator can reserve; None if the GPU's memory is not known."""
         return None if self.total is None else max(0, self.total - self.used - self.context)
 
 
@@ -47,10 +47,8 @@ def workspace_bytes(gfx: str, matrix: Matrix | None = None) -> int:
 
 
 def declare_card(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
-    """A declared GPU: its memory from `vram` bytes, or from the catalog if all GPUs of the target have the same.
-
-    `product`: the given name, which may decide the size where the target does not.
-    """
+    """A declared GPU with `vram` bytes of memory; without `vram`, with the only size that the catalog has for the product or the
+    target, else unknown."""
     target = matrix.gfx.get(gfx)
     sizes = target.sizes(product) if target else []
     kind = product or gfx
@@ -103,8 +101,8 @@ def _read_card(gpu: Gpu, matrix: Matrix) -> Card:
 
 
 def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
-    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the system memory that the driver
-    maps."""
+    """(bytes, notes) of what the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the system memory
+    that the driver maps. None if it was not read."""
     vram, gtt, carveout = (_number(gpu, key) for key in ("vram_bytes", "gtt_bytes", "carveout_bytes"))
     if gpu.get("is_apu").value is not True:
         return vram, []

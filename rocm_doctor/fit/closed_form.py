@@ -22,7 +22,8 @@ FUSED_TOKENS = 256
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Bytes by purpose. `trainable` counts parameters; a gradient has the dtype of its parameter."""
+    """Bytes by purpose; `gradients` are those of all trained parameters, each in the dtype of its parameter. `trainable` is a
+    number of parameters."""
 
     weights: int
     adapters: int
@@ -32,7 +33,8 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def predict(job: Job, workspace: int) -> MemoryPeak:
-    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads. Raises shape.ShapeError."""
+    """The peak of a step: its highest moment. `workspace`: bytes of BLAS scratch in each of two threads. Raises ShapeError for an
+    architecture that the closed form does not cover."""
     shape = trained_shape(job)
     held = count_held_bytes(shape, job)
     fixed = {
@@ -59,10 +61,8 @@ def trained_shape(job: Job) -> ModelShape:
 
 
 def count_held_bytes(shape: ModelShape, job: Job) -> Held:
-    """Bytes of weights, adapters, optimizer states and gradients, and the number of parameters that are trained.
-
-    States and gradients have the dtype of what is trained: the whole model, or else the adapters.
-    """
+    """Bytes of weights, adapters, optimizer states and gradients, and the number of trained parameters. States and gradients have
+    the dtype of what is trained: the whole model, or else the adapters."""
     if job.method == "full":
         dense = shape.parameters * BYTES[job.dtype]
         return Held(dense, 0, _state_bytes(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)
@@ -124,7 +124,8 @@ def _layer_moment(shape: ModelShape, job: Job, held: Held) -> dict[str, int]:
 
 
 def _layer_peak_bytes(shape: ModelShape, job: Job) -> tuple[int, int]:
-    """What one layer keeps and takes in its backward pass; a quantised weight is unpacked for it."""
+    """(kept, scratch) bytes of one layer in its backward pass; the scratch has the largest weight once more if weights are
+    quantised."""
     kept, scratch = activations.layer_peak(shape, job)
     largest = max(a * b for a, b in shape.projections.values())
     return kept, scratch + (largest * BYTES[job.dtype] if job.quant_bits else 0)

@@ -17,7 +17,7 @@ Verdict = Literal["fits", "tight", "too close to call", "does not fit", "unknown
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """How far the prediction may be off, as a fraction of itself, and on what that rests."""
+    """How far the prediction may be off, as fractions of the allocated and the reserved bytes. `basis`: what that rests on."""
 
     allocated: float
     reserved: float
@@ -31,7 +31,8 @@ rows."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """Bytes. `peak_reserved_bytes` is what nvidia-smi or rocm-smi would show, less the runtime's context."""
+    """Peaks in bytes. `peak_reserved_bytes` is what rocm-smi or nvidia-smi would show, less the runtime's context; `breakdown`:
+    what is allocated at the peak, by purpose."""
 
     how: How
     peak_allocated_bytes: int
@@ -41,7 +42,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def simulate(card: Card, simulated: Simulated) -> Estimate:
-    """The estimate from a simulated step."""
+    """The estimate from a simulated step; `card` gives the bytes of BLAS scratch."""
     return _make_estimate("simulation", find_peak(simulated, card.workspace))
 
 
@@ -55,8 +56,9 @@ def _make_estimate(how: How, peak: MemoryPeak) -> Estimate:
 
 
 def verdict(estimate: Estimate, card: Card) -> Verdict:
-    """fits: even what the allocator would reserve fits, error included. tight: it fits once the allocator gives cached blocks
-    back."""
+    """fits: what the allocator would reserve fits, error included. tight: what is allocated fits, error included, once cached
+    blocks are given back. too close to call: it fits only if the error is in its favour. does not fit: not even then. unknown:
+    the GPU's memory is not known."""
     room = card.available
     if room is None:
         return "unknown"

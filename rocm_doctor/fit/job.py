@@ -17,8 +17,8 @@ SEVEN = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_p
 
 
 class Kernels(msgspec.Struct, frozen=True):
-    """Which fused attention kernels torch has for the GPU, whether they take grouped heads, and whose they are (`hip`:
-    AOTriton's)."""
+    """The fused attention kernels that torch has for the GPU: flash and memory-efficient, and with `_gqa` whether each takes
+    grouped heads. `hip`: they are AOTriton's."""
 
     flash: bool = False
     efficient: bool = False

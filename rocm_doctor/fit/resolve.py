@@ -30,8 +30,8 @@ class FitRequest(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """The run, where its model comes from, what was decided on the way, what bitsandbytes has for the card, and the configuration
-    (without what the options stand in for)."""
+    """`source`: where the model's config comes from; `notes`: sentences on what was decided on the way; `bitsandbytes`: what it
+    has for the GPU; `config`: the file without what options replace; None without a file."""
 
     job: Job
     source: str
@@ -41,10 +41,8 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def resolve(request: FitRequest, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
-    """`gfx` may be empty and `installed` (the torch beside the GPU) None.
-
-    Raises ValueError (training.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
-    """
+    """The run, with options before the file and the file before the defaults. `gfx` may be empty and `installed` (the torch
+    beside the GPU) None. Raises ValueError with what to give instead: no model, ModelError, ConfigError."""
     run = read_configuration(request, matrix)
     model = request.options.get("model") or (run.value("model") if run else None)
     if not model:
@@ -61,7 +59,8 @@ def resolve(request: FitRequest, gfx: str, installed: str | None, matrix: Matrix
 
 
 def read_configuration(request: FitRequest, matrix: Matrix) -> training.TrainingRun | None:
-    """The configuration without what options stand in for. Raises ValueError for what only an option can say."""
+    """The configuration of the file, without the unread keys that options replace; None without a file. Raises ConfigError if the
+    file cannot be read, or if an unread key needs an option that is not given."""
     if request.file is None:
         return None
     run = training.read(request.file, matrix)
@@ -84,7 +83,7 @@ def _job_fields(run: training.TrainingRun, config: Mapping[str, Any]) -> dict[st
 
 
 def _assumptions(run: training.TrainingRun, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the configuration leaves to the checkpoint."""
+    """A sentence if the type of the weights is left to the checkpoint; else none."""
     if run.value("dtype") != "checkpoint":
         return ()
     return (
@@ -93,7 +92,8 @@ def _assumptions(run: training.TrainingRun, given: Mapping[str, Any]) -> tuple[s
 
 
 def _choose_kernels(request: FitRequest, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
-    """auto: those of the GPU; an unnamed GPU is taken to have fused attention, and the note says so."""
+    """(kernels, words on why): those of the GPU with `attention` auto, else those that are asked for. An unnamed GPU is taken to
+    have fused attention."""
     if request.attention in (None, "auto"):
         if not gfx:
             return (
@@ -107,8 +107,8 @@ def _choose_kernels(request: FitRequest, gfx: str, torch: str | None, matrix: Ma
 
 
 def gpu_kernels(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) -> tuple[Kernels, str]:
-    """Fused attention kernels of torch for a GPU, by the catalog's `attention` section, and the reason in words. Without a torch version
-    the newest entry is assumed, and the reason states it."""
+    """(kernels, words on why): torch's fused attention kernels for a GPU, by the catalog's `attention` section; MATH if it has
+    none. Without a torch version the newest entry is assumed, and the words state it."""
     if gfx.startswith("sm_") or gfx == "cuda":
         return CUDA, "NVIDIA: flash for half precision, memory-efficient for the rest"
     row = next((row for row in reversed(matrix.plain("attention") or []) if torch is None or contains(row["torch"], torch)), None)

@@ -24,8 +24,9 @@ class WorkerError(Exception):
 
 
 class Simulated(msgspec.Struct, frozen=True):
-    """What the worker found. `events` are [storage, bytes] or [storage, 0]; the first `setup` of them come before the first
-    step."""
+    """What the worker found. `events`: [storage, bytes] at its birth, [storage, 0] at its death; the first `setup` come before
+    the first step; `labels`: the purpose of each storage; `attention`: calls by kernel; `versions`: those of torch and
+    transformers."""
 
     events: list[Event]
     labels: dict[int, str]

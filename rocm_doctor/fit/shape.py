@@ -104,7 +104,7 @@ class ModelShape(msgspec.Struct, frozen=True):
 
     @property
     def embedding_parameters(self) -> int:
-        """Parameters of the token embedding."""
+        """Parameters of the token embedding, and of the output head unless it is tied."""
         return self.vocabulary * self.hidden * (1 if self.tied else 2)
 
     @property
@@ -112,7 +112,7 @@ class ModelShape(msgspec.Struct, frozen=True):
         return self.layers * self.layer_parameters + self.embedding_parameters + self.hidden
 
     def adapted_linears(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:
-        """The linears that LoRA adapts; `all-linear` is every projection."""
+        """(inputs, outputs) by name of the linears that LoRA adapts; `all-linear` is all of `projections`."""
         return self.projections if targets == ("all-linear",) else {n: s for n, s in self.projections.items() if n in targets}
 
 

@@ -76,7 +76,8 @@ def run_smoke(
 
 
 def find_frameworks(python: str, environment: dict[str, str]) -> tuple[str, ...]:
-    """The frameworks that the interpreter can find, without importing one; torch if it finds none, whose stages then say so."""
+    """The frameworks of FRAMEWORKS that the interpreter has, without importing them; torch if there is none: its import stage
+    then fails."""
     code = f"from importlib.util import find_spec; print(*(name for name in {tuple(FRAMEWORKS)} if find_spec(name)))"
     done = process.run([python, "-c", code], limit=device_queue.START_LIMIT, env={**os.environ, **environment})
     return tuple(name for name in done.stdout.split() if name in FRAMEWORKS) or ("torch",)

@@ -18,7 +18,9 @@ Record = dict[str, Any]
 
 
 class Settings(Struct, frozen=True):
-    """Settings of the whole smoke test. `limit` replaces every stage's limit, in seconds."""
+    """Settings of the whole smoke test. `device`: auto, cpu or cuda; `folder`: for the children's results; `token`: marks our
+    processes; `tell`: prints a progress line; `limit`: seconds for every stage instead of its own; `prelude`: a file that the
+    child runs first; `environment`: added to ours."""
 
     python: str
     level: int
@@ -49,9 +51,9 @@ class SmokeWorker(Struct):
 
 
 class DeviceQueue(Struct):
-    """The stages of one GPU. `records` and `words` become its artifacts, `states` has the status of each stage so far,
-    `kind` the device stage's result: hip, cuda or cpu; `children` counts the processes.
-    """
+    """The stages of one GPU. `pending`: those to run; `records` and `words` become its artifacts; `states`: the status of each
+    stage so far; `hello`: the child's first event; `children`: how many were started; `kind`: hip, cuda or cpu by the device
+    stage, before it empty."""
 
     name: str
     settings: Settings

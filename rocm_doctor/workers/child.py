@@ -68,7 +68,8 @@ class Child(Struct):
     state: State = "finished"
 
     def launch(self) -> None:
-        """Start the program in a session of its own, without standard input. Raises OSError."""
+        """Start the program in a session of its own, without standard input. Raises OSError if it is not there or cannot be
+        executed."""
         with signals_held():
             self.guard = guard()
             forked = self.guard is not None and single_threaded()
@@ -94,7 +95,7 @@ class Child(Struct):
                 reader.start()
 
     def pipes(self) -> list[tuple[IO[bytes], bytearray]]:
-        """The open pipes, each with what was read from it."""
+        """(pipe, bytes read from it so far) of standard output and standard error, as far as they are open."""
         ends = ((self.proc.stdout, self.out), (self.proc.stderr, self.err)) if self.proc else ()
         return [(pipe, kept) for pipe, kept in ends if pipe is not None and not pipe.closed]
 

@@ -42,10 +42,8 @@ class Guard(NamedTuple):
 
 
 def guard() -> Guard | None:
-    """A guard without a group yet; None where there is no shell to start.
-
-    A child leads a session of its own, so nothing else would end it: `timeout 20 rocm-doctor check` must leave nothing behind.
-    """
+    """A guard that has no group yet; None where no shell can be started. A child leads a session of its own, so nothing else
+    would end it with us: `timeout 20 rocm-doctor check` must leave nothing behind."""
     if sys.platform == "win32" or not os.access(_SHELL, os.X_OK):
         return None
     theirs, ours = os.pipe()

@@ -42,8 +42,8 @@ KILL_GRACE = 0.5
 
 
 class ChildResult(Struct, frozen=True):
-    """Output and state of a child that has ended. `returncode` is None unless it ended by itself; a negative one is minus the signal's
-    number."""
+    """Output and state of a child that has ended. `returncode`: None unless it ended by itself; negative: minus the signal's
+    number. `seconds`: from its start to its end."""
 
     stdout: str
     stderr: str

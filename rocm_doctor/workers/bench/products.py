@@ -25,9 +25,8 @@ Make = Callable[[int, int, int], "Callable[[], Any]"]
 
 
 def matmul(context: TorchContext) -> dict[str, Any]:
-    """`matmul-<type>`: the best square shape, in bursts; `matmul-bf16-sustained`: the same without rests; `matmul-bf16-training`; the
-    gain of the other library and of TunableOp.
-    """
+    """`matmul-<type>`: the best square shape, in bursts; `matmul-bf16-sustained`: the same without rests; `matmul-bf16-training`;
+    the gain of the other library and of TunableOp."""
     figures: list[dict[str, Any]] = []
     missing: dict[str, str] = {}
     for name, dtype in (("fp32", "float32"), ("fp16", "float16"), ("bf16", "bfloat16")):

@@ -47,10 +47,8 @@ def rate(
 def burst(
     context: TorchContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any], number: int
 ) -> dict[str, Any]:
-    """A figure of short bursts with rests between them: what the chip reaches before it lowers its clocks to stay within its power.
-
-    Published figures are of this kind: ten to a hundred products in a row.
-    """
+    """A figure of `number` short bursts with rests between them: what the chip reaches before it lowers its clocks to stay within
+    its power. Published figures are of this kind: ten to a hundred products in a row."""
     context.report(name)
     action()
     repeat = max(1, min(REPEATS, round(BURST_SECONDS / max(context.clock(action), 1e-7))))

@@ -18,10 +18,8 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def fused_attention(tracker: Any, hip: bool) -> Any:
-    """A function (query, key, value, mask) -> output that allocates what a fused kernel does.
-
-    A boolean mask is turned into one of the query's dtype, in every layer, and kept (ATen's `convert_boolean_attn_mask`).
-    """
+    """A function (query, key, value, mask) -> output that allocates what a fused kernel does. A boolean mask becomes one of the
+    query's dtype in every layer and is kept (ATen's `convert_boolean_attn_mask`)."""
 
     class Fused(torch.autograd.Function):
         @staticmethod

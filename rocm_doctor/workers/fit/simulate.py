@@ -16,10 +16,8 @@ FUNCTIONAL = torch.nn.functional
 
 
 def simulate(job: dict[str, Any]) -> dict[str, Any]:
-    """Events of one step. `setup` counts the events before it; what outlives the step (optimizer states) is set up by it.
-
-    Returns a dict: events, labels (by storage number), setup, parameters, trainable, attention (calls by kernel).
-    """
+    """A dict of one step: events, labels (by storage number), setup (the number of events before the step), parameters,
+    trainable, and attention (calls by kernel). What outlives the step, such as optimizer states, is set up by it."""
     job = dict(job, device="meta")
     model = build.build_model(job, "meta")
     tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
@@ -65,10 +63,8 @@ def label_setup(tracker: Tracker, model: Any) -> None:
 
 
 def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int]]:
-    """The events up to the end of one step, while the optimizer and its states are still alive.
-
-    Two micro-batches stand for any number of accumulated ones: the second meets the gradients of the first.
-    """
+    """The events up to the end of one step, while the optimizer and its states are still alive. Two micro-batches are run for any
+    number of accumulated ones: the second meets the gradients of the first."""
     optimizer = build.build_optimizer(model, job)
     with tracker:
         for _ in range(min(2, job["grad_accum"])):

@@ -22,10 +22,8 @@ PARTS = ("result", "gradient of q", "gradient of k", "gradient of v")
 
 def compare(context: Context, backend: str, *dtypes: str) -> dict[str, Any]:
     """The worst error of each format, and the operands that the kernel refused. Raises Skip with its words if it refused all.
-
-    math: plain products, which every chip has. efficient and flash: kernels, on ROCm AOTriton's. NaN in bf16 was seen with flash on gfx1151
-    (unslothai/unsloth#3385).
-    """
+    `backend` math: plain products, which every chip has; efficient, flash: kernels, on ROCm AOTriton's. NaN in bf16 was seen with
+    flash on gfx1151 (unslothai/unsloth#3385)."""
     worst: dict[str, float] = {}
     refused: list[str] = []
     for dtype in dtypes:

@@ -14,7 +14,8 @@ SIZES = (1, 4099, 1 << 20, (16 << 20) + 3)
 
 
 def import_framework(context: Context) -> dict[str, Any]:
-    """Import the framework. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
+    """The version of the framework, its build, and the seconds of its import. Skipped if it is not installed. Fails on a missing
+    shared object, a mixed installation, or a CPU that lacks instructions of the build."""
     if importlib.util.find_spec(context.package) is None:
         raise Skip("not-installed", f"{context.package} is not installed in this interpreter")
     context.report(f"reading {context.package}'s libraries from disk")
@@ -31,10 +32,8 @@ def device(context: Context) -> dict[str, Any]:
 
 
 def copy(context: Context) -> None:
-    """There and back by every way, bit for bit, in sizes that take different roads, and in layouts that are not contiguous.
-
-    IOMMU, SDMA and /dev/shm troubles show here, as zeros or as a hang.
-    """
+    """Copy there and back by every way, bit for bit, in sizes that take different roads, and in layouts that are not contiguous.
+    IOMMU, SDMA and /dev/shm troubles show here, as zeros or as a hang."""
     for size in SIZES:
         source = context.random_bytes(size)
         for name, trip in context.round_trips().items():
@@ -50,7 +49,8 @@ def copy(context: Context) -> None:
 
 
 def loader(context: Any) -> None:
-    """Batches from a worker of torch's DataLoader, which hands them over in shared memory (/dev/shm)."""
+    """Compare batches from a worker of torch's DataLoader, which hands them over in shared memory (/dev/shm). Reason:
+    lost-batches."""
     torch = context.torch
     context.report("batches from a DataLoader worker process")
     rows = context.random_bytes(64 * 1024).view(64, 1024)

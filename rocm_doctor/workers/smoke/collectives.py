@@ -45,7 +45,8 @@ def collectives(context: TorchContext) -> dict[str, Any]:
 def run_ranks(
     world: int, device: str, report: Callable[[str], None], limit: float = LIMIT, prelude: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The details of the stage for so many ranks. Raises Wrong."""
+    """The number of ranks, and GB/s by size of the all-reduce. Raises Wrong: wrong-sums or slow with the culprits, lost-rank,
+    error."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:
         job = RankProcesses(world, device, f"{folder}/store", limit, prelude)
         try:
@@ -106,7 +107,7 @@ class RankProcesses:
         return Shown(max(answer["seconds"] for answer in seen), any(answer["wrong"] for answer in seen))
 
     def _collect(self) -> dict[int, dict[str, Any]]:
-        """The answer of each rank."""
+        """The answer of each rank by its number. Raises Wrong: lost-rank, if one has ended or does not answer in time."""
         until, self.left = time.monotonic() + self.left, self.limit + 5
         answers: dict[int, dict[str, Any]] = {}
         while len(answers) < len(self.ranks):
@@ -137,8 +138,9 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 
 def find_culprits(measure: Callable[[Sequence[int]], Shown], world: int) -> list[tuple[str, tuple[int, ...]]]:
-    """Each symptom, `wrong-sums` or `slow`, with its culprit: one rank, or two whose pair is bad. Bad pairs are measured again: on a busy
-    machine any pair may be slow once. Usual is what the faster pairs take."""
+    """(symptom, ranks) for each culprit: `wrong-sums` or `slow`, and one rank or the two of a pair. A bad pair is measured again,
+    since on a busy machine any pair may be slow once. A rank alone is the culprit if all its pairs are bad. Slow is relative to
+    the faster quarter of the pairs."""
     seen = {pair: measure(pair) for pair in combinations(range(world), 2)}
     usual = sorted(shown.seconds for shown in seen.values())[len(seen) // 4]
     culprits: list[tuple[str, tuple[int, ...]]] = []

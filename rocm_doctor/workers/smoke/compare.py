@@ -55,11 +55,8 @@ def tolerance(eps: float, length: int = 1, steps: float = 1.0) -> float:
 
 
 def judge(isfinite: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
-    """Compare two float64 tensors or arrays of system memory; the error relative to the reference's norm (or `size`, if that is
-    larger).
-
-    Raises Wrong with a reason that says what the result looks like: shape, nan, zeros, mismatch.
-    """
+    """The error of a float64 tensor or array of system memory, relative to the reference's norm (or to `size`, if that is
+    larger). Raises Wrong with the reason shape, nan, zeros or mismatch."""
     if got.shape != want.shape:
         raise Wrong("shape", f"{name}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
     number = math.prod(got.shape)

@@ -111,7 +111,7 @@ class Context:
         raise NotImplementedError
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., tuple[Any, list[Any]]]:
-        """`gradients` of one function, compiled once: called with operands and pull."""
+        """A function that takes (operands, pull) and returns what `gradients` does; the framework compiles it once."""
         raise NotImplementedError
 
     def attend(self, backend: str, q: Any, k: Any, v: Any, causal: bool) -> Any:
@@ -125,18 +125,20 @@ class Context:
     # What follows from those.
 
     def gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
-        """The function's result on the device and the gradients of its operands, for the gradient `pull` of the result (None: 1)."""
+        """(result, gradients): the function's result on the device and the gradients of its operands, for the gradient `pull` of
+        the result (None: 1)."""
         return self.compile(function)(operands, pull)
 
     def exact_gradients(self, function: Callable[..., Any], operands: Sequence[Any], pull: Any = None) -> tuple[Any, list[Any]]:
-        """What `gradients` returns, in float64 on the CPU, of and as values of system memory."""
+        """(result, gradients) as of `gradients`, computed in float64 on the CPU; all are values of system memory."""
         with self.use_float64():
             wide = [self.widen(operand) for operand in operands]
             result, gradients = self.gradients(function, wide, None if pull is None else self.widen(pull))
             return self.get(result), [self.get(gradient) for gradient in gradients]
 
     def check(self, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
-        """Compare a value of the device with its float64 reference; the relative error. Raises Wrong."""
+        """The relative error of a value of the device against its float64 reference. Raises Wrong: shape, nan, zeros or
+        mismatch."""
         return judge(self.is_finite, name, self.widen(self.get(got)), self.widen(self.get(want)), allowed, size)
 
     def is_finite(self, value: Any) -> Any:
@@ -144,7 +146,7 @@ class Context:
         raise NotImplementedError
 
     def same_bits(self, name: str, got: Any, want: Any) -> None:
-        """Compare a value of the device with one of system memory, bit for bit. Raises Wrong."""
+        """Compare a value of the device with one of system memory. Raises Wrong if a bit differs."""
         raise NotImplementedError
 
     def product_size(self, left: Any, right: Any) -> float:

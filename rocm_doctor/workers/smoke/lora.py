@@ -68,11 +68,9 @@ def make_loss(ops: Any, frozen: dict[str, Any], dtype: str) -> Callable[..., Any
 
 
 def train(context: Context, parts: dict[str, Any], data: list[Any], dtype: str) -> Any:
-    """The losses of plain gradient descent with products in `dtype`: on the device, or in float64 on the CPU.
-
-    Plain, because Adam's quotient blows up the rounding of tiny gradients. On the device the adapters' gradients must be finite and not all
-    zero, and the frozen weights must stay what they were.
-    """
+    """The losses of plain gradient descent with products in `dtype`, on the device; with float64 on the CPU. Plain, because
+    Adam's quotient blows up the rounding of tiny gradients. On the device it raises Wrong if a gradient of the adapters is not
+    finite, if all are zero, or if a frozen weight changed."""
     exact = dtype == "float64"
     move = context.widen if exact else context.put
     with context.use_float64() if exact else context.full_precision():

@@ -18,11 +18,9 @@ LENGTHS = (1, 1003, 1 << 20)
 
 
 def memory(context: TorchContext) -> dict[str, Any]:
-    """Fill most of the free device memory with numbers that depend on the place, read all of them back, then their complement.
-
-    A cell that forgets and an address that reaches another cell both show. Reasons: bad-memory, or OutOfMemoryError long before
-    the share is reached.
-    """
+    """Fill most of the free device memory with numbers that depend on the place, read all of them back, then their complement. A
+    cell that forgets and an address that reaches another cell both show. Reasons: bad-memory, or OutOfMemoryError long before the
+    share is reached."""
     torch = context.torch
     size = CHUNK if context.on_gpu else CPU_CHUNK
     number, length = max(1, int(free_bytes(context) // size)), size // 4
@@ -50,9 +48,8 @@ def salt(block: int) -> int:
 
 
 def free_bytes(context: TorchContext) -> float:
-    """What the memory test may take. An integrated GPU shares system memory with everything else: half of what is available at
-    most.
-    """
+    """Bytes that the memory test takes: SHARE of the free memory, of an integrated GPU at most half of the available system
+    memory."""
     if not context.on_gpu:
         return CPU_BLOCKS * CPU_CHUNK
     free: int = context.torch.cuda.mem_get_info(context.device)[0]
@@ -71,9 +68,8 @@ def main_memory_available() -> float:
 
 
 def peer(context: TorchContext) -> dict[str, Any]:
-    """Copies between every two GPUs, both ways, bit for bit. Without peer access the driver goes through the host; that must
-    work too.
-    """
+    """Copies between every two GPUs, both ways, bit for bit. Without peer access the driver goes through the host; that must work
+    too."""
     context.need_gpus(2)
     torch = context.torch
     count, access = torch.cuda.device_count(), {}

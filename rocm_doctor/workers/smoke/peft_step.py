@@ -38,9 +38,8 @@ def peft(context: TorchContext) -> dict[str, Any]:
 
 
 def package(name: str) -> Any:
-    """A package, imported. Not installed means skipped; installed but not importable fails: reason import-NAME, with the words of
-    the error.
-    """
+    """The imported package. Raises Skip if it is not installed, and Wrong (import-NAME, with the words of the error) if it cannot
+    be imported."""
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     if importlib.util.find_spec(name) is None:
         raise Skip("not-installed", f"{name} is not installed")

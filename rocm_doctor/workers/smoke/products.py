@@ -103,7 +103,8 @@ def compare_layouts(context: Any) -> dict[str, float]:
 
 
 def layouts(context: Any, dtype: str) -> Iterator[tuple[str, Any, Any, int]]:
-    """Name, the device's result, the float64 result, length of the sums: plain, transposed, batched, and with a bias."""
+    """(name, the device's result, the float64 result, length of the sums) of products that are plain, transposed, batched, and
+    with a bias."""
     torch = context.torch
     for rows, length, columns in ((128, 256, 192), (67, 129, 35)):
         left, right = context.random(rows, length, dtype=dtype), context.random(length, columns, dtype=dtype)

@@ -21,9 +21,8 @@ NF4_HALF_GAP = 0.152
 
 
 def bitsandbytes(context: TorchContext) -> dict[str, Any]:
-    """The layer in fp16 and bf16. Reasons: import-bitsandbytes, mismatch, nan (4-bit NaN up to 0.49 on
-    ROCm).
-    """
+    """The version, and the worst error of a 4-bit layer by format. Reasons: import-bitsandbytes, mismatch, nan (up to 0.49 on
+    ROCm)."""
     torch, library = context.torch, package("bitsandbytes")
     worst = {}
     for dtype in (torch.float16, torch.bfloat16):
@@ -33,7 +32,7 @@ def bitsandbytes(context: TorchContext) -> dict[str, Any]:
 
 
 def four_bits(context: TorchContext, library: Any, dtype: Any) -> float:
-    """A 4-bit layer, compared with its dequantised weight."""
+    """The relative error of a 4-bit layer against its dequantised weight. Raises Wrong."""
     torch, short = context.torch, str(dtype)[6:]
     context.report(f"4-bit layer in {short}")
     weight = context.random(OUTPUTS, INPUTS, dtype=dtype)

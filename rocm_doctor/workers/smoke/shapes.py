@@ -35,8 +35,7 @@ GUARD = 1024
 
 def lora_shapes(context: TorchContext) -> dict[str, Any]:
     """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process
-    dies.
-    """
+    dies."""
     torch = context.torch
     tested: dict[str, Any] = {}
     # A CPU has no such kernels, and an old one adds single rows up in 16 bits: there fp32 exercises the stage itself.
@@ -98,7 +97,8 @@ def place(buffer: Any, tensor: Any, begin: int) -> Any:
 
 
 def one_product(context: TorchContext, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
-    """The product with both operands in both places. Allowed: as for every 16-bit product."""
+    """Check a product with both operands at the end of their allocation, then surrounded by NaN. Allowed is what rounding
+    explains of a 16-bit product. Raises Wrong, with the reason wrote-beyond if the result's neighbours changed."""
     torch, (left_reach, right_reach) = context.torch, reaches
     want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
     size = context.product_size(left, right)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Stage(NamedTuple):
-    """One stage: `run` is its function in the package of workers, `smoke.basics.copy`, and `arguments` what it takes beside the context.
-    `limit` is seconds with a cold kernel cache. `needs` names stages without which its result has no meaning. `once`: it is not run on
-    several GPUs side by side.
-    """
+    """`run`: its function below the package of workers (`smoke.basics.copy`); `level`: the lowest one that has it; `limit`:
+    seconds with a cold kernel cache; `needs`: stages without which its result means nothing; `about`: what it does, in words;
+    `arguments`: what it takes beside the context; `once`: it is not run on several GPUs side by side."""
 
     name: str
     run: str
