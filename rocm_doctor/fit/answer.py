@@ -15,8 +15,8 @@ from rocm_doctor.matrix import Matrix
 
 
 class FitAnswer(msgspec.Struct, frozen=True):
-    """`margin_bytes` is what is left on the GPU beside what the run allocates (negative: missing; None: the GPU is not
-    known)."""
+    """`notes`: sentences on the run and the estimate; `margin_bytes`: left beside what the run allocates (negative: missing;
+    None: the GPU's memory is not known); `limits`: None unless the run fits."""
 
     run: Resolved
     card: Card

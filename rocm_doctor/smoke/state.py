@@ -36,7 +36,9 @@ class Settings(Struct, frozen=True):
 
 
 class SmokeWorker(Struct):
-    """The child of a queue and its progress. `ended` are its finished stages; `exit_message` its last event, bye or leave."""
+    """The child of a queue and its progress. `offset`: bytes read of `results`; `stage`: the running one; `doing`: what that
+    waits for; `since`: when the stage or the wait around it began; `told`: the last event or progress line; `ended`: its finished
+    stages; `exit_message`: its last event, bye or leave."""
 
     child: process.Child
     results: Path

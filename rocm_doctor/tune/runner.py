@@ -73,10 +73,8 @@ class TuneWorker:
         return msgspec.convert(line["hello"], Hello)
 
     def measure(self, choice: TuneChoice, steps: int) -> Measured:
-        """One configuration; a death or a time-out is its error, and the next one gets a new worker.
-
-        Raises WorkerError at the second death of one kind if no configuration ran before: then none will.
-        """
+        """One run of `steps` steps. A death or a time-out is its error, and the next one gets a new worker. Raises WorkerError at
+        the second death of one kind if no configuration ran before: then none will."""
         assert self.base is not None
         if self.child is None:
             self.start()
