@@ -262,7 +262,7 @@ def remarks(command: Command) -> str:
     """What to know beside a command: the shell and distribution it is for, what to replace in it, what comes after it."""
     parts = [
         "PowerShell" if command.shell == "powershell" else "",
-        f"on {', '.join(one.capitalize() for one in command.distributions)}" if command.distributions else "",
+        f"on {', '.join(distribution.capitalize() for distribution in command.distributions)}" if command.distributions else "",
         f"replace {', '.join(command.placeholders)}" if command.placeholders else "",
         AFTERWARDS.get(command.effect or "reads", ""),
         _OURS.get(command.purpose, ""),

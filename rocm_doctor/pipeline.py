@@ -71,8 +71,8 @@ def read_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifac
 def machines(captures: Sequence[Named]) -> list[Named]:
     """The captures of each machine as one: (names, artifacts). A whole capture is a machine; single outputs and logs are parts of the only
     one, else of one machine together."""
-    whole = [one for one in captures if _is_whole_machine(one[1])]
-    parts = [one for one in captures if not _is_whole_machine(one[1])]
+    whole = [capture for capture in captures if _is_whole_machine(capture[1])]
+    parts = [capture for capture in captures if not _is_whole_machine(capture[1])]
     groups = [[*whole, *parts]] if len(whole) < 2 else [*([one] for one in whole), *filter(None, [parts])]
     return [(", ".join(name for name, _ in group), [a for _, artifacts in group for a in artifacts]) for group in groups]
 
@@ -155,7 +155,7 @@ def judge(
             facts,
             findings,
             undecided,
-            [one.fact for one in missing_facts(facts, matrix) if one.fact],
+            [fact.fact for fact in missing_facts(facts, matrix) if fact.fact],
             matrix,
             [one.id for one in likely],
             python=python,

@@ -46,7 +46,8 @@ def command(
     write_file(output, data)
     if show:
         secrets = [
-            f"{one.pseudonym:14} {one.display:40} {one.times:5} times, first in {one.first}" for one in redactor.replacements
+            f"{replacement.pseudonym:14} {replacement.display:40} {replacement.times:5} times, first in {replacement.first}"
+            for replacement in redactor.replacements
         ]
         click.echo("\n".join(secrets) or "nothing was replaced")
     for name, line in redactor.withheld.items():

@@ -33,7 +33,11 @@ def command(**asked: Any) -> None:
         sys.exit(1)
     found, left = plan.variables if plan else (), list[Finding]()
     if report and (plan is None or torch):  # it is about what is installed
-        left = [one for one in report.findings if one.severity != "note" and one.leads and not changed_variables(one.commands)]
+        left = [
+            finding
+            for finding in report.findings
+            if finding.severity != "note" and finding.leads and not changed_variables(finding.commands)
+        ]
         stays = plan and plan.done and plan.best
         found = found if stays else finding_variables(report.findings, request.machine, request.known.matrix)
     of = f"the installed torch {torch}" if torch else ", ".join(NAMES[name] for name in request.frameworks if name != TORCH.key)

@@ -157,7 +157,7 @@ def find_card(gpu: str, vram: int | None, python: str | None, matrix: Matrix) ->
     snapshot = report.snapshot
     here = cards.list_cards(snapshot, matrix) or [cards.declare_card("", vram, matrix)]
     torch = snapshot.get("torch.version").value if snapshot.get("torch.build").value == "rocm" else None
-    blocker = next((one.title for one in report.findings if one.severity == "error" and one.leads), "")
+    blocker = next((finding.title for finding in report.findings if finding.severity == "error" and finding.leads), "")
     card = msgspec.structs.replace(here[0], blocker=blocker, total=here[0].total if vram is None else vram)
     return card, torch if isinstance(torch, str) else ""
 

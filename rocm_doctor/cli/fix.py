@@ -66,10 +66,12 @@ def _fix(go: bool, verbose: bool, asked: dict[str, Any]) -> int:
         new = Path(old.prefix).with_name(plan.folder) if inside else Path(plan.folder).absolute()
         examined = old if users else msgspec.structs.replace(old, packages=())
         if cuda := cuda_packages(request.machine, request.known.matrix):
-            left = [f"{one.name} {one.version}" for one in examined.packages if canonicalize_name(one.name) in cuda]
+            left = [
+                f"{package.name} {package.version}" for package in examined.packages if canonicalize_name(package.name) in cuda
+            ]
             if left:
                 click.echo(f"not carried over, as it is for CUDA: {', '.join(left)}")
-            kept = tuple(one for one in examined.packages if canonicalize_name(one.name) not in cuda)
+            kept = tuple(package for package in examined.packages if canonicalize_name(package.name) not in cuda)
             examined = msgspec.structs.replace(examined, packages=kept)
         codes.append(_fix_one(plan, examined, new, go, not asked["gpu"]))
     return max(codes)
@@ -85,9 +87,9 @@ def _fix_one(plan: Plan | FrameworkPlan, old: PythonEnvironment, new: Path, go: 
         click.echo(f"{plan.headline}, in {new}\n{old.prefix} stays as it is.")
     if go:
         left = build(made, new, tool, lambda line: click.echo(line, err=True))
-        for one in made.variables:  # check and its smoke test run as the new environment is to be used
-            os.environ.pop(one.name, None)
-            os.environ.update({one.name: one.value} if one.value is not None else {})
+        for variable in made.variables:  # check and its smoke test run as the new environment is to be used
+            os.environ.pop(variable.name, None)
+            os.environ.update({variable.name: variable.value} if variable.value is not None else {})
         return _finish(here, old, new, left, bool(made.variables))
     _print(made.commands)
     for line in made.carried:

@@ -148,7 +148,9 @@ def examine_here(python: str | None, matrix: Matrix) -> Report:
 def _unknown_gpu_lines(report: Report, known_of: Catalog) -> Iterator[str]:
     """What to do where the GPU's target is not known: what `check` found, what the system needs, and how to name the GPU."""
     yield f"No plan for this machine, whose GPU is not known. check says: {report.summary}"
-    offered = [command for one in report.findings if one.leads and one.severity != "note" for command in one.commands]
+    offered = [
+        command for finding in report.findings if finding.leads and finding.severity != "note" for command in finding.commands
+    ]
     yield from (f"  {command.text}" for command in offered if command.purpose not in ("plan", "fix"))
     in_wsl = report.snapshot.get("wsl").value is True
     for step in known_of.steps if in_wsl else ():

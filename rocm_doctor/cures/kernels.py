@@ -22,23 +22,23 @@ def offer_reachable_kernel(made: Finding, snapshot: Snapshot, matrix: Matrix) ->
     if not affected or not isinstance(os, str):
         return made
     packages = matrix.kernels
-    here = next((one for one in packages if os.startswith((one.os, *one.derivatives))), None)
+    here = next((package for package in packages if os.startswith((package.os, *package.derivatives))), None)
     if here is None:  # no package of that name is known to be there
-        kept = tuple(one for one in made.commands if _RELEASE not in one.text)
+        kept = tuple(command for command in made.commands if _RELEASE not in command.text)
         words = f"No newer kernel package of {os} is known here. Install a kernel of its backports, a newer release of the system, or AMD's driver module."
         return msgspec.structs.replace(made, commands=kept, advice=made.advice if kept else words)
-    stuck = [one for one in made.commands if _installs(one, here)]
+    stuck = [command for command in made.commands if _installs(command, here)]
     if not stuck or not _has_fault(affected, here):
-        return msgspec.structs.replace(made, commands=tuple(_fill_release(one, here) for one in made.commands))
+        return msgspec.structs.replace(made, commands=tuple(_fill_release(command, here) for command in made.commands))
     advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
-    after = next((one for one in packages if one.os == here.successor and not _has_fault(affected, one)), None)
+    after = next((package for package in packages if package.os == here.successor and not _has_fault(affected, package)), None)
     if after:
         advice += f"Upgrade to {after.os} and install {after.name}, which brings {after.kernel}; or install AMD's driver module."
         commands = [msgspec.structs.replace(stuck[0], text=here.upgrade), *stuck]
         sources += after.sources
     else:
         advice += "Install AMD's driver module, or another release of the system."
-    others = tuple(one for one in made.commands if one not in stuck)
+    others = tuple(command for command in made.commands if command not in stuck)
     return msgspec.structs.replace(
         made, advice=advice, commands=(*commands, *others), sources=tuple(dict.fromkeys((*made.sources, *sources)))
     )

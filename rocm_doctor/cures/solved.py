@@ -16,7 +16,9 @@ def near_reports(
     near: Sequence[Similar], findings: Sequence[Finding], likely: Sequence[Likely], snapshot: Snapshot, matrix: Matrix
 ) -> tuple[Similar, ...]:
     """The reports that are near enough, of the diagnosis of the first finding (without one, the likeliest), and that no fact contradicts."""
-    diagnoses = [one.id for one in findings if one.severity != "note" and one.leads] or [one.id for one in likely if one.title]
+    diagnoses = [finding.id for finding in findings if finding.severity != "note" and finding.leads] or [
+        one.id for one in likely if one.title
+    ]
     alike = (s for s in near if s.likeness >= SHOWN and s.label in diagnoses[:1])
     return tuple(s for s in alike if _possible(s, snapshot, matrix))[:MOST]
 

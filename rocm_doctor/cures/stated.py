@@ -45,8 +45,8 @@ def is_ours(text: str, matrix: Matrix) -> bool:
 def stated_commands(matrix: Matrix) -> frozenset[str]:
     """The text of every command that rows, diagnoses, cases, cures and questions state."""
     entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
-    stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
-    stated += [c for one in matrix.cures for c in (*one.commands, *one.verify)]
+    stated = [c for entry in entries for c in (*entry.commands, *entry.verify, entry.settle) if c]
+    stated += [c for cure in matrix.cures for c in (*cure.commands, *cure.verify)]
     stated += [c for case in matrix.cases.values() for c in (*(case.commands or ()), *case.verify, case.settle) if c]
     stated += [slot.tells for slot in matrix.slots.values() if slot.tells]
     return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
@@ -55,7 +55,7 @@ def stated_commands(matrix: Matrix) -> frozenset[str]:
 def command_patterns(matrix: Matrix) -> tuple[re.Pattern[str], ...]:
     """What each command of a cure or a case that takes values looks like with them: a command of another shape is not ours."""
     entries: list[Cure | AdviceCase] = [*matrix.cures, *matrix.cases.values()]
-    stated = [c for one in entries for c in (*(one.commands or ()), *one.verify) if _SLOT.search(c.text)]
+    stated = [c for entry in entries for c in (*(entry.commands or ()), *entry.verify) if _SLOT.search(c.text)]
     return tuple(re.compile(_shape(command.text, matrix)) for command in stated)
 
 

@@ -70,9 +70,9 @@ def _tool_lines(paste: Artifact, artifacts: Iterable[Artifact]) -> set[int]:
     """The numbers of the lines of a paste that are a tool's output."""
     return {
         number
-        for one in artifacts
-        if one.name.startswith("paste/") and one.name != "paste/text" and one.note == paste.note
-        for number, line in enumerate(one.text[:_READ].split("\n"), 1)
+        for artifact in artifacts
+        if artifact.name.startswith("paste/") and artifact.name != "paste/text" and artifact.note == paste.note
+        for number, line in enumerate(artifact.text[:_READ].split("\n"), 1)
         if line.strip()
     }
 

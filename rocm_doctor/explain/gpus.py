@@ -28,7 +28,7 @@ def gpu(found: NamedThing, matrix: Matrix) -> Page:
     plans = answers(target.gfx, matrix, python=HERE)
     vram = target.sizes(name)
     first = first_plan(plans)
-    reports = list(dict.fromkeys(one.source for one in first.best.candidate.claims)) if first and first.best else []
+    reports = list(dict.fromkeys(claim.source for claim in first.best.candidate.claims)) if first and first.best else []
     sizes = "" if name == target.gfx else " or ".join(f"{size:g}" for size in vram)
     products = ", ".join(target.names[:4]) + (", ..." if len(target.names) > 4 else "")
     by_amd = ", ".join(support_by_system(matrix, target))
@@ -47,7 +47,7 @@ def gpu(found: NamedThing, matrix: Matrix) -> Page:
             list_faults(row for row, _ in find_rows(matrix, target)),
             section("chip", *_chip(target), short=0),
             section("support", *state_support(matrix, target.gfx), short=0),
-            section("parts", *(state_fact(one, one.subject) for one in matrix.facts if target.gfx in one.gfx), short=0),
+            section("parts", *(state_fact(fact, fact.subject) for fact in matrix.facts if target.gfx in fact.gfx), short=0),
             section("wheels", *(state_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
             section("source", target.sources[0], *reports[:2]),
             section(

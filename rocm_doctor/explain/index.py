@@ -79,9 +79,9 @@ def _entries(matrix: Matrix) -> Iterator[IndexEntry]:
     for target in matrix.gfx.values():
         words = f"{', '.join(target.names[:3]) or target.codename} ({target.family})"
         yield IndexEntry("gpu", target.gfx, target.gfx, words)
-        names = (*target.names, *target.codename.split(" / "), *(one.strip("* ") for one in target.processors))
+        names = (*target.names, *target.codename.split(" / "), *(processor.strip("* ") for processor in target.processors))
         yield from (IndexEntry("gpu", target.gfx, name, f"{target.gfx} ({target.family})") for name in names if "?" not in name)
-    yield from (IndexEntry("diagnosis", one.id, one.id, one.title) for one in matrix.diagnoses.values())
+    yield from (IndexEntry("diagnosis", diagnosis.id, diagnosis.id, diagnosis.title) for diagnosis in matrix.diagnoses.values())
     for one in matrix.env.values():
         yield from (IndexEntry("variable", one.name, name, one.effect) for name in (one.name, *one.also))
     yield from (IndexEntry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
@@ -93,7 +93,7 @@ def _entries(matrix: Matrix) -> Iterator[IndexEntry]:
     for name in (name for several in FAMILIES.values() for name in several):
         yield IndexEntry("system", name, name.title() if len(name) > 4 else name.upper(), "the ROCm releases that name it")
     yield from _libraries(matrix)
-    yield from (IndexEntry("row", one.key, name, one.title) for one in matrix.rows for name in (one.key, *one.aliases))
+    yield from (IndexEntry("row", row.key, name, row.title) for row in matrix.rows for name in (row.key, *row.aliases))
     yield from (
         IndexEntry("row" if new in matrix.by_key else "diagnosis", new, old, f"now {new}")
         for old, new in matrix.retired.items()
@@ -115,9 +115,9 @@ def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
     for at, name in known.items():
         if at not in taken:
             yield IndexEntry("library", fold(name), name, described.get(at, "what is known of it"))
-    for one in matrix.applications:
-        names = (name for name in dict.fromkeys((one.title, *one.names)) if key(name) not in known)
-        yield from (IndexEntry("library", fold(one.names[0]), name, programs[name]) for name in names)
+    for application in matrix.applications:
+        names = (name for name in dict.fromkeys((application.title, *application.names)) if key(name) not in known)
+        yield from (IndexEntry("library", fold(application.names[0]), name, programs[name]) for name in names)
 
 
 def _descriptions(matrix: Matrix) -> Iterator[tuple[str, str]]:
@@ -136,9 +136,9 @@ def _descriptions(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 def _subjects(matrix: Matrix) -> Iterator[str]:
     """Names that statements, rows and diagnoses are about."""
-    for one in matrix.facts:
-        subject = one.subject.removeprefix(_FEATURE)
-        if subject != one.subject:
+    for fact in matrix.facts:
+        subject = fact.subject.removeprefix(_FEATURE)
+        if subject != fact.subject:
             yield subject
         elif subject.startswith(_SERVING):
             yield subject.removeprefix(_SERVING).partition(",")[0]

@@ -93,7 +93,7 @@ def line(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     from rocm_doctor.sources.paste import cut
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
-    found = [one for one in report.findings if one.id in matrix.diagnoses]
+    found = [finding for finding in report.findings if finding.id in matrix.diagnoses]
     read = [matrix.diagnoses[one.id] for one in report.guesses if guess or one.probability >= _LIKELY]
     candidates: list[Finding | Diagnosis] = [*(one for one in found if one.leads), *read, *(found if guess else [])]
     best = next(iter(candidates), None)
@@ -108,7 +108,7 @@ def line(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
             section("cause", best.cause),
             section("fix", best.advice and by + best.advice, *best.commands),
             section("check", *best.verify),
-            section("or", *(f"{one}: {matrix.diagnoses[one].title}" for one in list(others)[:2])),
+            section("or", *(f"{other}: {matrix.diagnoses[other].title}" for other in list(others)[:2])),
             section("sure", f"{sure} The whole log tells more: rocm-doctor check FILE"),
             section("source", *(best.sources or matrix.diagnoses[best.id].sources)[:2]),
             section("more", f"rocm-doctor explain {best.id}"),

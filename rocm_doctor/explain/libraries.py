@@ -43,12 +43,17 @@ def library(found: NamedThing, matrix: Matrix) -> Page:
         (
             section("wheels", *_wheels(matrix, of)),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
-            section("index", *(CitedLine(f"{one['name']}: {one['url']}. {one['words']}", one["sources"][0]) for one in indexes)),
+            section(
+                "index",
+                *(CitedLine(f"{index['name']}: {index['url']}. {index['words']}", index["sources"][0]) for index in indexes),
+            ),
             section("", *map(state_fact, facts), short=MANY),
             section("install", *(_install(package, gpu, matrix) if package else list(images)[:2])),
             section("change", *(f"{how}: {words}" for how, words in (application.how.items() if application else ())), short=4),
             list_faults(rows),
-            section("variables", *(CitedLine(f"{one.name}: {one.effect}", one.sources[0]) for one in readers), short=3),
+            section(
+                "variables", *(CitedLine(f"{reader.name}: {reader.effect}", reader.sources[0]) for reader in readers), short=3
+            ),
             source(*([one] for one in (package, program, application) if one), facts, rows),
         ),
     )
@@ -57,23 +62,23 @@ def library(found: NamedThing, matrix: Matrix) -> Page:
 def _facts(found: NamedThing, matrix: Matrix) -> list[Statement]:
     """The statements about the library, its version and the GPU beside it, the newest first."""
     facts = [
-        one
-        for one in matrix.facts
-        if f"-{found.entry.of}-" in f"-{fold(one.subject.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
-        and (not found.gpu or not one.gfx or found.gpu in one.gfx)
-        and (not found.version or not one.version or may_hold(one.version, found.version))
+        fact
+        for fact in matrix.facts
+        if f"-{found.entry.of}-" in f"-{fold(fact.subject.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
+        and (not found.gpu or not fact.gfx or found.gpu in fact.gfx)
+        and (not found.version or not fact.version or may_hold(fact.version, found.version))
     ]
     return sorted(facts, key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
 
 
 def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
     """What the package index has under this name where that is nothing for ROCm, and what to take."""
-    for one in entries(matrix, "cuda_only", of):
-        way = f"for AMD: {one['way']}" if "way" in one else "nothing is known for AMD"
-        yield f"`{one['name']}` of the package index is for {one.get('wheels', 'CUDA')}; {way}"
-    for one in entries(matrix, "other_systems", of):
-        there = one.get("other") or (f"for {' and '.join(one['systems'])} alone" if one["systems"] else "not there")
-        yield f"`{one['name']}` of the package index is {there}" + (f"; take {one['way']}" if "way" in one else "")
+    for entry in entries(matrix, "cuda_only", of):
+        way = f"for AMD: {entry['way']}" if "way" in entry else "nothing is known for AMD"
+        yield f"`{entry['name']}` of the package index is for {entry.get('wheels', 'CUDA')}; {way}"
+    for entry in entries(matrix, "other_systems", of):
+        there = entry.get("other") or (f"for {' and '.join(entry['systems'])} alone" if entry["systems"] else "not there")
+        yield f"`{entry['name']}` of the package index is {there}" + (f"; take {entry['way']}" if "way" in entry else "")
 
 
 def _releases(package: CatalogPackage, version: str, gpu: str) -> Iterator[str]:
@@ -82,11 +87,13 @@ def _releases(package: CatalogPackage, version: str, gpu: str) -> Iterator[str]:
     releases = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
     if version and not releases:
         yield f"{version} is not in the catalog; known are {', '.join(one.version for one in package.releases[:6]) or 'none'}"
-    for one in releases:
-        targets = sorted({gfx for code in (one.code, one.code_windows) for several in code.values() for gfx in several})
-        code = f"; its wheel has code for {', '.join(targets)}" if targets else "; compiled on the machine" if one.built else ""
+    for release in releases:
+        targets = sorted({gfx for code in (release.code, release.code_windows) for several in code.values() for gfx in several})
+        code = (
+            f"; its wheel has code for {', '.join(targets)}" if targets else "; compiled on the machine" if release.built else ""
+        )
         here = f"; {'with' if gpu in targets else 'without'} code for {gpu}" if gpu and targets else code
-        yield f"{one.version} takes torch {one.torch or 'of any version'}, Python {one.python or 'of any version'}, on {', '.join(one.systems)}{here}"
+        yield f"{release.version} takes torch {release.torch or 'of any version'}, Python {release.python or 'of any version'}, on {', '.join(release.systems)}{here}"
 
 
 def _install(package: CatalogPackage, gpu: str, matrix: Matrix) -> Iterator[str | Command]:

@@ -50,9 +50,9 @@ def _find_exact(text: str, matrix: Matrix) -> list[NamedThing]:
         else [e for name in ("rocm", "torch", "python") for e in known[name]]
     )
     found = [
-        NamedThing(one, parts["version"])
-        for one in entries
-        if one.kind in ("library", "system") or _is_released(one.kind, parts["version"], matrix)
+        NamedThing(entry, parts["version"])
+        for entry in entries
+        if entry.kind in ("library", "system") or _is_released(entry.kind, parts["version"], matrix)
     ]
     return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
 
@@ -63,7 +63,7 @@ def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
         "rocm": (one.version for one in matrix.rocm),
         "torch": (name for one in matrix.torch for name in (one.torch, one.local)),
         "python": (python for one in matrix.torch for python in one.pythons),
-        "driver": (one.module for one in matrix.driver_modules),
+        "driver": (module.module for module in matrix.driver_modules),
     }
     return any(matches_release(one, version) for one in released.get(kind, ()))
 
@@ -103,7 +103,9 @@ def _find_mentioned(text: str, matrix: Matrix) -> list[NamedThing]:
         after = words[place + size] if place + size < len(words) else ""
         number = after if after[:1].isdigit() else ""
         release = number if "." in number else ""
-        found += [NamedThing(one, number if one.kind == "system" else release, False) for one in entries if one.kind != "gpu"]
+        found += [
+            NamedThing(entry, number if entry.kind == "system" else release, False) for entry in entries if entry.kind != "gpu"
+        ]
         glued = _RELEASE.fullmatch(words[place])
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
             found += [NamedThing(known[glued["name"]][0], glued["version"], False)]
@@ -111,12 +113,12 @@ def _find_mentioned(text: str, matrix: Matrix) -> list[NamedThing]:
     if {"or", "vs", "versus"}.isdisjoint(words):
         found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
     found = _join_release(found)
-    by_name = (gfx for one in mentions if len(one.gfx) == 1 for gfx in one.gfx)
+    by_name = (gfx for mention in mentions if len(mention.gfx) == 1 for gfx in mention.gfx)
     targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
     libraries = [one for one in found if one.entry.kind == "library"]
     if libraries and len(targets) <= 1:
         others = [one for one in found if one.entry.kind not in ("library", "system") and not targets]
-        return list(dict.fromkeys(one._replace(gpu="".join(targets)) for one in libraries)) + others
+        return list(dict.fromkeys(library._replace(gpu="".join(targets)) for library in libraries)) + others
     gpus = [NamedThing(IndexEntry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
     others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
     return gpus + others
@@ -157,8 +159,8 @@ def nearest_names(text: str, matrix: Matrix, most: int = 3) -> list[str]:
         return []
     known = index(matrix)
     words = [word for word in fold(text).split("-") if len(word) > 3]
-    shared = {one.name: sum(word in f"{fold(one.name)}-{fold(one.words)}" for word in words) for one in known.entries}
+    shared = {entry.name: sum(word in f"{fold(entry.name)}-{fold(entry.words)}" for word in words) for entry in known.entries}
     best = sorted(filter(shared.get, shared), key=lambda name: -shared[name])
-    near = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.6)]
-    far = [known.by_name[one][0].name for one in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.0)]
+    near = [known.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.6)]
+    far = [known.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.0)]
     return list(dict.fromkeys((*near, *best, *far)))[:most]

@@ -68,7 +68,7 @@ def entries(matrix: Matrix, section_: str, of: str) -> list[dict[str, Any]]:
 def asks(when: Mapping[str, str], names: Iterable[str], version: str) -> bool:
     """True if a row has a condition on one of these facts that names releases, and all of those may hold for the version."""
     conditions = [when[name] for name in names if name in when and when[name] not in ("set", "absent") and when[name][0] != "!"]
-    return bool(conditions) and all(not version or may_hold(one, version) for one in conditions)
+    return bool(conditions) and all(not version or may_hold(condition, version) for condition in conditions)
 
 
 def may_hold(condition: str, version: str) -> bool:

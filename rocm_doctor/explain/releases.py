@@ -41,11 +41,11 @@ def torch(found: NamedThing, matrix: Matrix) -> Page:
         or matches_release(one.local, version)
     ]
     facts = [
-        one
-        for one in matrix.facts
-        if one.subject.startswith("PyTorch") and version and one.version and may_hold(one.version, version)
+        fact
+        for fact in matrix.facts
+        if fact.subject.startswith("PyTorch") and version and fact.version and may_hold(fact.version, version)
     ]
-    indexes = ((one.local, catalog_of(matrix).build_index(one)) for one in builds if one.local)
+    indexes = ((build.local, catalog_of(matrix).build_index(build)) for build in builds if build.local)
     pip = [
         f"pip install torch=={local} --index-url {at.url}" for local, at in indexes if at and at.kind == "index" and not at.extras
     ]
@@ -57,7 +57,7 @@ def torch(found: NamedThing, matrix: Matrix) -> Page:
             section("works", *map(state_build, builds), short=MANY),
             section("install", *map(Command, pip[:1]), *plan(*(["--index", version] if version else []))),
             list_faults(row for row in matrix.rows if version and asks(row.when, ("torch.version", "torch.release"), version)),
-            section("", *(state_fact(one, one.subject.removeprefix("PyTorch feature: ")) for one in facts), short=MANY),
+            section("", *(state_fact(fact, fact.subject.removeprefix("PyTorch feature: ")) for fact in facts), short=MANY),
             source(builds),
         ),
     )
@@ -78,14 +78,16 @@ def rocm(found: NamedThing, matrix: Matrix) -> Page:
     ]
     last = releases[0].version
     builds = [one for one in _sort_newest(matrix.torch) if version and matches_release(one.rocm, version)]
-    facts = [one for one in matrix.facts if any(matches_release(part.strip(), version or last) for part in one.rocm.split(","))]
+    facts = [
+        fact for fact in matrix.facts if any(matches_release(part.strip(), version or last) for part in fact.rocm.split(","))
+    ]
     gpus = [(system, list_targets(matrix, system, last)) for system in _SYSTEMS]
     return Page(
-        f"ROCm {version or 'releases'}: {', '.join(f'{one.version} ({one.date or one.stream})' for one in releases[:_SHOWN])}",
+        f"ROCm {version or 'releases'}: {', '.join(f'{release.version} ({release.date or release.stream})' for release in releases[:_SHOWN])}",
         (
             section("GPUs", *(f"AMD lists for {last} on {system}: {', '.join(targets)}" for system, targets in gpus if targets)),
-            section("torch", ", ".join(one.local or one.torch for one in builds[:_SHOWN])),
-            section("systems", *(state_fact(one, one.subject) for one in facts), short=MANY),
+            section("torch", ", ".join(build.local or build.torch for build in builds[:_SHOWN])),
+            section("systems", *(state_fact(fact, fact.subject) for fact in facts), short=MANY),
             section("HIP", releases[0].hip),
             section("notes", *map(_release, releases), short=0),
             section(
@@ -106,15 +108,15 @@ def python(found: NamedThing, matrix: Matrix) -> Page:
     version = ".".join(found.version.split(".")[:2])
     number, free = version.removesuffix("t"), version.endswith("t")
     builds = [one for one in _sort_newest(matrix.torch) if not version or version in one.pythons]
-    facts = [one for one in matrix.facts if one.subject == "PyTorch feature: Python"]
+    facts = [fact for fact in matrix.facts if fact.subject == "PyTorch feature: Python"]
     every = sorted({python for one in matrix.torch for python in one.pythons if python[-1].isdigit()}, key=sort_key)
     return Page(
         f"Python {version}: {count(len(builds), 'build')} of torch for ROCm"
         if version
         else f"Python: torch has builds for {', '.join(every)}",
         (
-            section("works", *(f"torch {one.local or one.torch}" for one in builds[:6])),
-            section("", *(state_fact(one, "torch") for one in facts), short=MANY),
+            section("works", *(f"torch {build.local or build.torch}" for build in builds[:6])),
+            section("", *(state_fact(fact, "torch") for fact in facts), short=MANY),
             section("install", *plan(*(["--python", number] if version else [])), "for the build with the GIL" if free else ""),
             list_faults(row for row in matrix.rows if asks(row.when, ("python.version",), number)),
             source(builds),
@@ -125,13 +127,16 @@ def python(found: NamedThing, matrix: Matrix) -> Page:
 def driver(found: NamedThing, matrix: Matrix) -> Page:
     """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
     modules = sorted(matrix.driver_modules, key=lambda one: sort_key(one.module), reverse=True)
-    modules = [one for one in modules if not found.version or matches_release(one.module, found.version)]
+    modules = [module for module in modules if not found.version or matches_release(module.module, found.version)]
     return Page(
         f"amdgpu driver {found.version}".strip(),
         (
             section(
                 "modules",
-                *(f"{one.module}: release {one.release}{f', of ROCm {one.rocm}' if one.rocm else ''}" for one in modules),
+                *(
+                    f"{module.module}: release {module.release}{f', of ROCm {module.rocm}' if module.rocm else ''}"
+                    for module in modules
+                ),
                 short=MANY,
             ),
             section("ROCm", *map(_range, sorted(matrix.driver_ranges, key=lambda one: one.kind != "rule")), short=MANY),
@@ -159,9 +164,9 @@ def system(found: NamedThing, matrix: Matrix) -> Page:
     of, version = found.entry.of, found.version
     kind = of if of in ("windows", "wsl") else "linux"
     subjects = ("Linux", "amdgpu driver") if kind == "linux" else ()
-    facts = [one for one in matrix.facts if one.subject in subjects or of in one.subject.lower().split()]
+    facts = [fact for fact in matrix.facts if fact.subject in subjects or of in fact.subject.lower().split()]
     if kind == "linux" and of != "linux":
-        facts = [one for one in facts if of in f"{one.subject} {one.words}".lower() and version in one.words]
+        facts = [fact for fact in facts if of in f"{fact.subject} {fact.words}".lower() and version in fact.words]
     facts.sort(key=lambda one: sort_key(one.rocm), reverse=True)
     condition = {"windows": ("platform", "windows"), "wsl": ("wsl", "yes")}.get(of, ("os", f"*{of}*"))
     steps = [one for one in catalog_of(matrix).steps if kind in one.systems and not one.gfx and not one.kinds]

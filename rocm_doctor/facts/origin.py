@@ -41,7 +41,7 @@ class Files:
 def name_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
     """The report with the user's file names in its readings."""
     files, seen = Files(artifacts), report.snapshot
-    findings = tuple(msgspec.structs.replace(one, evidence=files.readings(one.evidence)) for one in report.findings)
+    findings = tuple(msgspec.structs.replace(finding, evidence=files.readings(finding.evidence)) for finding in report.findings)
     gpus = tuple(Gpu(files.facts(gpu.facts)) for gpu in seen.gpus)
     named = msgspec.structs.replace(seen, facts=files.facts(seen.facts), gpus=gpus, errors=files.readings(seen.errors))
     return msgspec.structs.replace(report, findings=findings, snapshot=named)

@@ -102,7 +102,7 @@ def find_stragglers(table: NodeTable) -> list[Straggler]:
         nodes = _stragglers(table, figure, {(node, -1): median(values.values()) for node, values in nodes_of_figure.items()})
         slow = {one.node for one in nodes}
         singles = {(node, gpu): value for node, values in nodes_of_figure.items() for gpu, value in values.items() if gpu >= 0}
-        found += [*nodes, *(one for one in _stragglers(table, figure, singles) if one.node not in slow)]
+        found += [*nodes, *(straggler for straggler in _stragglers(table, figure, singles) if straggler.node not in slow)]
     return sorted(found, key=lambda one: (-abs(one.z), one.node))
 
 

@@ -56,7 +56,7 @@ def _text(judged: FleetResult) -> Iterator[str]:
         if words:
             yield words + (f" [{group.row or group.id}]" if group.id else "")
             yield f"    {_count(group.count, group.nodes)}"
-    yield from _part("Stragglers", [_straggler(one) for one in summary.stragglers])
+    yield from _part("Stragglers", [_straggler(straggler) for straggler in summary.stragglers])
     yield from _part("Deviations, the rarest first", list(_deviations(summary)))
     yield from _part("Not judged", [f"{place}: {_short(why)}" for place, why in summary.refused])
     yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
@@ -84,10 +84,10 @@ def _straggler(one: Straggler) -> str:
 def _deviations(summary: Judgement) -> Iterator[str]:
     """Those of the same nodes together: most often they have one cause."""
     groups: dict[tuple[int, int, str], list[str]] = {}
-    for one in summary.deviations:
-        where = f" on GPU {next(iter(one.gpus))}" if len(one.gpus) == 1 else ""
-        line = f"{one.fact}{where}: {_short(one.value)}, not {_short(one.majority)}"
-        groups.setdefault((one.count, one.sick, one.nodes), []).append(line)
+    for deviation in summary.deviations:
+        where = f" on GPU {next(iter(deviation.gpus))}" if len(deviation.gpus) == 1 else ""
+        line = f"{deviation.fact}{where}: {_short(deviation.value)}, not {_short(deviation.majority)}"
+        groups.setdefault((deviation.count, deviation.sick, deviation.nodes), []).append(line)
     for (count, sick, nodes), lines in groups.items():
         yield _count(count, nodes, sick)
         yield from (f"    {line}" for line in lines[:12])
@@ -114,9 +114,9 @@ def _prometheus(judged: FleetResult) -> Iterator[str]:
     for row in judged.rows:
         yield f"rocm_doctor_ready{_labels(node=row.host, state=row.state)} {int(row.state == 'ready')}"
     yield from _head("rocm_doctor_finding", "A root cause on a node.")
-    for one in summary.groups:
-        for host in expand(one.nodes) if one.id or one.row else ():
-            yield f"rocm_doctor_finding{_labels(node=host, id=one.id, row=one.row, severity=one.severity)} 1"
+    for group in summary.groups:
+        for host in expand(group.nodes) if group.id or group.row else ():
+            yield f"rocm_doctor_finding{_labels(node=host, id=group.id, row=group.row, severity=group.severity)} 1"
     yield from _head("rocm_doctor_deviations", "Facts in which a node differs from most nodes.")
     counts = Counter({row.host: 0 for row in judged.rows if row.state != "silent"})
     for deviation in summary.deviations:

@@ -70,7 +70,7 @@ def judge_table(table: NodeTable, policy: FleetPolicy) -> FleetResult:
         nodes=len(table.nodes),
         groups=_groups(reasons),
         stragglers=tuple(slow),
-        deviations=tuple(_deviant(one, table, sick) for one in deviations),
+        deviations=tuple(_deviant(deviation, table, sick) for deviation in deviations),
         refused=tuple(table.refused),
         own=tuple(individual),
     )

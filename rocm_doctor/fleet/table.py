@@ -111,8 +111,8 @@ class NodeTable:
                 parts = (facts, *(gpu.facts for gpu in line.snapshot.gpus))
                 node.cells = [cell for part, facts in enumerate(parts, -1) for cell in self._differences(part, facts)]
         if line.figures:
-            devices = {one.index: one.gfx or one.name for one in line.gpus}
-            node.figures = [(devices.get(one.gpu, ""), one) for one in line.figures if abs(one.value) < 1e300]
+            devices = {gpu.index: gpu.gfx or gpu.name for gpu in line.gpus}
+            node.figures = [(devices.get(figure.gpu, ""), figure) for figure in line.figures if abs(figure.value) < 1e300]
         return node
 
     def _differences(self, part: int, facts: dict[str, LeanFact]) -> list[Cell]:

@@ -19,17 +19,17 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
     """The result without what is ignored, by the policy or by ids, rows and paths of the command line; an ignore whose day has come, or that
     fits nothing, is a note."""
     kept, used = [], set()
-    for one in found.problems:
-        words = (one.id, one.row, f"{one.id}:{one.row}")
+    for problem in found.problems:
+        words = (problem.id, problem.row, f"{problem.id}:{problem.row}")
         fitting = [
             i
             for i in found.policy.ignores
-            if i.id in words and (not i.file or any(fnmatchcase(p.file, i.file) for p in one.places))
+            if i.id in words and (not i.file or any(fnmatchcase(p.file, i.file) for p in problem.places))
         ]
         used.update(fitting)
-        given = any(word in words or any(fnmatchcase(p.file, word) for p in one.places) for word in ignore)
+        given = any(word in words or any(fnmatchcase(p.file, word) for p in problem.places) for word in ignore)
         if not given and not any(today < i.until for i in fitting):
-            kept.append(one)
+            kept.append(problem)
     own = Environment("policy", Place("rocm-doctor.yaml", 1))
     target = found.targets[0] if found.targets else LintTarget("any")
     for i in found.policy.ignores:
@@ -51,8 +51,8 @@ _ORDER = ("error", "warning", "note")
 def fold(problems: Iterable[Problem]) -> list[Problem]:
     """One problem for each cause and severity: the gravest of it, with the places of all; ordered by severity, file and line."""
     groups: dict[tuple[object, ...], list[Problem]] = {}
-    for one in problems:
-        groups.setdefault(one.cause_key, []).append(one)
+    for problem in problems:
+        groups.setdefault(problem.cause_key, []).append(problem)
     kept = []
     for group in groups.values():
         first = min(group, key=lambda p: _ORDER.index(p.severity))

@@ -92,8 +92,10 @@ class _Judging:
         self.tree, self.policy, self.targets, self.files, self.matrix = tree, declared, targets, files, matrix
         self.environments = environments
         name = tree.root.name
-        self.purposes = {id(one): find_purpose(one, declared, files, matrix, name) for one in environments}
-        ours = [one for one in environments if self._audience(one) == "amd"]
+        self.purposes = {
+            id(environment): find_purpose(environment, declared, files, matrix, name) for environment in environments
+        }
+        ours = [environment for environment in environments if self._audience(environment) == "amd"]
         self.installers: dict[str, list[Environment]] = {}
         """The images and scripts for AMD that install a file, by that file."""
         for one in ours:
@@ -113,11 +115,11 @@ class _Judging:
     def _promote_main(self, has_amd: bool) -> None:
         """Set the audience to `main` for environments whose purpose is plain: for requirements files and projects, and without
         `has_amd` for images in the root folder as well. With `has_amd`, those with a label are left as they are."""
-        for one in self.environments:
-            is_list = one.kind in LISTS and not (has_amd and one.label)
-            is_image = not has_amd and one.kind == "image" and "/" not in one.file
-            if (is_list or is_image) and (who := self.purposes[id(one)]).is_plain:
-                self.purposes[id(one)] = who._replace(audience="main")
+        for environment in self.environments:
+            is_list = environment.kind in LISTS and not (has_amd and environment.label)
+            is_image = not has_amd and environment.kind == "image" and "/" not in environment.file
+            if (is_list or is_image) and (who := self.purposes[id(environment)]).is_plain:
+                self.purposes[id(environment)] = who._replace(audience="main")
 
     def _may_have_torch(self, environment: Environment) -> bool:
         """True if the environment brings a torch (also an unread one), or a step of it installs something that was not read."""
@@ -155,7 +157,7 @@ class _Judging:
     def _unread(self) -> tuple[Unread, ...]:
         """What was not read of the environments that are judged and of the repository, sorted by file and line, at most one for
         each line."""
-        read = (one for one in self.environments if self._audience(one) != "other")
+        read = (environment for environment in self.environments if self._audience(environment) != "other")
         every = [*self.unknown_torch, *self.tree.unread, *(u for one in read for u in one.unread)]
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
@@ -222,7 +224,7 @@ class _Judging:
         """What is wrong in the declaration itself."""
         target = self.targets[0] if self.targets else LintTarget("any", "")
         own = Environment("policy", Place("rocm-doctor.yaml", 1))
-        known = {name for one in self.environments for name in (one.name, one.file)}
+        known = {name for environment in self.environments for name in (environment.name, environment.file)}
         absent = [
             Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.")
             for word in self.policy.environments

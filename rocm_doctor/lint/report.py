@@ -28,7 +28,7 @@ _SHOWN_FILES = 8
 
 def report(found: Result, matrix: Matrix, name: str, shown: Shown = str) -> Report:
     """The report of a repository. `shown`: a path of the repository, as it is named from the current folder."""
-    findings = tuple(_finding(one, matrix, shown) for one in found.problems)
+    findings = tuple(_finding(problem, matrix, shown) for problem in found.problems)
     facts = make_snapshot(None, None, found.targets[0], matrix) if found.targets else Snapshot()
     return Report(
         schema_version=SCHEMA_VERSION, tool_version=__version__, matrix_version=matrix.version,

@@ -164,8 +164,8 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def classify(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalog knows of their programs."""
         return tuple(
-            self._classified.get(one) or self._classified.setdefault(one, classify_command(one, self.programs))
-            for one in commands
+            self._classified.get(command) or self._classified.setdefault(command, classify_command(command, self.programs))
+            for command in commands
         )
 
     @cached_property

@@ -91,7 +91,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def remarks(self) -> tuple[str, ...]:
         """Sentences: which wished packages come from elsewhere, and that a driver or the Python could not be checked."""
         machine, packages = self.machine, (self.known.packages[name] for name in self.wish)
-        found = [f"{one.name}: {one.elsewhere} ({one.sources[0]})" for one in packages if one.elsewhere]
+        found = [f"{package.name}: {package.elsewhere} ({package.sources[0]})" for package in packages if package.elsewhere]
         named = machine.driver not in ("", INBOX) and machine.system == "linux"
         if named and not driver_release(machine.driver, self.known.matrix):
             found.append(f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog")
@@ -191,7 +191,7 @@ def _resolve(
 
 
 def _fingerprints(findings: Iterable[Finding]) -> set[str]:
-    return {one.fingerprint for one in findings if one.severity != "note"}
+    return {finding.fingerprint for finding in findings if finding.severity != "note"}
 
 
 def _fit(one: Finding, machine: Machine) -> Finding:

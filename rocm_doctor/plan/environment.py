@@ -66,12 +66,12 @@ class PythonEnvironment(msgspec.Struct, frozen=True):
 
     def versions(self) -> dict[str, str]:
         """The installed versions by canonical name."""
-        return {canonicalize_name(one.name): one.version for one in self.packages}
+        return {canonicalize_name(package.name): package.version for package in self.packages}
 
     def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[InstalledPackage]:
         """The packages to carry over: all except the replaced ones, the framework with its ROCm packages, and what only these
         require."""
-        known: dict[str, InstalledPackage] = {canonicalize_name(one.name): one for one in self.packages}
+        known: dict[str, InstalledPackage] = {canonicalize_name(package.name): package for package in self.packages}
         brought = _closure(framework, known)
         beside = {
             name: one for name, one in known.items() if name not in (*framework, "pip", "rocm") and not name.startswith(_OF_ROCM)

@@ -17,7 +17,7 @@ from rocm_doctor.plan.text import step_lines, wrap
 from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.frameworks import FRAMEWORKS, amd_frameworks
 
-NAMES = {one.key: one.name for one in FRAMEWORKS}
+NAMES = {framework.key: framework.name for framework in FRAMEWORKS}
 _CONTAINER = (
     "docker run --rm -it --device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
     "--group-add $(stat -c %g /dev/dri/renderD128) --ipc=host --security-opt seccomp=unconfined "
@@ -111,19 +111,19 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
     def packages(self) -> list[tuple[InstallSet, list[str]]]:
         """(installation, requirements) for each command of the release, with the target filled in."""
         groups = self.release.installs if self.release else ()
-        return [(one, [name.replace("{gfx}", self.machine.gfx) for name in one.packages]) for one in groups]
+        return [(group, [name.replace("{gfx}", self.machine.gfx) for name in group.packages]) for group in groups]
 
 
 def framework_plan(framework: str, machine: Machine, known: Catalog, report: Report | None = None) -> FrameworkPlan:
     """The first release that AMD or a source lists for this GPU, system, Python and driver."""
     releases = [one for one in known.matrix.section("frameworks", FrameworkRelease) if one.framework == framework]
     here = report is not None and framework in [one.key for one in amd_frameworks(report.snapshot)]
-    reasons = [(one, _unfit(one, machine, known)) for one in releases]
+    reasons = [(release, _unfit(release, machine, known)) for release in releases]
     fit = next((one for one, why in reasons if not why), None)
     plan = FrameworkPlan(framework, machine, fit, report=report, here=here)
     if fit or plan.works:
         steps = known.system_steps(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
-        return msgspec.structs.replace(plan, steps=tuple(one for one in steps if one.framework in ("", framework)))
+        return msgspec.structs.replace(plan, steps=tuple(step for step in steps if step.framework in ("", framework)))
     against = tuple((f"{one.name}: {why}", one.sources[0]) for one, why in reasons)
     return msgspec.structs.replace(plan, against=against, instead=tuple(_instead(releases, machine, known)))
 
@@ -145,11 +145,11 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
 def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[tuple[str, str]]:
     """(what would run, the command that plans it): the same framework on another Python or on Linux, else torch on this GPU. At
     most one pair."""
-    pythons = dict.fromkeys((machine.python, *(python for one in releases for python in one.pythons)))
+    pythons = dict.fromkeys((machine.python, *(python for release in releases for python in release.pythons)))
     for system, python in ((system, python) for system in dict.fromkeys((machine.system, "linux")) for python in pythons):
         driver = machine.driver if system == machine.system else ""
         other = msgspec.structs.replace(machine, system=system, python=python, driver=driver)
-        if found := next((one for one in releases if not _unfit(one, other, known)), None):
+        if found := next((release for release in releases if not _unfit(release, other, known)), None):
             changes = ["on Linux"] * (system != machine.system) + [f"with Python {python}"] * (python != machine.python)
             at = f" --python {python}" if python else ""
             asked = f"rocm-doctor plan --gpu {machine.gfx} --os {system}{at} --with {found.framework}"

@@ -169,7 +169,7 @@ class Resolver:
         if here and self.upgrade and sort_key(here.version) <= sort_key(package.releases[0].version):
             here = None
         yield from (here,) if here else ()
-        yield from (one for one in package.releases if one != here)
+        yield from (release for release in package.releases if release != here)
 
     def _reject_release(self, name: str, release: Release, one: Candidate, env: dict[str, str]) -> Rejected | None:
         """The reason against a release beside a torch: its system, Python, torch, or what `check` would find of it."""

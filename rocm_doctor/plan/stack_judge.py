@@ -53,7 +53,7 @@ class StackJudge(msgspec.Struct, frozen=True):
         if package:
             matrix, rules = self.package_rows[package], (extensions_without_code,) if chosen[package].code else ()
         found, _ = judge(self.install(candidate, chosen, env), _NO_LOGS, matrix, rules)
-        before = {one.fingerprint for one in self.machine_findings}
+        before = {finding.fingerprint for finding in self.machine_findings}
         return [f for f in found if f.fingerprint not in before and not self._set_here(f, env)]
 
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
@@ -122,7 +122,7 @@ def _holds(name: str, condition: str, machine: Machine) -> bool:
         return condition.startswith("!")
     sources, fact = (machine.base.gpus, name[4:]) if name.startswith("gpu.") else ((machine.base,), name)
     known = coord(name)
-    return known is None or any(holds(known.kind, condition, one.get(fact)) for one in sources)
+    return known is None or any(holds(known.kind, condition, source.get(fact)) for source in sources)
 
 
 def stack_facts(

@@ -39,7 +39,7 @@ def headline(plan: Plan) -> str:
     """The answer in one sentence."""
     machine = plan.machine
     if plan.works:
-        unset = any(not _is_set(one, machine) for one in plan.variables)
+        unset = any(not _is_set(variable, machine) for variable in plan.variables)
         todo = "Nothing to install; the variables are below" if unset else "Nothing to do"
         return f"What you have works: {f'torch {machine.torch} for ' if machine.torch else ''}{machine.gfx}. {todo}."
     if plan.keeps and plan.best and plan.best.candidate.override:
@@ -49,7 +49,9 @@ def headline(plan: Plan) -> str:
     if plan.keeps:
         stays = f"torch {machine.torch} is a build for {machine.gfx}, and all packages go with it"
         first = (
-            next((one.title for one in plan.report.findings if one.severity == "error" and one.leads), "") if plan.report else ""
+            next((finding.title for finding in plan.report.findings if finding.severity == "error" and finding.leads), "")
+            if plan.report
+            else ""
         )
         return f"Nothing to install. Mend this first: {first}. {stays}." if first else f"Nothing to install: {stays}."
     if plan.best:

@@ -50,14 +50,14 @@ def finding_variables(findings: Iterable[Finding], machine: Machine, matrix: Mat
     nothing."""
     here = machine.base
     found: list[PlanVariable] = []
-    for one in findings:
-        for name, value in changed_variables(one.commands).items() if one.leads and one.confidence != "low" else ():
+    for finding in findings:
+        for name, value in changed_variables(finding.commands).items() if finding.leads and finding.confidence != "low" else ():
             known = value is None or (name in matrix.env and matrix.env[name].is_read)
             if known and here.get(f"env.{name}").value != value:
                 # A line of a start-up file sets it for the next shell again.
                 lines = [f"{r.artifact.replace('user/', '~/')} {r.place}" for r in here.get(f"startup.{name}").readings]
-                why = f"{one.title}; set in {' and '.join(lines)}" if lines else one.title
-                found.append(PlanVariable(name, value, why, next(iter(one.sources), "")))
+                why = f"{finding.title}; set in {' and '.join(lines)}" if lines else finding.title
+                found.append(PlanVariable(name, value, why, next(iter(finding.sources), "")))
     return tuple(sorted(found, key=lambda variable: variable.value is None))
 
 

@@ -68,7 +68,7 @@ class Names:
     def is_on_known_server(self, address: str) -> bool:
         """True for an address on the server of an index of the catalog: what is there is AMD's, PyTorch's or a package of PyPI's."""
         return urlsplit(address).scheme == "https" and urlsplit(address).netloc in {
-            urlsplit(one.url).netloc for one in load_catalog(self.matrix).indexes.values()
+            urlsplit(index.url).netloc for index in load_catalog(self.matrix).indexes.values()
         }
 
 
@@ -92,7 +92,7 @@ def releases(matrix: Matrix) -> dict[str, frozenset[str]]:
     found = {"rocm": frozenset(one.version for one in matrix.rocm), "torch": of_torch, "pytorch": of_torch}
     found |= {name: frozenset(str(getattr(one, name)) for one in matrix.torch) for name in ("torchvision", "torchaudio")}
     packages = load_catalog(matrix).packages.values()
-    found |= {one.name: frozenset(r.version for r in one.releases) for one in packages if one.releases}
+    found |= {package.name: frozenset(r.version for r in package.releases) for package in packages if package.releases}
     weights = load_weights()
     texts = [f"{row.title} {row.cause} {row.advice}" for row in matrix.rows]
     texts += [f"{case.cause} {case.fix}" for case in (weights.weights.cases if weights else ())]

@@ -31,11 +31,14 @@ RULES = Path(__file__).with_name("prompt.txt")
 
 def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> list[dict[str, str]]:
     """The messages of one exchange, for a report and artifacts that were redacted."""
-    text, diagnoses = own_text(artifacts), "\n".join(f"{one.id}: {one.title}" for one in matrix.diagnoses.values())
+    text, diagnoses = (
+        own_text(artifacts),
+        "\n".join(f"{diagnosis.id}: {diagnosis.title}" for diagnosis in matrix.diagnoses.values()),
+    )
     parts = {
         "facts": _facts(report),
-        "findings": (line for one in report.findings if one.severity != "note" for line in _finding(one)),
-        "guess": (f"{one.id}: {one.title}" for one in report.guesses),
+        "findings": (line for finding in report.findings if finding.severity != "note" for line in _finding(finding)),
+        "guess": (f"{guess.id}: {guess.title}" for guess in report.guesses),
         "rows that could apply": _rows(report, text, matrix),
         "solved reports that read alike": solved_lines(artifacts, matrix),
         "known": known_lines(report, matrix),
@@ -49,7 +52,7 @@ def messages(report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> l
 
 def own_text(artifacts: Iterable[Artifact]) -> str:
     """The texts of a person and of failing programs, one behind the other."""
-    return "\n".join(one.text for one in readable_logs(artifacts)).strip()
+    return "\n".join(log.text for log in readable_logs(artifacts)).strip()
 
 
 def _inert(text: str) -> str:

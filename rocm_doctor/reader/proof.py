@@ -22,23 +22,26 @@ _SHORTEST = 6
 def proven(told: Told, report: Report, artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[Cause, ...]:
     """The causes with what was proven of each, for the report and the artifacts that the model was shown."""
     known = Verifier(report.snapshot, report.kind, matrix, own_text(artifacts))
-    decided = [one for one in report.findings if is_decided(one)]
+    decided = [finding for finding in report.findings if is_decided(finding)]
     lines = list(_lines(report, artifacts))
-    return tuple(_cause(one, known, decided, lines) for one in told.causes)
+    return tuple(_cause(cause, known, decided, lines) for cause in told.causes)
 
 
 def _lines(report: Report, artifacts: Sequence[Artifact]) -> Iterator[Reading]:
     """Every line of the text, then what facts were read in."""
-    for one in readable_logs(artifacts):
-        for number, line in enumerate(one.text.split("\n"), 1):
-            yield Reading(one.note or one.name, f"line {number}", " ".join(line.split()))
+    for log in readable_logs(artifacts):
+        for number, line in enumerate(log.text.split("\n"), 1):
+            yield Reading(log.note or log.name, f"line {number}", " ".join(line.split()))
     for facts in (report.snapshot.facts, *(gpu.facts for gpu in report.snapshot.gpus)):
         yield from (reading for fact in facts.values() for reading in fact.readings)
 
 
 def _cause(told: ToldCause, known: Verifier, decided: Sequence[Finding], lines: Sequence[Reading]) -> Cause:
     quotes = [" ".join(part.split()) for quote in told.quotes for part in quote.split("\n") if part.strip()]
-    found = {one: next((r for r in lines if len(one) >= _SHORTEST and one in " ".join(r.quote.split())), None) for one in quotes}
+    found = {
+        quote: next((r for r in lines if len(quote) >= _SHORTEST and quote in " ".join(r.quote.split())), None)
+        for quote in quotes
+    }
     against = decided[0].title if decided and told.diagnosis == NONE else ""
     return Cause(
         told.diagnosis if told.diagnosis in known.matrix.diagnoses or told.diagnosis == NONE else OTHER,

@@ -105,7 +105,7 @@ class Verifier:
 
     def _part(self, argv: Sequence[str]) -> Proposal:
         """What is known of one simple command."""
-        foreign = [one for one in addresses(" ".join(argv)) if not self.names.serves(one)]
+        foreign = [address for address in addresses(" ".join(argv)) if not self.names.serves(address)]
         if not all(map(self.names.is_on_known_server, foreign)):
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = split_program(argv)
@@ -157,7 +157,7 @@ class Verifier:
     def _install(self, arguments: Sequence[str]) -> Proposal:
         """What is known of the arguments of `pip install`."""
         wanted, indexes, other = _requirements(arguments)
-        if other := [*other, *(one for one in indexes if not self.names.serves(one))]:
+        if other := [*other, *(index for index in indexes if not self.names.serves(index))]:
             return Proposal("withheld", f"what `{other[0][:60]}` would install cannot be checked")
         if not wanted:
             return Proposal("withheld", "it names nothing to install")
@@ -191,8 +191,8 @@ class Verifier:
 
 def _runs(program: Program, arguments: Sequence[str]) -> bool:
     """True if another program or code follows among the arguments. A short option may stand in a group: `-Ic`."""
-    grouped = {letter for one in arguments if one[:1] == "-" and one[1:2] != "-" for letter in one[1:]}
-    return any(one in ("", *arguments) or (len(one) == 2 and one[1] in grouped) for one in program.runs)
+    grouped = {letter for argument in arguments if argument[:1] == "-" and argument[1:2] != "-" for letter in argument[1:]}
+    return any(run in ("", *arguments) or (len(run) == 2 and run[1] in grouped) for run in program.runs)
 
 
 def _pip_arguments(name: str, arguments: Sequence[str]) -> Sequence[str] | None:

@@ -83,7 +83,7 @@ def structure_searches(text: str) -> Iterator[Iterator[RedactedPlace]]:
 
 
 def _trim_all(places: Iterable[RedactedPlace], text: str) -> Iterator[RedactedPlace]:
-    return (trimmed for one in places if (trimmed := _trim(one, text)))
+    return (trimmed for place in places if (trimmed := _trim(place, text)))
 
 
 def _trim(found: RedactedPlace, text: str) -> RedactedPlace | None:

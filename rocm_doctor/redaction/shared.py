@@ -63,7 +63,7 @@ def _redact_whole_file(artifact: Artifact, redactor: Redactor) -> str:
 
 def redactor_for_reports(reports: Iterable[Report]) -> Redactor:
     """A redactor that knows this machine; of repositories it replaces nothing else but secrets and mail addresses."""
-    return local_redactor(OF_A_REPOSITORY if all(one.kind == "repository" for one in reports) else frozenset())
+    return local_redactor(OF_A_REPOSITORY if all(report.kind == "repository" for report in reports) else frozenset())
 
 
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:

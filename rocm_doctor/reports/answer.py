@@ -41,7 +41,7 @@ def whole_findings(report: Report) -> list[Finding]:
 def finding_lines(finding: Finding, report: Report | None = None, evidence: int | None = None) -> list[AnswerLine]:
     """The lines of one finding: why, what was read (at most `evidence` readings), what to type, who says so, and what follows from it."""
     read = dict.fromkeys(f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence)
-    related = [one.title for one in followers(report, finding)] if report else []
+    related = [follower.title for follower in followers(report, finding)] if report else []
     lines = [
         AnswerLine("cause", finding.cause),
         *(AnswerLine("evidence", one) for one in list(read)[:evidence]),

@@ -75,4 +75,4 @@ def fact_lines(snapshot: Snapshot) -> Iterator[str]:
     for name, fact in (*((n, f) for n, f in snapshot.facts.items() if not n.endswith(".")), *of_gpus):
         where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
         yield f"{name}: {fact.words}{where}"
-    yield from (f"not read: {one.artifact}: {one.quote}" for one in snapshot.errors)
+    yield from (f"not read: {error.artifact}: {error.quote}" for error in snapshot.errors)

@@ -52,11 +52,15 @@ def render(form: str, page: Page, look: RenderOptions) -> str:
 
 def _text(page: Page, look: RenderOptions) -> str:
     shown = [
-        _Shown(one, len(one.lines) if look.verbose or one.short is None else min(one.short, len(one.lines)), look)
-        for one in page.sections
-        if one.lines and (look.verbose or one.short != 0)
+        _Shown(
+            section, len(section.lines) if look.verbose or section.short is None else min(section.short, len(section.lines)), look
+        )
+        for section in page.sections
+        if section.lines and (look.verbose or section.short != 0)
     ]
-    if not look.verbose and any(one.short == 0 or isinstance(line, CitedLine) for one in page.sections for line in one.lines):
+    if not look.verbose and any(
+        section.short == 0 or isinstance(line, CitedLine) for section in page.sections for line in section.lines
+    ):
         shown.append(_Shown(Section("-v", ["all of it, with the source of each statement"]), 1, look))
     titles = wrap_words(page.title, look.width)
     while not look.verbose and len(titles) + sum(len(one.rows()) for one in shown) > MOST:
@@ -96,7 +100,7 @@ def wrap_line(line: Line, look: RenderOptions) -> list[str]:
 
 
 def _json(page: Page) -> str:
-    sections = [{"label": one.label, "lines": list(map(_plain, one.lines))} for one in page.sections if one.lines]
+    sections = [{"label": section.label, "lines": list(map(_plain, section.lines))} for section in page.sections if section.lines]
     return msgspec.json.format(msgspec.json.encode({"title": page.title, "sections": sections}), indent=2).decode() + "\n"
 
 

@@ -47,23 +47,23 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 def has_unclaimed_gpu(snapshot: Snapshot) -> bool:
     """True if no driver has claimed any of the GPUs on the bus."""
     drivers = _drivers(snapshot)
-    return bool(drivers) and all(one.value is None for one in drivers)
+    return bool(drivers) and all(driver.value is None for driver in drivers)
 
 
 def _drivers(snapshot: Snapshot) -> list[Fact]:
     """The driver of each GPU; empty where one was not read."""
     drivers = [gpu.get("driver") for gpu in snapshot.gpus if "driver" in gpu.facts]
-    return drivers if len(drivers) == len(snapshot.gpus) and all(one.known for one in drivers) else []
+    return drivers if len(drivers) == len(snapshot.gpus) and all(driver.known for driver in drivers) else []
 
 
 def unclaimed_gpu_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """The finding for a machine whose GPUs are all with other drivers, or with none although amdgpu is loaded."""
     drivers = _drivers(snapshot)
-    other = next((one for one in drivers if one.value is not None), None)
-    if other and all(one.value != "amdgpu" for one in drivers):
+    other = next((driver for driver in drivers if driver.value is not None), None)
+    if other and all(driver.value != "amdgpu" for driver in drivers):
         return _claim_finding(other, snapshot, matrix, "error", THE_MACHINE)
     if snapshot.value("driver.loaded") is True and has_unclaimed_gpu(snapshot):
-        evidence = readings(snapshot, "driver.loaded") + tuple(one for fact in drivers for one in fact.readings)
+        evidence = readings(snapshot, "driver.loaded") + tuple(reading for fact in drivers for reading in fact.readings)
         return finding(matrix, "access.driver-not-bound", evidence)
     return None
 

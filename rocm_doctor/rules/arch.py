@@ -53,11 +53,11 @@ def sibling_override(chip: Target | None, targets: Fact, matrix: Matrix) -> Over
     """An override to a compatible ISA that is in the build and that users run this chip with; None if there is none."""
     if chip is None:
         return None
-    for one in chip.overrides:
-        target = matrix.gfx.get(override_target(one.value) or "")
+    for override in chip.overrides:
+        target = matrix.gfx.get(override_target(override.value) or "")
         same_isa = target is not None and target.generic == chip.generic and holds_code(targets, target.gfx)
-        if same_isa and one.verdict in ("sibling", "faulty"):
-            return one
+        if same_isa and override.verdict in ("sibling", "faulty"):
+            return override
     return None
 
 

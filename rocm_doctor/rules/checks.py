@@ -29,7 +29,7 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
         if any(one.startswith(about) for one in serious):
             continue
         if name == "torch" and (frameworks := amd_frameworks(snapshot)):
-            made += [Check(one.name, "ok", _build_words(one, snapshot)) for one in frameworks]
+            made += [Check(framework.name, "ok", _build_words(framework, snapshot)) for framework in frameworks]
             continue
         words = look(snapshot, matrix)
         if name == "driver" and _not_compared(snapshot, matrix):
@@ -89,7 +89,7 @@ def _build_words(one: Framework, snapshot: Snapshot) -> str:
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
     targets = list(dict.fromkeys(str(gpu.value("gfx")) for gpu in _gpus(snapshot)))
-    held = [one.name for one in FRAMEWORKS if all(one.has_code(snapshot, matrix, gfx) for gfx in targets)]
+    held = [framework.name for framework in FRAMEWORKS if all(framework.has_code(snapshot, matrix, gfx) for gfx in targets)]
     if not targets or not held:
         return ""
     override = snapshot.value("env." + NAME)

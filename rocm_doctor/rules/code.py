@@ -20,7 +20,7 @@ from rocm_doctor.rules.override import NAME
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each GPU and extension without code for it; RCCL counts on machines with several GPUs."""
     gpus = _known_gpus(snapshot)
-    judged = [one for one in matrix.extensions.values() if len(gpus) > 1 or not one.several]
+    judged = [extension for extension in matrix.extensions.values() if len(gpus) > 1 or not extension.several]
     for subject, gpu in gpus:
         gfx = str(gpu.value("gfx"))
         for one in (one for one in judged if lacks(snapshot, one.name, gfx)):

@@ -35,7 +35,9 @@ def _holds(kind: Kind, condition: str, value: Value) -> bool | None:
         inner = _holds(kind, condition[1:], value)
         return None if inner is None else not inner
     if isinstance(value, Unknown):
-        answers = {_holds(kind, condition, one) for one in value.candidates}  # the targets that an ambiguous name may mean
+        answers = {
+            _holds(kind, condition, candidate) for candidate in value.candidates
+        }  # the targets that an ambiguous name may mean
         return answers.pop() if len(answers) == 1 else None
     if condition == "absent":
         return value is None

@@ -80,7 +80,7 @@ class Logs:
     @property
     def length(self) -> int:
         """Characters of all texts."""
-        return sum(len(one.text) for one in self._texts)
+        return sum(len(text.text) for text in self._texts)
 
     def find(self, condition: str) -> Reading | None:
         """The first line with one alternative of the condition; None if there is none."""
@@ -123,7 +123,7 @@ def _trie(words: Collection[str]) -> str:
 
 def fragments(condition: str, complaints: Mapping[str, tuple[str, ...]] = {}) -> Fragments:
     """The fragments of a condition, each `{name}` replaced by that complaint's phrases. An unknown name stays unchanged."""
-    alternatives = (one for part in lower(condition).split("|") for one in _spellings(part, complaints))
+    alternatives = (spelling for part in lower(condition).split("|") for spelling in _spellings(part, complaints))
     return tuple(filter(None, map(_parts, alternatives)))
 
 

@@ -36,7 +36,7 @@ def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
     """The finding for another ROCm on LD_LIBRARY_PATH, which the loader may mix with the wheel's."""
     entries = snapshot.value("rocm.on_path")
-    others = [one for one in entries if _differs(one.rpartition("=")[2], mine)] if isinstance(entries, tuple) else []
+    others = [entry for entry in entries if _differs(entry.rpartition("=")[2], mine)] if isinstance(entries, tuple) else []
     if others:
         evidence = readings(snapshot, "torch.version", "rocm.on_path", "env.LD_LIBRARY_PATH")
         case, found = "version.rocm-mismatch/loader-path", ", ".join(others)

@@ -70,7 +70,7 @@ def no_problem_words(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool)
     tested = describe(snapshot)
     if tested:
         return tested
-    figures = summary(snapshot, next((one.title for one in notes if one.id.startswith("speed.")), ""))
+    figures = summary(snapshot, next((note.title for note in notes if note.id.startswith("speed.")), ""))
     if figures:
         return figures
     return "no known failure recognised in this text" if pasted else "no problem found in what was read"

@@ -155,5 +155,5 @@ class TuneSearch:
 
 def join(runs: Sequence[Measured]) -> Measured:
     """Several runs of one configuration as one: tokens of all of them over their time."""
-    samples = tuple(one for run in runs for one in run.samples) or (runs[0].tokens_s,)
-    return msgspec.structs.replace(runs[-1], samples=samples, tokens_s=len(samples) / sum(1 / one for one in samples))
+    samples = tuple(sample for run in runs for sample in run.samples) or (runs[0].tokens_s,)
+    return msgspec.structs.replace(runs[-1], samples=samples, tokens_s=len(samples) / sum(1 / sample for sample in samples))

@@ -81,7 +81,7 @@ def _cause(root: Finding, others: Sequence[Finding], matrix: Matrix) -> Iterator
         yield "\nThen check:"
         yield from block(root.verify)
     yield from ("", f"Sources and all that is known: {_page(root.id, matrix)}")
-    named = {one.id: one.title for one in others if one.id != root.id}
+    named = {other.id: other.title for other in others if other.id != root.id}
     if named:
         yield from ("", f"If it is not that: {'; '.join(_other(*one, matrix) for one in list(named.items())[:2])}.")
 
@@ -91,7 +91,7 @@ def _lead_without_cause(report: Report, matrix: Matrix) -> Iterator[str]:
     yield "### The report lacks what would tell the cause"
     others = [one for one in report.differential if one.title and one.probability >= WORTH][:3]
     if others:
-        yield from ("", f"The words read like this: {'; '.join(_other(one.id, one.title, matrix) for one in others)}.")
+        yield from ("", f"The words read like this: {'; '.join(_other(other.id, other.title, matrix) for other in others)}.")
 
 
 def _other(id_: str, title: str, matrix: Matrix) -> str:

@@ -78,11 +78,11 @@ class CommandReader:
 
     def take(self, commands: Iterator[ShellCommand | Unread]) -> None:
         """Add what the commands install and set."""
-        for one in commands:
-            if isinstance(one, Unread):
-                self.skip(one)
+        for command in commands:
+            if isinstance(command, Unread):
+                self.skip(command)
             else:
-                self._take(one)
+                self._take(command)
 
     def skip(self, one: Unread) -> None:
         self.unread.append(one)
@@ -99,7 +99,7 @@ class CommandReader:
         words = self._take_prefix(command)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
         options = [found for word in words if (found := _OPTION_LIST.match(word or ""))]
-        self.variables += [Variable(found[1], found[2], command.place) for found in options]
+        self.variables += [Variable(option[1], option[2], command.place) for option in options]
         runs_local = program in _SCRIPTS and "./" in str(words[1:2])
         self.builds = self.builds or runs_local or program in _BUILDERS or words[1:2] == ["setup.py"]
         if _PYTHON.match(program) and words[1:3] == ["-m", "pip"]:

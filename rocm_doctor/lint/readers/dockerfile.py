@@ -47,7 +47,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
         unread = Unread(Place(path, 1), UnreadReason.SYNTAX, True)
         return [Environment("image", Place(path, 1), steps=(unread,), unread=(unread,), files=(path,))] if text.strip() else []
     used = {stage.base.lower() for stage in stages}
-    used |= {name.lower() for s in stages for one in s.instructions for name in _FROM_STAGE.findall(one.words)}
+    used |= {name.lower() for s in stages for instruction in s.instructions for name in _FROM_STAGE.findall(instruction.words)}
     ends = [s for s in stages if s is stages[-1] or (s.name and s.name not in used)]
     return [_environment(tree, path, text, _chain(end, stages), arguments, end.name if len(ends) > 1 else "") for end in ends]
 
@@ -67,8 +67,8 @@ def _environment(tree: Tree, path: str, text: str, chain: list[BuildStage], argu
     if name is None:
         reading.commands.skip(Unread(place, UnreadReason.VARIABLE, True))
     for stage in chain:
-        for one in stage.instructions:
-            reading.take(one)
+        for instruction in stage.instructions:
+            reading.take(instruction)
     image = Image(name, place) if name is not None and name.lower() != "scratch" else None
     reading.commands.variables = list(
         {variable.name: variable for variable in reading.commands.variables}.values()
@@ -152,13 +152,13 @@ def _stages(text: str) -> tuple[list[BuildStage], dict[str, str]]:
     """The stages, and the arguments from before the first FROM with their literal defaults."""
     stages: list[BuildStage] = []
     arguments: dict[str, str] = {}
-    for one in _instructions(text):
-        if one.name == "FROM" and (found := _FROM.match(one.words)):
-            stages.append(BuildStage((found[2] or "").lower(), found[1], one.line, []))
+    for instruction in _instructions(text):
+        if instruction.name == "FROM" and (found := _FROM.match(instruction.words)):
+            stages.append(BuildStage((found[2] or "").lower(), found[1], instruction.line, []))
         elif stages:
-            stages[-1].instructions.append(one)
-        elif one.name == "ARG":
-            for key, raw in _pairs(one):
+            stages[-1].instructions.append(instruction)
+        elif instruction.name == "ARG":
+            for key, raw in _pairs(instruction):
                 if raw is not None and (value := shell.fill(raw, arguments)) is not None:
                     arguments[key] = value
     return stages, arguments

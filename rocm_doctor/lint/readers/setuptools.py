@@ -32,7 +32,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) == "setup"), None)
     if call is None:
         return []
-    stated = {one.arg: one.value for one in call.keywords}
+    stated = {keyword.arg: keyword.value for keyword in call.keywords}
     lists = _Lists(module, tree, path)
     base = lists.requirements(stated.get("install_requires"))
     extras = lists.extras(stated.get("extras_require"))

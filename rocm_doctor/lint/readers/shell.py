@@ -113,7 +113,7 @@ class _Reader:
 
     def _redirect_targets(self, node: Node) -> tuple[str, ...]:
         targets = (child.child_by_field_name("destination") for child in node.named_children if child.type == "file_redirect")
-        return tuple(word for one in targets if one is not None and (word := self._word(one)))
+        return tuple(word for target in targets if target is not None and (word := self._word(target)))
 
     def _command(self, node: Node, files: tuple[str, ...]) -> Iterator[ShellCommand]:
         words: list[str | None] = []

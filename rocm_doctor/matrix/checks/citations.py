@@ -35,7 +35,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
 def publications(entry: Any) -> Iterator[tuple[str, str]]:
     """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
     sources = [parse_citation(source) for source in getattr(entry, "sources", ())]
-    if getattr(entry, "grade", "") == "official" and sources and not any(one.is_publication for one in sources):
+    if getattr(entry, "grade", "") == "official" and sources and not any(source.is_publication for source in sources):
         yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
 
@@ -49,7 +49,7 @@ def addresses(entry: Any) -> Iterator[tuple[str, str]]:
 
 def range_sources(entry: Support) -> Iterator[tuple[str, str]]:
     """A statement does not reach beyond the release that all its sources are about."""
-    about = [release(found[1]) if (found := _OF_RELEASE.search(parse_citation(one).ref)) else None for one in entry.sources]
+    about = [release(found[1]) if (found := _OF_RELEASE.search(parse_citation(source).ref)) else None for source in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
         last = ".".join(map(str, max(one for one in about if one)))

@@ -124,7 +124,7 @@ def grades(row: Row) -> Iterator[tuple[str, str]]:
     if row.status == "wrong" and row.harmless:
         yield "harmless", "wrong results are not harmless; use `degraded` for a fault that few runs meet"
     sources = [f"{one.ref} {one.at}" for one in map(parse_citation, row.sources)]
-    if row.status == "works" and not row.harmless and all(_METADATA.search(one) for one in sources):
+    if row.status == "works" and not row.harmless and all(_METADATA.search(source) for source in sources):
         yield "status", "works, but its sources are package metadata or build files alone; use `allowed`"
 
 

@@ -62,7 +62,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         result.record("rocm.version", chosen.version, chosen.reading)
     if path := read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH"):
         holders = (_holder(found, _resolve(folder, link)) for folder in folders)
-        result.record("rocm.on_path", tuple(dict.fromkeys(_installation_name(one) for one in holders if one)), path.reading)
+        result.record(
+            "rocm.on_path", tuple(dict.fromkeys(_installation_name(holder) for holder in holders if holder)), path.reading
+        )
     return result
 
 

@@ -121,7 +121,7 @@ class ProbeResult:
             for owner, facts in sets
             for key, fact in facts.items()
         ]
-        return "\n".join([*lines, *(f"error in {one.artifact}: {one.quote}" for one in self.errors)])
+        return "\n".join([*lines, *(f"error in {error.artifact}: {error.quote}" for error in self.errors)])
 
     def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
         """Record that something could not be read: shown under errors, never taken for a value."""

@@ -147,7 +147,7 @@ def record_system(result: ProbeResult, text: Sequence[Sentence]) -> None:
         result.record("platform", "linux", sign.reading)
     names = [one for one in named if one[0]]
     if names:
-        result.record("os", *next((one for one in names if any(c.isdigit() for c in one[0])), names[0]))
+        result.record("os", *next((name for name in names if any(c.isdigit() for c in name[0])), names[0]))
 
 
 MOST = 16

@@ -94,7 +94,7 @@ def _record_python(result: ProbeResult, run: CommandRun) -> None:
             result.record("torch.version", None, reading)
             return
     for expressions in _shown_expressions(run.command):
-        names = [ast.unparse(one) for one in expressions]
+        names = [ast.unparse(expression) for expression in expressions]
         pattern = regex(r"\s+".join(_shape(name, one) for name, one in zip(names, expressions)))
         for number, (text, reading) in enumerate(output):
             if values := pattern.fullmatch(text):

@@ -63,7 +63,7 @@ def read_each(path: Path) -> list[tuple[str, list[Artifact]]]:
     captures = (
         [(path.name or str(path), read(path))] if own else [(p.name, read(p)) for p in inside if p in bundles or p.is_file()]
     )
-    return [one for name, artifacts in captures for one in _split_reports(name, artifacts)]
+    return [report for name, artifacts in captures for report in _split_reports(name, artifacts)]
 
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")

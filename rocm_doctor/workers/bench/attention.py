@@ -83,6 +83,6 @@ def usual_path(context: TorchContext, q: Any, k: Any, v: Any) -> str:
 
 def gain(figures: list[dict[str, Any]]) -> float | None:
     """The rate of the fastest path's forward pass, divided by that of the usual path; None if no path was measured."""
-    paths = [one["name"] for one in figures if one["name"].count("-") == 2]
+    paths = [figure["name"] for figure in figures if figure["name"].count("-") == 2]
     ratios = [ratio(figures, name, "attention-forward") for name in paths]
     return max((one for one in ratios if one), default=None)

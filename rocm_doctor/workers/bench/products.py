@@ -35,7 +35,7 @@ def matmul(context: TorchContext) -> dict[str, Any]:
             continue
         make = plain_products(context, getattr(context.torch, dtype))
         figures += try_figure(missing, f"matmul-{name}", partial(best_square, context, name, make))
-    side = next((one["detail"]["shape"][0] for one in figures if one["name"] == "matmul-bf16"), 0)
+    side = next((figure["detail"]["shape"][0] for figure in figures if figure["name"] == "matmul-bf16"), 0)
     if side:
         figures += try_figure(missing, "matmul-bf16-sustained", partial(measure_sustained, context, side))
     figures += try_figure(missing, "matmul-bf16-training", partial(measure_training_shape, context, "matmul-bf16-training"))
