@@ -110,6 +110,8 @@ class Verifier:
             return Proposal("withheld", "it goes to an address that rocm-doctor does not know")
         name, arguments = split_program(argv)
         program = self.matrix.programs.get(name)
+        if program and _is_python(program) and arguments[:2] == ["-m", "pip"]:
+            return self._part([*argv[: -1 - len(arguments)], "pip", *arguments[2:]])
         known = self.matrix.programs.get(name.partition(".")[0])
         if known and known.effect == "destructive":
             return Proposal("withheld", f"`{name}` deletes files")
@@ -189,16 +191,24 @@ class Verifier:
         return Proposal("corrected", why, commands=self.matrix.classify(ours))
 
 
+def _is_python(program: Program) -> bool:
+    """True for the interpreter itself."""
+    return program.purpose == "python" and "-c" in program.runs
+
+
 def _runs(program: Program, arguments: Sequence[str]) -> bool:
-    """True if another program or code follows among the arguments. A short option may stand in a group: `-Ic`."""
+    """True if another program or code follows among the arguments. A short option may stand in a group: `-Ic`. Python runs what it is
+    given, or its input, unless the arguments begin with a form of the catalog."""
+    if _is_python(program):
+        return not any(arguments[: len(form)] == form for form in map(str.split, program.forms))
     grouped = {letter for argument in arguments if argument[:1] == "-" and argument[1:2] != "-" for letter in argument[1:]}
     return any(run in ("", *arguments) or (len(run) == 2 and run[1] in grouped) for run in program.runs)
 
 
 def _pip_arguments(name: str, arguments: Sequence[str]) -> Sequence[str] | None:
-    """The arguments of `pip install`, `python -m pip install` and `uv pip install`; None for another command."""
+    """The arguments of `pip install` and `uv pip install`; None for another command."""
     argv = [name, *arguments]
-    argv = argv[1:] if argv[:2] == ["uv", "pip"] else argv[2:] if argv[1:3] == ["-m", "pip"] else argv
+    argv = argv[1:] if argv[:2] == ["uv", "pip"] else argv
     return argv[2:] if argv[0] in ("pip", "pip3") and argv[1:2] == ["install"] else None
 
 
