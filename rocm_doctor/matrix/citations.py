@@ -25,7 +25,8 @@ _THREAD = regex(
 
 
 class Citation(NamedTuple):
-    """A source in its parts."""
+    """A source. `ref`: its address, or `field report: ...`; `at`: the place in it; `quote`: its words; `seen`: the day on which
+    they were read."""
 
     ref: str
     at: str = ""

@@ -28,7 +28,7 @@ class Unusable(Exception):
 
 
 class Label(NamedTuple):
-    """What VERSION says of the data beside it."""
+    """What VERSION says of the data beside it: calendar version, number of the row schema, and sha256 of matrix.json in hex."""
 
     version: str
     schema: int

@@ -8,7 +8,8 @@ import msgspec
 
 
 def decode(data: bytes, kind: Any) -> Any:
-    """The JSON as that type, without the fields that the type does not have. Raises msgspec.MsgspecError."""
+    """The JSON as that type, without the fields that the type does not have. Raises msgspec.MsgspecError if a field is missing or
+    of another type."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError:

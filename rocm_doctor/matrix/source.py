@@ -79,7 +79,8 @@ class Untyped(msgspec.Struct, frozen=True):
 
 
 class Entry(NamedTuple):
-    """One entry: its section, the file (and its name in messages), the steps down to it, its value, and what the JSON has of it."""
+    """An entry of a section. `file`: the name of `path` in messages; `at`: the steps from the top of the file to it; `value`: the
+    typed entry; `data`: what the JSON has of it."""
 
     section: str
     path: Path
@@ -106,7 +107,8 @@ class Shorts(NamedTuple):
 
 
 def compile_json(root: Path) -> bytes:
-    """The whole of a compat_matrix folder as JSON. Raises MatrixError."""
+    """The whole of a compat_matrix folder as JSON. Raises MatrixError with all problems if a file or an entry is not of its
+    form."""
     version, schema = read_version(root)
     parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
     problems: list[DataProblem] = []
@@ -155,7 +157,8 @@ def _merge_ranges(row: Row) -> Row:
 
 
 def _sections(root: Path) -> Iterator[tuple[str, Path, Any]]:
-    """Each section of each file: its name, the file, and its plain entries."""
+    """(section, file, plain entries) for each section of each file. Raises MatrixError if these are not a list, or of _MAPPINGS a
+    mapping."""
     for section, pattern in _FOLDERS.items():
         for path in sorted(root.glob(pattern)):
             yield section, path, _expect(list, read_yaml(path) or [], path, root)
@@ -165,7 +168,7 @@ def _sections(root: Path) -> Iterator[tuple[str, Path, Any]]:
 
 
 def _expect(kind: type, value: Any, path: Path, root: Path, at: tuple[str, ...] = ()) -> Any:
-    """The value if it is of that type. Raises MatrixError."""
+    """The value. Raises MatrixError if it is not of that type."""
     if isinstance(value, kind):
         return value
     words = "expected a list of entries" + ("" if kind is list else " by the names of their sections")
@@ -179,7 +182,8 @@ def yaml_files(root: Path) -> list[Path]:
 
 
 def read_version(root: Path) -> tuple[str, int]:
-    """Calendar version and row schema of VERSION (`2026.11.21` and `rows 1`, a line each). Raises MatrixError."""
+    """(calendar version, row schema) of VERSION: `2026.11.21` and `rows 1`, a line each. Raises MatrixError if the file has
+    another form, or the schema is not the newest that this tool reads."""
     path = root / "VERSION"
     found = _VERSION.fullmatch(path.read_text(encoding="utf-8") if path.is_file() else "")
     if not found:
@@ -206,7 +210,7 @@ def read_retired(root: Path) -> dict[str, str]:
 
 
 def read_typed(path: Path, kind: Any) -> Any:
-    """The values of a YAML file as that type. Raises MatrixError."""
+    """The values of a YAML file as that type. Raises MatrixError if the file cannot be read or its values are not of the type."""
     values = read_yaml(path)
     try:
         return msgspec.convert(values, kind)

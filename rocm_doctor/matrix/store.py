@@ -64,7 +64,8 @@ def _table(section: str, of: type[_T], name: str) -> cached_property[dict[str, _
 
 
 class Matrix(msgspec.Struct, frozen=True, dict=True):
-    """Rows and diagnoses, and the catalog in `raw` (JSON by section), decoded when it is asked for."""
+    """Rows and diagnoses, and the catalog in `raw` (JSON by section), each section decoded when it is asked for. `retired`: old
+    key or id -> its successor."""
 
     version: str = "none"
     rows: tuple[Row, ...] = ()
@@ -158,7 +159,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def complaints(self) -> dict[str, tuple[str, ...]]:
-        """The phrases of each complaint, by its name."""
+        """The phrases of each complaint, by its name without braces."""
         return {one.name: one.any for one in self.section("complaints", Complaint)}
 
     def classify(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:

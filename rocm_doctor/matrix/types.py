@@ -103,7 +103,7 @@ def product_words(name: str) -> str:
 
 
 class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A processor that LLVM knows and that is not listed as a `Target`; its fields mean the same as there."""
+    """A processor that LLVM knows and that is not a `Target`; its fields mean the same as there."""
 
     name: str
     mach: int
@@ -223,7 +223,8 @@ class Support(Sourced, frozen=True):
 
 
 class EnvVar(Sourced, frozen=True):
-    """An environment variable. `exists` no: nothing reads it. `use`: what it is for; `harm`: what it costs or breaks."""
+    """An environment variable. `exists` no: nothing reads it. `reader`: the program that does; `use`: what it is for; `effect`:
+    what it does; `harm`: what it costs or breaks; `also`: other variables that the entry is about."""
 
     name: VariableName
     exists: Literal["yes", "no", "deprecated", "build-time", "old"]

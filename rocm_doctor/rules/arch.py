@@ -67,10 +67,8 @@ def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
 
 
 def _override_helps(snapshot: Snapshot, targets: Fact, gpu: Gpu, gfx: str) -> bool:
-    """True if the override names a target in the build; override.py judges whether it is a good one.
-
-    An override shows in the variable, or in the target that the runtime reports for another chip.
-    """
+    """True if the override names a target in the build; override.py judges whether it is a good one. An override shows in the
+    variable, or in the target that the runtime reports for another chip."""
     reported = gpu.value("gfx_reported")
     if isinstance(reported, str) and holds_code(targets, reported):
         return True

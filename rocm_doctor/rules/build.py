@@ -28,7 +28,8 @@ def installed_build(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
 
 
 def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
-    """gfx targets that the installed torch was compiled for, by the best evidence, and the confidence this gives."""
+    """(fact, confidence): the gfx targets that the installed torch was compiled for, by the best evidence there is. (None, low)
+    without any."""
     for name in ("code.torch", "torch.arch_list", "torch.device_dists"):
         fact = snapshot.get(name)
         if isinstance(fact.value, tuple) and fact.value:
@@ -40,7 +41,8 @@ def compiled_targets(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, C
 
 
 def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
-    """gfx targets that torch's rocBLAS has kernels for."""
+    """(fact, confidence): the gfx targets that torch's rocBLAS has kernels for, of its files or else of the catalog. (None, low)
+    without either."""
     fact = snapshot.get("code.rocblas")
     if isinstance(fact.value, tuple) and fact.value:
         return fact, "high"
@@ -56,9 +58,8 @@ def holds_code(targets: Fact | None, gfx: str) -> bool | None:
 
 
 def usable_builds(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
-    """Builds of a package index whose code and rocBLAS cover the GPU (unknown rocBLAS counts), newest first; inferred builds that
-    were never observed come last, as in `plan`.
-    """
+    """Builds of a package index whose code and rocBLAS cover the GPU, newest first; a build whose rocBLAS is not known counts.
+    Inferred builds that were never observed come last, as in `plan`."""
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
     return sorted(fit, key=lambda b: (not is_unseen(b), sort_key(b.torch)), reverse=True)
@@ -70,7 +71,8 @@ def is_unseen(build: TorchBuild) -> bool:
 
 
 def install(build: TorchBuild) -> tuple[str, ...]:
-    """The command that installs a build of the catalog with its torchvision and torchaudio."""
+    """The command that installs a build of the catalog with its torchvision and torchaudio; none if a value cannot be quoted
+    safely."""
     parts = [("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio)]
     pins = " ".join(f"{name}=={{version_{name}}}" for name, version in parts if version)
     versions = {f"version_{name}": version for name, version in parts}

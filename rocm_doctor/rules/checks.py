@@ -42,7 +42,7 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
 
 
 def unjudged_parts(snapshot: Snapshot) -> tuple[str, ...]:
-    """The parts that only a machine can tell, where a target was declared in place of one."""
+    """The parts that only a machine can tell, if a target was declared in place of one; else none."""
     return ("driver", "access") if snapshot.value("declared") is True else ()
 
 

@@ -22,10 +22,8 @@ _NUMBER = regex(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*([kmg
 
 
 def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
-    """True if the condition holds for the fact; None if the fact is unknown (an ambiguous one may still decide).
-
-    Raises ValueError for a condition that the kind does not allow (`matrix lint` finds these).
-    """
+    """True if the condition holds for the fact; None if the fact is unknown (an ambiguous one may still decide). Raises
+    ValueError for a condition that the kind does not allow (`matrix lint` finds these)."""
     return _holds(kind, condition, fact.value)
 
 

@@ -38,7 +38,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def user_space(snapshot: Snapshot) -> tuple[str, str]:
-    """The ROCm that will be loaded: name of the fact and version."""
+    """(name of the fact, version) of the ROCm that will be loaded; the version is empty if it is not known."""
     value = snapshot.value("rocm.loaded")
     return "rocm.loaded", value if isinstance(value, str) else ""
 

@@ -29,7 +29,8 @@ _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare
 
 
 class Judged(NamedTuple):
-    """One row against one subject: log lines, facts that hold, and facts that are missing."""
+    """One row against one subject, no condition of which is false. `lines`: those that match; `evidence`: readings of facts that
+    hold; `missing`: unknown facts; `decided`: how many conditions on facts hold."""
 
     lines: tuple[Reading, ...] = ()
     evidence: tuple[Reading, ...] = ()
@@ -38,7 +39,8 @@ class Judged(NamedTuple):
 
 
 class RankedFinding(NamedTuple):
-    """A finding with its rank: the line that it explains and the number of supporting facts."""
+    """A finding with the line that it explains (None: none). `weight`: more for more supporting facts and lines, and a likelier
+    cause."""
 
     finding: Finding
     line: Reading | None
@@ -62,7 +64,7 @@ def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
-    """All findings, ranked, and all undecided judgements."""
+    """(findings, undecided): all findings, ranked, and the rows that lack a fact, if another fact or a line speaks for them."""
     candidates: list[RankedFinding] = []
     undecided: list[Undecided] = []
     calm = logs.find(_CALM) is not None
@@ -90,7 +92,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
 
 
 def overruling_rows(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
-    """The rows that overrule a row where they hold, by its key: those that name it under `supersedes`. Nothing else is muted."""
+    """By the key of a row, the rows that name it under `supersedes`: where one of these holds, the row is left out."""
     table: dict[str, tuple[Row, ...]] = {}
     for row in matrix.rows:
         for key in row.supersedes:
@@ -105,8 +107,8 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
 
 
 def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
-    """Pairs of a row that states a fault, or is harmless, and whether a condition is about a GPU: then it is judged for each
-    GPU."""
+    """(row, about_gpus) for each row that states a fault or is harmless; with `about_gpus` a condition is about a GPU, and it is
+    judged for each."""
     return tuple(
         (row, any(name.startswith("gpu.") for name in row.when))
         for row in matrix.rows
@@ -115,7 +117,7 @@ def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
 
 
 def _lineless_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
-    """The judged rows that can hold without a text to search: they require no failure line."""
+    """(row, about_gpus) for the judged rows that require no failure line, so that they can hold without a text to search."""
     return tuple(
         (row, about_gpus)
         for row, about_gpus in matrix.once(_judged_rows)
@@ -127,7 +129,7 @@ _MACHINE: list[tuple[Subject, Gpu | None]] = [(THE_MACHINE, None)]
 
 
 def _gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
-    """Each GPU to train on (an unknown GPU if none was listed)."""
+    """(subject, GPU) for each GPU to train on; an unknown GPU if no list of GPUs was read; none if the list is empty."""
     if not snapshot.gpus and not snapshot.gpus_listed:
         return [(THE_MACHINE, Gpu())]
     return list(training_gpus(snapshot))

@@ -191,7 +191,8 @@ def comment_out(line: str, path: str) -> tuple[str, ...]:
 
 
 def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
-    """The GPUs that a run would use, each with its subject: without hidden GPUs and an integrated GPU beside a discrete one."""
+    """(subject, GPU) for each GPU that a run would use: not for hidden ones, and not for an integrated GPU beside a discrete
+    one."""
     seen = [(gpu_subject(g, n), g) for n, g in enumerate(snapshot.gpus) if g.value("visible") is not False]
     cards = any(g.value("is_apu") is False for _, g in seen)
     return [(subject, g) for subject, g in seen if not (cards and g.value("is_apu") is True)]
@@ -212,10 +213,10 @@ def loaded_target(gpu: Gpu) -> str:
 
 
 def fact_readings(fact: Fact, name: str) -> tuple[Reading, ...]:
-    """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
+    """The readings of a fact; for one without readings, a reading that states its value."""
     return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)
 
 
 def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:
-    """The readings behind these facts of the machine, once each, in this order."""
+    """The first reading of each of these facts of the machine, in this order, without repetitions."""
     return tuple(dict.fromkeys(r for name in names for r in fact_readings(snapshot.get(name), name)[:1]))

@@ -53,7 +53,8 @@ class LogConditions(Mapping[str, Fragments]):
 
 
 class Text(NamedTuple):
-    """One artifact's text, as it is and folded, its words, and (if it has too many) whether each listed anchor is in it."""
+    """One artifact's text. `low`: the text in lower case; `words`: its words; `anchors`: by listed anchor whether it is in the
+    text, if that has too many words to collect."""
 
     name: str
     text: str

@@ -12,7 +12,7 @@ from rocm_doctor.rules.logs import Logs
 
 
 def unproven(row: Row, matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Field and words of each lint error of a row with a log condition; none if its lines are in `example` and not in `not`."""
+    """(field, message) for a row with a log condition that has no `example`, does not hold for it, or holds for its `not`."""
 
     def matches(text: str) -> bool:
         logs = Logs([Artifact("paste/text", "paste", text)], failure_lines(Matrix(rows=(row,), raw=matrix.raw)))

@@ -34,11 +34,9 @@ def questions(
     *,
     python: bool = True,
 ) -> tuple[Question, ...]:
-    """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
-
-    `python`: False leaves out what only a Python answers. Beside a hypothesis, what the rows of the `likely` diagnoses lack comes first, and
-    no other row is asked about.
-    """
+    """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the most wanted first. `python`:
+    False leaves out what only a Python answers. If a finding is a hypothesis, only rows of the `likely` diagnoses are asked
+    about, and these come first."""
     guessed = any(f.confidence == "low" and f.severity != "note" for f in findings)
     lacking = _row_facts((one for one in undecided if one.id in likely or not guessed), matrix)
     rows = [fact for fact, _ in sorted(lacking, key=lambda pair: -pair[1])]
@@ -86,8 +84,8 @@ def _covers(settled: str, fact: str) -> bool:
 
 
 def _row_facts(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
-    """Pairs of a fact that an undecided row lacks and its weight: more for a worse problem, a seen failure line, and fewer facts
-    missing. Weights below _LEAST are left out."""
+    """(fact, weight) for each fact that an undecided row lacks. The weight is higher for a worse problem, for a failure line that
+    was seen, and for fewer missing facts. Weights below _LEAST are left out."""
     for one in undecided:
         row = matrix.row(one.row)
         if row is not None:

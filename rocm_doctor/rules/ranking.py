@@ -46,11 +46,9 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
 
 
 def _causes(finding: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """Indices of a finding's causes: those in its row's `after` that are at least as severe, then equal findings before it.
-
+    """Indices of a finding's causes: findings in its row's `after` that are at least as severe, then equal findings before it.
     Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use. So are two findings on one
-    environment of a repository.
-    """
+    environment of a repository."""
     row = matrix.row(finding.row) if finding.row else None
     after = set(row.after) if row else _root_diagnoses(finding.id, matrix)
     causes = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
@@ -97,5 +95,5 @@ def _roots_first(finding: Finding) -> tuple[bool, int, bool, int]:
 
 
 def _severe_first(finding: Finding) -> tuple[int, bool, int]:
-    """The severity's rank; among errors, wrong results come first, because nothing else shows them."""
+    """A sort key: the severity, then wrong results, because nothing else shows them, then the confidence."""
     return (RANK[finding.severity], finding.status != "wrong", RANK[finding.confidence])

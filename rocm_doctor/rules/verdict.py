@@ -30,7 +30,7 @@ class Missing(NamedTuple):
 def verdict(
     snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, *, pasted: bool = False
 ) -> tuple[Verdict, str, tuple[str, ...]]:
-    """The verdict, its sentence, and the smoke stages that passed. `pasted`: judged from a pasted text."""
+    """(verdict, sentence, the smoke stages that passed). `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
     serious = [f for f in findings if f.severity != "note"]
     roots = [f for f in serious if f.leads] or serious

@@ -14,10 +14,9 @@ from rocm_doctor.versions import contains, parse, release, rocm_of_local
 
 
 def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """The finding for a CUDA or CPU build of torch with an AMD GPU (or GPUs not probed).
-
-    Beside another framework with AMD code it is a warning, and for the CPU build, which somebody chose, a note.
-    """
+    """An error if torch is a CUDA or CPU build and there is an AMD GPU, or the GPUs were not probed. Beside another framework
+    with AMD code it is a warning for a CUDA build, and a note for a CPU build, which somebody chose. Nothing for integrated AMD
+    GPUs beside an NVIDIA driver."""
     build, version = snapshot.value("torch.build"), snapshot.value("torch.version")
     none = snapshot.gpus_listed and not snapshot.gpus and snapshot.value("dxg.exists") is not True  # WSL lists none by itself
     if build not in ("cuda", "cpu") or TORCH not in frameworks_in_question(snapshot) or none:

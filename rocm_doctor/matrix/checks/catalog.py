@@ -58,7 +58,8 @@ def targets(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
 
 
 def figures(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each peak that cannot be worked out, and for each measurement of a product that the catalog lacks."""
+    """(entry, field, message) for each peak that cannot be worked out, and for each measurement of a product that the catalog
+    lacks."""
     family = {e.value.gfx: e.value.family for e in entries if isinstance(e.value, Target)}
     rated = {e.value.family for e in entries if isinstance(e.value, Rate)}
     products = {e.key for e in entries if e.section == "peaks"}

@@ -18,8 +18,8 @@ _OF_RELEASE = regex(r"/docs-(\d+\.\d+(?:\.\d+)?)/")
 
 
 def source_form(entry: Any) -> Iterator[tuple[str, str]]:
-    """Every statement has a source, and each has an address or is a dated field report. Entries without a field for sources (phrases)
-    state nothing."""
+    """(field, message) for an entry without sources, and for each source that is neither an address nor a dated field report. An
+    entry without a field for sources (phrases) states nothing and needs none."""
     sources = getattr(entry, "sources", ())
     if not sources and hasattr(entry, "sources") and not isinstance(entry, AdviceCase):  # a case has its diagnosis' sources
         yield "sources", "no source: every statement needs one"
@@ -33,14 +33,15 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def publications(entry: Any) -> Iterator[tuple[str, str]]:
-    """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
+    """(field, message) if an official statement has only tracker threads as sources. A thread in AMD's tracker is not a
+    publication."""
     sources = [parse_citation(source) for source in getattr(entry, "sources", ())]
     if getattr(entry, "grade", "") == "official" and sources and not any(source.is_publication for source in sources):
         yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
 
 def addresses(entry: Any) -> Iterator[tuple[str, str]]:
-    """A statement that rests on reports without an address alone is hearsay, whatever they said."""
+    """(field, message) for the entry and each override of another grade than hearsay, if none of its sources has an address."""
     for field, one in (("grade", entry), *(("overrides", override) for override in getattr(entry, "overrides", ()))):
         sources = [parse_citation(source).ref for source in getattr(one, "sources", ())]
         if getattr(one, "grade", "hearsay") != "hearsay" and sources and all(s.startswith(UNADDRESSED) for s in sources):
@@ -48,7 +49,8 @@ def addresses(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def range_sources(entry: Support) -> Iterator[tuple[str, str]]:
-    """A statement does not reach beyond the release that all its sources are about."""
+    """(field, message) if the statement reaches beyond the ROCm release that its sources are about. Nothing if one of them is not
+    about a release."""
     about = [release(found[1]) if (found := _OF_RELEASE.search(parse_citation(source).ref)) else None for source in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):

@@ -24,7 +24,7 @@ _REDIRECTS = regex(r"(?<=\w)[<>]=?\d")
 
 
 def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each command that a person should not be given."""
+    """(entry, field, message) for each command that a person should not be given: what `complaints` finds."""
     programs = {entry.key: entry.value for entry in entries if entry.section == "programs"}
     for entry in entries:
         for field in FIELDS:
@@ -34,7 +34,8 @@ def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
 
 
 def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
-    """Problems of one command. `programs`: the catalog; empty: first words are not judged."""
+    """Sentences on what is wrong with one command; after one that it is not one line, or does not parse, no others. `programs`:
+    the catalog; empty: the programs are not judged."""
     if "\n" in command.text or not command.text.strip():
         yield "is not one line"
         return

@@ -13,7 +13,8 @@ _SLOT = regex(r"(?<!\$)\{(\w+)\}")
 
 
 def faults(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each reference of a cure that leads nowhere, and for each cure that is never shown."""
+    """(entry, field, message) for each reference of a cure to a row, diagnosis or slot that does not exist, for each slot without
+    a kind of value, and for each cure that is never shown, as an earlier one has its conditions."""
     curable = {entry.key for entry in entries if entry.section in ("rows", "diagnoses")}
     slots = {entry.key for entry in entries if entry.section == "slots"}
     first: dict[tuple[str, str], str] = {}

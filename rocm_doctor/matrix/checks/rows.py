@@ -129,7 +129,8 @@ def grades(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def open_ends(row: Row) -> Iterator[tuple[str, str]]:
-    """A requirement that was read in releases of a package ends with the newest release read: the next one may ask for another."""
+    """(field, message) for a range of a package's releases that has no end, if the row requires a version that was read in these
+    releases: the next release may require another."""
     required = [name for name in row.when if name not in row.affected and (name.startswith("pkg.") or name in _REQUIRED)]
     pinned = any(re.search(r"\d", row.when[name]) for name in required)
     for fact, several in row.affected.items():
@@ -161,7 +162,8 @@ def _part_fault(kind: Kind, part: str) -> str:
 
 
 def remedies(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A bug comes with something to do: the row's own, its diagnosis's, or "no known fix"."""
+    """(entry, field, message) for each row of status wrong, broken or degraded that has neither a remedy, nor one of its
+    diagnosis, nor "no known fix"."""
     advised = {e.key for e in entries if isinstance(e.value, Diagnosis) and (e.value.advice or e.value.commands)}
     for entry in entries:
         if not isinstance(row := entry.value, Row) or row.status not in ("wrong", "broken", "degraded"):
@@ -171,7 +173,7 @@ def remedies(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
 
 
 def references(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each reference of a row to a row or diagnosis that does not exist."""
+    """(entry, field, message) for each reference of a row to a row or diagnosis that does not exist."""
     keys, ids = ({e.key for e in entries if e.section == section} for section in ("rows", "diagnoses"))
     for entry in entries:
         if not isinstance(row := entry.value, Row):

@@ -37,7 +37,8 @@ def _texts(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str, str]]:
-    """Dates in the future, and entries last checked too long ago: (level, field, message)."""
+    """(level, field, message) for each date in the future (error), for an entry last checked over a year ago, and for a ticket
+    that was open over a quarter ago (warning)."""
     verified = getattr(entry, "verified", None)
     seen = [("sources", parse_citation(source).seen) for source in getattr(entry, "sources", ())]
     dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
@@ -52,7 +53,8 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
 
 
 def repeated(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each entry whose name an earlier one of its section has."""
+    """(entry, field, message) for each entry whose name an earlier one of its section has. Entries without a type are not
+    compared."""
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         if isinstance(entry.value, Untyped):

@@ -30,7 +30,8 @@ _NO_SUCH = regex(r"(?:ls|stat): .{0,20}'?/dev/kfd'?: No such file or directory")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """kfd.{exists,openable,error,gid,group}, render.{nodes,openable,gid,group}, dxg.exists."""
+    """For /dev/kfd, the render nodes and /dev/dxg: kfd.{exists,openable,error,gid,group}, render.{nodes,openable,gid,group},
+    dxg.exists."""
     result = ProbeResult()
     kfd = artifacts.get("dev/kfd")
     if nothing := absence(kfd):

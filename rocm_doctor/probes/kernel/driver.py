@@ -28,7 +28,7 @@ _VFIO = regex(r"^\s*options\s+vfio[-_]pci\s(?:.*[\s,])?ids=\S*1002:")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """driver.{loaded,version,on_disk,blacklisted,vfio,others} and ttm.pages_limit."""
+    """Of the amdgpu module: driver.{loaded,version,on_disk,blacklisted,vfio,others} and ttm.pages_limit."""
     result = ProbeResult()
     _read_loaded(result, artifacts)
     _record_version(result, artifacts)

@@ -56,7 +56,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
-    """The entries of each node's files by their relative names, and the unreadable nodes with the error."""
+    """(nodes, denied): by the number of a node the entries of its files by name, and by the folder of a node that may not be read
+    the error."""
     nodes: dict[int, _Node] = {}
     denied: dict[str, Reading] = {}
     for artifact in artifacts:

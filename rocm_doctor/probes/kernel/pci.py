@@ -54,7 +54,7 @@ def _devices(artifacts: Artifacts) -> Iterator[tuple[str, Entries]]:
 
 
 def _ids(event: Entries) -> tuple[int | None, ...]:
-    """Vendor, device and class."""
+    """(vendor, device, class) as numbers; None for one that is missing."""
     pair = event["PCI_ID"].value.partition(":") if "PCI_ID" in event else ("", "", "")
     kind = event["PCI_CLASS"].value if "PCI_CLASS" in event else ""
     return tuple(parse_number(f"0x{text}") for text in (pair[0], pair[2], kind))

@@ -55,7 +55,8 @@ class _Tested(NamedTuple):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """Facts of all `smoke/*.jsonl`."""
+    """The smoke.* facts of all `smoke/*.jsonl`: the worst result of each stage over the GPUs. The CPU's results count only if
+    there are no others."""
     result = ProbeResult()
     tests = [_read_test(artifact, result) for artifact in artifacts.like("smoke/*.jsonl")]
     gpu = any(test.kind not in ("cpu", "") for test in tests)
@@ -93,7 +94,7 @@ def _worst_results(tests: list[_Tested]) -> Worst:
 
 
 def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Record]]:
-    """Line number and record of every line that is a JSON object; other lines are recorded as errors."""
+    """(line number, record) for each line that is a JSON object. Every other line is recorded as an error."""
     for number, line in enumerate(artifact.text.splitlines(), 1):
         try:
             yield number, jsons.decode(line, dict[str, Any])

@@ -35,7 +35,8 @@ _OF_CUDA = regex(r"nvidia-[a-z0-9-]+-cu\d+==")
 
 
 class Build(NamedTuple):
-    """The build as far as it is known. `asked_hip`: the text defines `hip`, even if as None."""
+    """torch's build as far as it is known. `asked_hip`: the text defines `hip`, even as None; `requires`: the ROCm that METADATA
+    requires; `has_init`: torch has the start-up file that loads it."""
 
     version: str
     hip: str | None = None
@@ -143,7 +144,8 @@ def wheel_family(build: Build) -> str | None:
 
 
 def _neighbours(artifacts: Artifacts) -> tuple[str | None, bool | None]:
-    """The ROCm packages that METADATA requires, and True if torch has the start-up file that loads them; None if not read."""
+    """(the ROCm packages that METADATA requires, whether torch has the start-up file that loads them); None for what was not
+    read."""
     requires = next(
         (m.group(1) for a in artifacts.like("py/torch-*.dist-info/METADATA") if (m := _REQUIRES_ROCM.search(a.text))), None
     )

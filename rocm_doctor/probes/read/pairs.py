@@ -84,7 +84,7 @@ def json_pairs(artifact: Artifact) -> Iterator[Pair]:
 
 
 def _owners(entry: dict[str, Json]) -> Iterator[tuple[int | None, str, dict[str, Json]]]:
-    """Number of the GPU, begin of the place, and keys, of each part of an entry."""
+    """(GPU, beginning of the place, keys) for each part of an entry; the GPU is its number, or None for the machine."""
     number = entry.get("gpu")
     if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 4096:
         yield number, f"gpu {number}: ", entry
@@ -100,7 +100,7 @@ def _owners(entry: dict[str, Json]) -> Iterator[tuple[int | None, str, dict[str,
 
 
 def leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    """Key and value of the first two levels; `{"value": 16304, "unit": "MB"}` is `16304 MB`."""
+    """(key, value) of the first two levels, as `key.inner` below a mapping; `{"value": 16304, "unit": "MB"}` is `16304 MB`."""
     for key, value in entry.items():
         if isinstance(value, dict) and "value" not in value:
             yield from ((f"{key}.{inner}", _words(leaf)) for inner, leaf in value.items())

@@ -104,7 +104,7 @@ class ProbeResult:
         self.errors: list[Reading] = []
 
     def listing(self, complete: bool = True) -> Listing:
-        """A new listing of GPUs."""
+        """A new list of GPUs, added to `listings`; not `complete`: there may be others."""
         self.listings.append(Listing(complete))
         return self.listings[-1]
 
@@ -129,11 +129,9 @@ class ProbeResult:
 
 
 def merge(first: Fact | None, second: Fact) -> Fact:
-    """Two facts merged: the first known value wins, equal values join their readings, others are kept as disputed.
-
-    A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
-    A log repeats itself: MOST readings of one thing are enough.
-    """
+    """Two facts merged. The first known value wins; an absent one (None) loses to a value. Equal values join their readings, at
+    most MOST; another value is kept as disputed. A version that is the leading part of another (`3.12` and `3.12.3`) agrees with
+    it, and the longer one is kept."""
     if first is None or (not first.known and second.known):
         return second
     if not second.known or (second.value is None and first.value is not None):
@@ -149,7 +147,7 @@ def merge(first: Fact | None, second: Fact) -> Fact:
 
 
 def _join_readings(first: tuple[Reading, ...], second: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """Both, each reading once, at most MOST."""
+    """The readings of both in their order, without repetitions, at most MOST."""
     return tuple(dict.fromkeys(first + second))[:MOST]
 
 

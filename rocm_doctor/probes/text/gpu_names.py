@@ -26,7 +26,7 @@ _LONGEST = 7
 
 
 class Mention(NamedTuple):
-    """A GPU named in a text: the span, the words, the targets it may be, and the kind of name."""
+    """A GPU named in a text, from `start` to `end`. `gfx`: the targets that it may be; `kind`: the kind of name."""
 
     start: int
     end: int

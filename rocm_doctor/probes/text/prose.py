@@ -61,7 +61,8 @@ class Programs:
         self._names = re.compile(rf"(?<![\w.])({_alternatives(self._by_name)})(?![\w])") if self.known else None
 
     def find_program(self, text: Iterable[Sentence]) -> tuple[Application, Sentence] | None:
-        """The program that is named most, the first sentence above all; an engine only where no program that may bring it is."""
+        """(program, sentence): the program that is named most, and where it is first named. A name in the first sentence counts
+        three times; one of an engine counts a third, since another program may bring it along. None if no program is named."""
         seen: Counter[str] = Counter()
         first: dict[str, Sentence] = {}
         for number, sentence in enumerate(text):

@@ -26,7 +26,7 @@ _KILLED = regex(r"^(?:\S*: line \d+:\s+\d+ )?Killed\b(?!\s+(?:by|process|the|it)
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """run.killed and oom.kind."""
+    """run.killed and oom.kind, of pasted texts and logs."""
     result = ProbeResult()
     for document in artifacts.texts():
         _record_memory(result, document)

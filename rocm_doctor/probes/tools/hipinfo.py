@@ -49,7 +49,7 @@ KEYS: Keys = {
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """The GPUs that hipInfo lists."""
+    """The GPUs that hipInfo lists; the list is not complete if a part of the output is left out."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "hipinfo", "hipInfo"):
         devices: list[Entries] = []

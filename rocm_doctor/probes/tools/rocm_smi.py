@@ -65,7 +65,7 @@ A series without a name in pci.ids is printed as its id."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, driver.version, driver.loaded."""
+    """GPUs, driver.version and driver.loaded from the output of rocm-smi: JSON, CSV or text."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "rocm-smi"):
         gpus: Gpus = {}
@@ -144,7 +144,7 @@ def _text_pairs(artifact: Artifact) -> Iterator[Pair]:
 
 
 def _row(head: str, line: OutputLine) -> Iterator[tuple[str, str]]:
-    """The cells of a table's row by key, its `index` first; none if the line is not a row."""
+    """(key, cell) for each cell of a table's row, its `index` first; none if the line is not a row."""
     keys: tuple[str, ...] = ()
     if found := _ROW_61.match(line.text):
         keys = ("index", "Node ID", "Device ID", "GFX Version", "PCI Bus")

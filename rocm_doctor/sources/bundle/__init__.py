@@ -35,10 +35,8 @@ _BEGINNING = 1 << 18
 
 
 def read(path: Path) -> list[Artifact]:
-    """Artifacts of a folder, zip, tar(.gz) or text file, in the order of their names.
-
-    Raises BundleError when the path is missing, unreadable, damaged, empty, no text, or absurdly large.
-    """
+    """Artifacts of a folder, zip, tar(.gz) or text file, in the order of their names. Raises BundleError if the path is missing,
+    unreadable, damaged, empty, not text, or over a limit."""
     try:
         found = sorted(members(path))
     except OSError as exc:
@@ -53,10 +51,8 @@ def read(path: Path) -> list[Artifact]:
 
 
 def read_each(path: Path) -> list[tuple[str, list[Artifact]]]:
-    """(name, artifacts) of each capture under a path: the bundles in a folder and its loose files apart, else the path as one.
-
-    Raises BundleError as `read` does.
-    """
+    """(name, artifacts) of each capture under a path: the bundles in a folder and its loose files apart, else the path as one. A
+    file with several reports is a capture for each. Raises BundleError as `read` does."""
     inside = sorted(p for p in path.iterdir() if not p.name.startswith(".")) if path.is_dir() else []
     bundles = [p for p in inside if (p.is_dir() and _is_bundle(p)) or (p.is_file() and p.name.endswith(_ARCHIVES))]
     own = not bundles or _is_bundle(path)
@@ -74,7 +70,7 @@ def _is_bundle(path: Path) -> bool:
 
 
 def _split_reports(name: str, artifacts: list[Artifact]) -> list[tuple[str, list[Artifact]]]:
-    """Several reports in one file are a capture each; the rest is one more."""
+    """(name, artifacts) of each report if there are several, and of the rest as one more; else of all."""
     reports = [a for a in artifacts if a.name.startswith("report/")]
     if len(reports) < 2:
         return [(name, artifacts)]

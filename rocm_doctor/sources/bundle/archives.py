@@ -60,7 +60,8 @@ def read_to_end(stream: IO[bytes], name: str) -> bytes:
 
 
 def _both_ends(read: Callable[[int], bytes], most: int) -> tuple[bytes, int, bool]:
-    """All that `read` gives or its head and its tail, how much it was, and whether that was all: beyond `most` the tail is lost."""
+    """(bytes, size, whole): all that `read` gives; of more than LIMIT bytes its head and its tail. `whole` is False if there is
+    more than `most`: then the tail is lost."""
     head = b"".join(_steps(read, LIMIT + 1))
     if len(head) <= LIMIT:
         return head, len(head), True

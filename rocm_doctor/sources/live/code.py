@@ -18,11 +18,9 @@ _FOLDERS = regex(r"^folders:(.*)$", re.MULTILINE)
 
 
 def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str]) -> list[Artifact]:
-    """`code/audit.json` when torch is a ROCm build, or JAX, TensorFlow or a server of models is installed that may be one; nothing
-    otherwise, since then no library would be asked for GPU code.
-
-    `python` are the artifacts of the interpreter: its folders of packages are in `py/interpreter`.
-    """
+    """`code/audit.json` if torch is a ROCm build, or if JAX, TensorFlow or a server of models is installed that may be one; else
+    nothing, since no library would be asked for GPU code. `python`: the artifacts of the interpreter, with its folders in
+    `py/interpreter`."""
     texts = {a.name: a.text for a in python if not a.missing}
     hip = _HIP.search(texts.get("py/torch/version.py", ""))
     folders = _FOLDERS.search(texts.get("py/interpreter", ""))

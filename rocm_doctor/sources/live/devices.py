@@ -18,10 +18,8 @@ def device_nodes(root: Path) -> list[str]:
 
 
 def open_command(root: Path, nodes: Sequence[str]) -> list[str]:
-    """A command that opens each node for reading and writing and prints the result, one line each.
-
-    A child does it: a driver that hangs may hold the opening process in the kernel for ever, and that must not be us.
-    """
+    """A command that opens each node for reading and writing and prints the result, one line each. A child does it: a driver that
+    hangs may hold the opening process in the kernel for ever, and that must not be us."""
     script = 'for node do true <>"$node" && echo "$node: ok"; done'
     return ["/bin/sh", "-c", script, "sh", *(str(root / node) for node in nodes)]
 

@@ -20,10 +20,8 @@ Filter = Callable[[str], str]
 def read(
     root: Path, name: str, *, note_absent: bool = False, keep: Filter | None = None, limit: int = LIMIT
 ) -> Iterator[Artifact]:
-    """The file as an artifact; `missing` is `denied` if it cannot be read.
-
-    A missing file yields nothing, unless its absence matters (`note_absent`). `keep` selects what stays.
-    """
+    """The file as an artifact, what `keep` leaves of it. `missing` is `denied` if it cannot be read. A missing file yields
+    nothing, or with `note_absent` an artifact whose `missing` is `absent-source`."""
     try:
         text = _text(root / name, limit)
     except OSError as error:
@@ -109,9 +107,7 @@ def host_path(root: Path, path: str | Path) -> Path:
 
 def resolve(root: Path, path: Path) -> Path:
     """The file that a path below `root` leads to for a process whose file system starts there: absolute links start at `root`.
-
-    A path that does not exist where Linux would give up.
-    """
+    With more links than Linux follows, a path that does not exist."""
     if root == Path("/"):
         return path.resolve()
     pending = list(reversed(path.relative_to(root).parts))

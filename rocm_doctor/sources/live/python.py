@@ -34,7 +34,7 @@ _START = (
 
 
 class Interpreter(Struct, frozen=True):
-    """A Python, and the folders in which it looks for packages, in its order."""
+    """A Python. `folders`: where it looks for packages, in its order; an empty field is not known."""
 
     executable: str
     version: str = ""
@@ -69,10 +69,8 @@ def interpreter_files(examined: Interpreter, *, own: bool = False) -> list[Artif
 
 
 def interpreter_in_root(python: str | None, root: Path) -> Interpreter | str:
-    """The interpreter of an unpacked image or a mounted file system, which is never started, or the error message.
-
-    `python`: a path as it is inside of `root`; None looks where PATH does.
-    """
+    """The interpreter of an unpacked image or a mounted file system, which is never started, or the error message. `python`: its
+    path inside of `root`; None looks in the usual places of PATH."""
     programs = (_program(root / name.lstrip("/"), root) for name in ([python] if python else _SEARCHED))
     path = next(filter(None, programs), None)
     found = _read_files(resolve(root, path.parent) / path.name, {}, root) if path else None

@@ -43,7 +43,7 @@ class Running(Struct, frozen=True):
 
 
 class ToolQueue(Struct, frozen=True):
-    """What is under way: tools that run, and artifacts for those that are not asked."""
+    """The tools that run, and the artifacts of those that are not asked (`refused`), which say why."""
 
     running: tuple[Running, ...]
     refused: tuple[Artifact, ...]
@@ -53,10 +53,8 @@ NO_TOOLS = ToolQueue((), ())
 
 
 def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, driver: bool) -> ToolQueue:
-    """Start what is worth asking.
-
-    `kernel_knows`: the kernel's topology tells all of every GPU. `driver`: there is a sign of a GPU driver.
-    """
+    """Start the tools that are worth asking; the others become artifacts that say why not. `kernel_knows`: the kernel's topology
+    tells all of every GPU. `driver`: there is a sign of a GPU driver."""
     folders = search_path(root, env)
     running: list[Running] = []
     refused: list[Artifact] = []
@@ -86,10 +84,8 @@ def start_command(
 
 
 def finish_tools(queue: ToolQueue, helpers: Sequence[Running] = ()) -> list[Artifact]:
-    """Wait for helpers and tools, and give everything the tools printed.
-
-    An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
-    """
+    """Wait for helpers and tools; return the artifacts of the tools, and of those that were not asked. An interrupt ends the
+    waiting and what still runs; what was printed is kept, and INTERRUPTED is the last artifact."""
     refused = list(queue.refused)
     try:
         while pump([one.child for one in (*helpers, *queue.running)], timeout=0.5):

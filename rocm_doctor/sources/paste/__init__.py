@@ -44,10 +44,8 @@ class _Block(NamedTuple):
 
 
 def cut(text: str, name: str) -> list[Artifact]:
-    """The whole text cleaned (`paste/text`), then each tool's output found in it (`paste/1-rocminfo`, ...) in the text's order.
-
-    `name` is what the text came from, kept in each artifact's note.
-    """
+    """The whole text cleaned (`paste/text`), then each tool's output found in it (`paste/1-rocminfo`, ...) in the text's order,
+    then documents of ours. `name` is where the text came from, kept in each artifact's note."""
     text, ours = extract(text)
     own = [_own_document(kind, data, n, name) for n, (kind, data) in enumerate(ours, 1)]
     if own and not text.strip():
@@ -109,7 +107,7 @@ def _hits(lines: list[str], text: str) -> dict[str, dict[int, str]]:
 
 
 def _places(data: bytes, ends: list[int], words: bytes) -> Iterator[int]:
-    """The lines that hold these words."""
+    """The indices of the lines that hold these words, in order."""
     place = data.find(words)
     while place >= 0:
         n = bisect_right(ends, place)
@@ -165,7 +163,8 @@ def _bodies(lines: list[str], blocks: Iterable[_Block]) -> Iterator[tuple[str, s
 
 
 def _gather_lines(lines: list[str], hits: dict[int, str]) -> Iterator[tuple[str, str]]:
-    """One body for each kind of single lines, each line at its own number; kernel messages keep the lines that continue them."""
+    """(kind, text) for each kind of single lines, each line at its own number. Kernel messages keep the lines that continue
+    them."""
     for kind in dict.fromkeys(hits.values()):
         kept = {n for n, k in hits.items() if k == kind}
         kept |= _continuation(lines, kept)

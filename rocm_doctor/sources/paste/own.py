@@ -78,7 +78,7 @@ def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _read_object(plain: Any) -> Iterator[tuple[str, str]]:
-    """The documents of ours that a decoded JSON object is or holds."""
+    """(kind, JSON) for each document of ours that a decoded JSON object is or has in it: report, bench, audit."""
     if not isinstance(plain, dict):
         return
     if {"schema_version", "verdict", "findings", "snapshot"} <= plain.keys():
@@ -96,7 +96,8 @@ def _read_object(plain: Any) -> Iterator[tuple[str, str]]:
 
 
 def _read_run(run: Any) -> Iterator[tuple[str, str]]:
-    """The report in a SARIF run of this tool, which has it in its properties."""
+    """("report", JSON) of a SARIF run of this tool, which has it in its properties; ("unreadable", "") if it is not there;
+    nothing for another tool."""
     try:
         ours, report = run["tool"]["driver"]["name"] == "rocm-doctor", run["properties"].get("report")
     except (KeyError, TypeError, AttributeError):
@@ -111,8 +112,8 @@ _READ = regex(r"  (?=GPU \d|stack )|(?:  evidence)?\s+\S+ line \d+: ")
 
 
 def _drop_judgements(text: str) -> tuple[str, int]:
-    """The text without what reports on a terminal judge, and their number. Beside other words, what was read stays: the lines on the
-    GPUs and the stack, and quoted lines."""
+    """(text, count): the text without what our reports for a terminal judge, and the number of these reports. If the text has
+    other words, too, the lines on the GPUs and the stack stay, and so do quoted lines."""
     if ", matrix " not in text:
         return text, 0
     lines, read, count, inside = text.split("\n"), {}, 0, False
