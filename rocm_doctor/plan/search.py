@@ -130,10 +130,11 @@ class Resolver:
         if missing := next((name for name in self.wish if name not in wish and not beside.get(name)), ""):
             return Rejected(one.build, f"no {missing} of this build is known", one.build.sources[0])
         wish += [p.name for p in packages.values() if p.always and contains(p.always, one.build.torch) and p.name not in wish]
+        releases = {name: self._releases(packages[name]) for name in wish}
         tried: dict[tuple[str, str], Rejected | None] = {}
 
         def usable(name: str) -> Iterator[Release]:
-            for release in self._releases(packages[name]):
+            for release in releases[name]:
                 if (name, release.version) not in tried:
                     tried[name, release.version] = self._reject_release(name, release, one, env)
                 if tried[name, release.version] is None:
@@ -162,14 +163,13 @@ class Resolver:
             why = _reject(one, serious)
         return why
 
-    def _releases(self, package: CatalogPackage) -> Iterator[Release]:
+    def _releases(self, package: CatalogPackage) -> list[Release]:
         """The releases of a package, newest first. The installed one comes before them; to upgrade, only if it is newer than all
         of the catalog."""
         here = installed_release(package, self.machine)
         if here and self.upgrade and sort_key(here.version) <= sort_key(package.releases[0].version):
             here = None
-        yield from (here,) if here else ()
-        yield from (release for release in package.releases if release != here)
+        return [*((here,) if here else ()), *(release for release in package.releases if release != here)]
 
     def _reject_release(self, name: str, release: Release, one: Candidate, env: dict[str, str]) -> Rejected | None:
         """The reason against a release beside a torch: its system, Python, torch, or what `check` would find of it."""
