@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -39,6 +40,7 @@ class NamedThing(NamedTuple):
         return shlex.quote(" ".join(filter(None, (self.entry.name, self.version, self.gpu))))
 
 
+@lru_cache(1 << 12)
 def fold(text: str) -> str:
     """A name in small letters with dashes between its words, so that case, blanks and underscores make no difference."""
     return _OTHER.sub("-", text.strip().strip("`'\"").lower()).strip("-")

@@ -109,11 +109,8 @@ def _install(package: CatalogPackage, gpu: str, matrix: Matrix) -> Iterator[str 
 def _concerns(row: Row, found: NamedThing, matrix: Matrix) -> bool:
     """True if a row asks for the library (in a range that may hold the version) or names it, and is about the GPU beside it or about none."""
     of, gpu = found.entry.of, found.gpu
-    if (
-        gpu
-        and {"gpu.gfx", "gpu.family"} & row.when.keys()
-        and all(row is not one for one, _ in find_rows(matrix, matrix.gfx[gpu]))
-    ):
+    about_gpus = {"gpu.gfx", "gpu.family"} & row.when.keys()
+    if gpu and about_gpus and all(row is not other for other, _ in find_rows(matrix, matrix.gfx[gpu])):
         return False
     conditions = [
         condition
