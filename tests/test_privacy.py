@@ -168,7 +168,7 @@ def test_every_rule_has_an_example() -> None:
 
         return rule._replace(accept=accept)
 
-    texts = [(one.text, lower(one.text)) for one in (*ALL, *TICKETS)]
+    texts = [(text, lower(text)) for text in (*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS))]
 
     def is_idle(rule: RedactionRule) -> bool:
         alone = RuleSet([rule])
