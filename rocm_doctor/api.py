@@ -126,7 +126,8 @@ def require(
 
 
 def read_report(path: str | Path) -> Report:
-    """The report in a JSON file that this or an earlier version wrote. Raises OSError or ValueError."""
+    """The report in a JSON file that this or an earlier version wrote. Raises OSError if it cannot be read, ValueError if it is
+    not a report."""
     from rocm_doctor.reports.json import read
 
     return read(Path(path).read_bytes())
@@ -170,8 +171,8 @@ def _check_list(values: Collection[str], name: str) -> Collection[str]:
 
 
 def _memory_bound(size: str | int | None) -> tuple[str, float]:
-    """The memory that each GPU must have: as it was given, and in bytes; 0 for none. A card that is sold with 24 GiB has a little less
-    for programs, so a size with a unit is met by 97 % of it."""
+    """(size as it was given, bytes) that each GPU must have; ("", 0) for None. A card that is sold with 24 GiB has a little less
+    for programs, so a size with a unit is met by 97 % of it. Raises ValueError if it is not a size."""
     if size is None:
         return "", 0.0
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)(?:([KMGT])iB)?", str(size))
@@ -181,7 +182,7 @@ def _memory_bound(size: str | int | None) -> tuple[str, float]:
 
 
 def _read_requirement(package: str) -> Requirement:
-    """A name and a version range. Raises ValueError."""
+    """A name and a version range. Raises ValueError if it is not a requirement, or has an address, a marker or extras."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:

@@ -109,7 +109,8 @@ def words(text: str) -> list[list[str]]:
 
 
 def split_program(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The program of a simple command and its arguments, behind assignments and `sudo`; empty when it only assigns."""
+    """(program, arguments) of a simple command, behind assignments and `sudo`; the program is without its folder, and empty if
+    there is none."""
     left = list(argv)
     while left and (left[0] == "sudo" or _ASSIGNED.match(left[0])):
         left = left[1:]

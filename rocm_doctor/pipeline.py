@@ -58,10 +58,8 @@ Named = tuple[str, list[Artifact]]
 
 
 def read_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifact]:
-    """Artifacts of captured files, folders and archives, and of failing logs handed over beside them.
-
-    Raises sources.bundle.BundleError for a path that cannot be read.
-    """
+    """Artifacts of captured files, folders and archives, and of failing logs handed over beside them. Raises
+    sources.bundle.BundleError for a path that cannot be read."""
     from rocm_doctor.sources.bundle import read
 
     found = [artifact for path in paths for artifact in read(path)]

@@ -109,7 +109,7 @@ def contains(spec: str, text: str) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def parse_spec(spec: str) -> tuple[Callable[[Version], bool], ...]:
-    """The tests of a range, one for each clause; ValueError names the clause that cannot be read."""
+    """The tests of a range, one for each clause. Raises ValueError that names the clause that cannot be read."""
     return tuple(_clause(part) for part in spec.split(","))
 
 
@@ -174,10 +174,8 @@ SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int, tuple[int, ..
 
 
 def sort_key(text: str) -> SortKey:
-    """For sorting releases, oldest first; a text that is not a version sorts before all.
-
-    The local part plays no role: PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older.
-    """
+    """A key that sorts releases, oldest first; a text that is not a version comes before all. The local part plays no role: PEP
+    440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older."""
     version = parse(text)
     return (version.release, version.pre or _FINAL, version.post, version.build) if version else ((), (), 0, ())
 

@@ -105,7 +105,8 @@ def _read(view: View, head: bytes, start: int, pos: int, room: int) -> Bundle:
 
 
 def packed_header(head: bytes, room: int) -> Packed:
-    """The header of a `CCOB` bundle with `room` bytes left for it. Raises Damaged."""
+    """The header of a `CCOB` bundle with `room` bytes left for it. Raises Damaged if it is cut off, claims more than `room`, or
+    has a version or a compression that is not read."""
     layout = {2: "<IIQ", 3: "<QQQ"}
     if len(head) < 8:
         raise Damaged("cut off within the header")
@@ -124,7 +125,8 @@ def packed_header(head: bytes, room: int) -> Packed:
 
 
 def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
-    """Targets in the entry table, and the end of the last code object. `prefix(n)` gives the bundle's first n bytes."""
+    """(targets of the entry table, end of the last code object). `prefix(n)` gives the bundle's first n bytes. Raises Damaged if
+    the table is not one, is cut off, or names bytes beyond `room`."""
     table = prefix(_FIRST)
     if len(table) < _TABLE or not table.startswith(MAGIC):
         raise Damaged("contains no bundle header")
@@ -144,7 +146,8 @@ def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
 
 
 def _rows(table: bytes, count: int) -> tuple[list[Row], int]:
-    """Offset, size and id of each entry that the bytes hold, and the offset behind them."""
+    """((offset, size, id) of each entry that the bytes hold, the offset behind them). Raises Damaged for an id that is too
+    long."""
     rows: list[Row] = []
     pos = _TABLE
     while len(rows) < count and pos + _ROW.size <= len(table):
@@ -166,7 +169,8 @@ def _target(entry_id: bytes) -> str | None:
 
 
 def _inflate(view: View, at: int, end: int, wanted: int) -> bytes:
-    """The first `wanted` inflated bytes of the payload between these offsets (fewer if it ends before). Never inflates more."""
+    """The first `wanted` inflated bytes of the payload between these offsets (fewer if it ends before). Never inflates more.
+    Raises Damaged, or NoDecoder without a zstd module."""
     try:
         if sys.version_info >= (3, 14):
             import compression.zstd as zstd

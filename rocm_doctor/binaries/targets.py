@@ -59,10 +59,8 @@ def entry_target(entry_id: str) -> str | None:
 
 
 def flags_target(e_flags: int, abi_version: int) -> str | None:
-    """Target id from an AMDGPU ELF header; None for an unknown machine number.
-
-    Up to ABI version 1 (code object V3) a feature is one bit; from 2 (V4) on it is two: absent, any, off, on.
-    """
+    """Target id from an AMDGPU ELF header; None for an unknown machine number. Up to ABI version 1 (code object V3) a feature is
+    one bit; from 2 (V4) on it is two: absent, any, off, on."""
     processor = MACH.get(e_flags & 0xFF)
     if processor is None:
         return None

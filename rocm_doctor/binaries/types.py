@@ -15,11 +15,9 @@ PlaceKind = Literal["environment", "folder", "wheel", "file"]
 
 
 class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """GPU code of one library in one place.
-
-    `targets` are target ids, features included; `partial` those that only some of the `bundles` have. `needed` are the ROCm
-    libraries it is linked to. `problem`: why the file could not be read completely; `targets` is what was read until then.
-    """
+    """GPU code of one library in one place. `targets`: target ids, features included; `partial`: those that only some of the
+    `bundles` have; `needed`: the ROCm libraries that it is linked to; `problem`: why the file could not be read completely
+    (`targets` is then what was read until there)."""
 
     library: str
     path: str
@@ -43,7 +41,8 @@ class LibraryChoice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result for one place. `torch_hip`: torch.version.hip from torch/version.py; `files`: the number of opened files."""
+    """The result for one place. `holdings`: one for each library; `versions`: those of packages by name; `torch_hip`:
+    torch.version.hip from torch/version.py; `files`: the number of opened files."""
 
     place: str
     kind: PlaceKind

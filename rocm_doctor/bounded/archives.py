@@ -69,10 +69,8 @@ def gunzip(file: IO[bytes], sip: int = SIP) -> Sips:
 
 @contextmanager
 def damage() -> Iterator[None]:
-    """Turn what the archive libraries raise for damaged bytes into Unreadable.
-
-    They raise whatever their steps do (IndexError, UnicodeDecodeError, struct.error, EOFError), so the kind says nothing.
-    """
+    """Turn what the archive libraries raise for damaged bytes into Unreadable. They raise whatever their steps do (IndexError,
+    UnicodeDecodeError, struct.error, EOFError), so the kind says nothing."""
     try:
         yield
     except (Unreadable, MemoryError):
@@ -106,10 +104,9 @@ def zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[b
 
 
 def tar_members(file: IO[bytes], *, packed: bool) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
-    """Regular files of a tar, each open for reading until the next is asked for. `packed`: it is a .tar.gz.
-
-    Raises Unreadable for damage and for too much; the caller reads within `damage`.
-    """
+    """(member, file) for each regular file of a tar; the file can be read until the next is asked for. Sparse files are left out.
+    `packed`: it is a .tar.gz. Raises Unreadable for damage, and for more than MEMBERS members; the caller reads within
+    `damage`."""
     import tarfile
 
     stream = gunzip(file, HEADER) if packed else Sips(file, HEADER)

@@ -21,7 +21,7 @@ _ESCAPED = regex(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """The JSON as this type. Raises Unreadable."""
+    """The JSON as this type. Raises Unreadable if it is not JSON, not of the type, or nested too deeply."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError) as exc:
@@ -31,7 +31,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
 
 
 def loads(text: str) -> Any:
-    """The plain values of a JSON text. Raises Unreadable."""
+    """The plain values of a JSON text. Raises Unreadable if it is not JSON or nested too deeply."""
     import json
 
     try:

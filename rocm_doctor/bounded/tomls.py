@@ -27,7 +27,8 @@ def _is_in_string(text: str, at: int) -> bool:
 
 
 def values(text: str) -> dict[str, Any]:
-    """The values of a text of TOML 1.0. Raises Unreadable."""
+    """The values of a text of TOML 1.0. Raises Unreadable if it is not TOML, nested too deeply, or has too many parts of dotted
+    keys."""
     long = next((found for found in _TOO_LONG.finditer(text) if not _is_in_string(text, found.start())), None)
     if long:
         raise Unreadable(f"a key of more than {MAX_PARTS} parts", text.count("\n", 0, long.start()) + 1)

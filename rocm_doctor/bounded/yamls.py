@@ -30,7 +30,8 @@ class _Open(NamedTuple):
 
 
 def documents(text: str, most: int = MAX_NODES) -> list[Any]:
-    """The composed documents, as nodes with their marks. Raises Unreadable."""
+    """The composed documents, as nodes with their marks; empty ones are left out. Raises Unreadable if the text is not YAML or
+    over a limit."""
     import yaml
 
     measure(text, most)
@@ -41,7 +42,8 @@ def documents(text: str, most: int = MAX_NODES) -> list[Any]:
 
 
 def values(text: str, most: int = MAX_NODES) -> Any:
-    """The plain values of the one document. Raises Unreadable."""
+    """The plain values of the one document. Raises Unreadable if the text is not YAML, has several documents, or is over a
+    limit."""
     import yaml
 
     measure(text, most)

@@ -88,8 +88,8 @@ def judge(
     ignore: Sequence[str] = (),
     beside: Sequence[Artifact] = (),
 ) -> tuple[list[Report], list[Artifact]]:
-    """A report for each target on one environment, and what was read of it with the artifacts `beside` it. InputError if there is no
-    interpreter."""
+    """(reports, artifacts): a report for each target on one environment, and what was read of it with the artifacts `beside` it.
+    Raises InputError if there is no interpreter."""
     from rocm_doctor.sources.declared import collect_environment
     from rocm_doctor.sources.live.python import interpreter_in_root, locate
 

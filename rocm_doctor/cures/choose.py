@@ -45,7 +45,7 @@ def _attach_cure(finding: Finding, snapshot: Snapshot, logs: Logs, matrix: Matri
 
 
 def _rank(cure: Cure) -> tuple[bool, int]:
-    """What a person states of his own case before what is known of others; then the most conditions."""
+    """A sort key: what a person states of his own case before what is known of others, then the number of conditions."""
     return cure.before_rows, len(cure.when)
 
 

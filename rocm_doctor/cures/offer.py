@@ -80,10 +80,9 @@ def drop_contradictions(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def plan_and_fix(finding: Finding, facts: Snapshot, matrix: Matrix) -> tuple[Command, ...]:
-    """The commands of a finding on this machine: `plan` and `fix` stand in place of every command that installs, removes or pins torch.
-
-    What a log or the smoke test shows they do not read, so there they are told to replace what looks sound, and other commands stay.
-    """
+    """The commands of a finding on this machine: `plan` and `fix` take the place of every command that installs, removes or pins
+    torch. They read neither logs nor the smoke test. So for a finding of these only a `plan` is replaced, by one that replaces
+    what looks sound (`--upgrade`)."""
     row = matrix.row(finding.row) if finding.row else None
     unread = row is not None and any(name.startswith(("log", "smoke.")) for name in row.when)
     replaced = [

@@ -36,10 +36,8 @@ class Values:
         return " ".join(_SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text).split())
 
     def commands(self, templates: Iterable[Command]) -> tuple[Command, ...]:
-        """The commands with their values. Before one with a value that is not known comes the command that tells it.
-
-        No torch is uninstalled where no command installs another one.
-        """
+        """The commands with their values. Before one with a value that is not known comes the command that tells it. No torch is
+        uninstalled where no command installs another one."""
         filled = {command.text: command for template in templates for command in self._fill(template)}
         installs = any(command.purpose in ("install", "fix") for command in filled.values())
         return tuple(

@@ -78,7 +78,7 @@ def _tool_lines(paste: Artifact, artifacts: Iterable[Artifact]) -> set[int]:
 
 
 def _ends(text: str, most: int) -> Iterator[tuple[int, str]]:
-    """The text with the number of its first line; of a longer one than `most` its beginning and its end."""
+    """(number of its first line, text); of a text over `most` characters its beginning and its end."""
     if len(text) <= most:
         yield 1, text
     else:

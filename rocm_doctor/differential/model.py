@@ -31,7 +31,8 @@ SCALE_STEPS = 16
 
 
 class KnownCase(msgspec.Struct, frozen=True, array_like=True):
-    """A confirmed report that others can be likened to."""
+    """A confirmed report. `label`: its diagnosis; `thread`: where it is; `cause`, `fix`: in a sentence; `gfx`: the targets that
+    it names."""
 
     id: str
     label: str

@@ -123,7 +123,7 @@ def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
 
 
 def _descriptions(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Names and what they are; of two descriptions of a name the later counts."""
+    """(name, what it is); of two descriptions of a name the later counts."""
     yield from ((one["name"], "an image") for one in matrix.plain("images") or () if "/" in one["name"])
     for one in matrix.plain("requires_torch") or ():
         yield from ((name, "a package that brings torch as a dependency") for name in one["packages"])

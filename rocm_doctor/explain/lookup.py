@@ -134,8 +134,8 @@ def _join_release(found: list[NamedThing]) -> list[NamedThing]:
 
 
 def _find_words(words: list[str], matrix: Matrix) -> tuple[list[NamedThing], list[NamedThing]]:
-    """The entries with all these words in their name, and the others that have them in name or description. Words of one letter
-    do not count; a GPU's product must have them as whole words."""
+    """(entries with all these words in their name, others that have them in name or description). Words of one letter do not
+    count; a GPU's product must have them as whole words."""
     wanted = [word for word in words if len(word) > 1]
     by_name: dict[tuple[str, str], NamedThing] = {}
     described: dict[tuple[str, str], NamedThing] = {}

@@ -83,7 +83,7 @@ def may_hold(condition: str, version: str) -> bool:
 
 
 def _span(one: Support) -> tuple[SortKey, SortKey]:
-    """Sort keys of the first and the last version that a statement covers: `6.4.x` is a whole series, an empty end is open."""
+    """(first, last): sort keys of the versions that a statement covers. `6.4.x` is a whole series, an empty end is open."""
     return sort_key(one.since.replace(".x", ".0")), sort_key(one.until.replace(".x", ".99") or "999")
 
 
@@ -108,7 +108,7 @@ def _official_support(matrix: Matrix, system: str) -> list[Support]:
 
 
 def find_rows(matrix: Matrix, target: Target) -> Iterator[tuple[Row, dict[str, str]]]:
-    """The rows that ask for a target or its family, each with its other conditions."""
+    """(row, its other conditions) for each row that asks for the target or its family."""
     for row in matrix.rows:
         if _names_value(row, "gpu.gfx", target.gfx) or _names_value(row, "gpu.family", target.family):
             yield row, {name: condition for name, condition in row.when.items() if name not in ("gpu.gfx", "gpu.family")}

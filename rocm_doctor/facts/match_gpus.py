@@ -15,10 +15,8 @@ _MODEL = regex(r"\b(?:mi\d\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
 
 
 def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> list[tuple[int, int]]:
-    """Indices (ours, theirs) of entries that are the same GPU. `complete`: theirs is every GPU that the tool sees.
-
-    Tools use different orders (rocm-smi by DRM card, rocminfo by node), so order decides only between otherwise equal GPUs.
-    """
+    """(index in ours, index in theirs) for each GPU that is in both. `complete`: theirs is every GPU that the tool sees. Tools
+    use different orders (rocm-smi by DRM card, rocminfo by node), so order decides only between otherwise equal GPUs."""
     pairs = _pairs_at_one_address(ours, theirs)
     for alike in (
         _compare_by("uuid"),
@@ -77,7 +75,8 @@ def _unpaired_gpus(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list
 
 
 def _pairs_at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> list[tuple[int, int]]:
-    """Pairs of one address. Partitions of one board share it: a tool's facts about the board then count for each of them."""
+    """(ours, theirs) for each two of one address. Partitions of one board share it: a tool's facts about the board then count for
+    each of them."""
     often = Counter(str(value(gpu, "pci_bdf")).casefold() for gpu in theirs)
     pairs: list[tuple[int, int]] = []
     for j, gpu in enumerate(theirs):
@@ -90,7 +89,8 @@ def _pairs_at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> l
 def _unique_pairs(
     ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]], alike: _Alike
 ) -> list[tuple[int, int]]:
-    """Of the remaining GPUs, pairs that match each other and no third. Values that both have must not contradict."""
+    """(ours, theirs) for each two of the remaining GPUs that match each other and no third, and whose values do not
+    contradict."""
     mine, rest = _unpaired_gpus(ours, theirs, pairs)
     found = [(i, j) for i in mine for j in rest if alike(ours[i], theirs[j])]
     often = Counter(i for i, _ in found), Counter(j for _, j in found)

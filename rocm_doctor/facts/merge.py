@@ -35,7 +35,8 @@ def _limit_error(listing: Listing) -> Reading:
 
 
 def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
-    """One list of GPUs from several tools' lists, complete ones first, and the reading that shows two machines in one text."""
+    """(GPUs, clashes): one list of several tools' lists, complete ones first, and a reading for each GPU that shows that the text
+    is of two machines."""
     joined: list[_Facts] = []
     clashes: list[Reading] = []
     for listing in sorted(listings, key=lambda item: not item.complete):

@@ -105,7 +105,8 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
 
 
 def _decide(figure: Figure, by_kind: Mapping[ReferenceKind, Reference]) -> tuple[Reference | None, Judgement, str]:
-    """The reference that decides, the verdict and why; the first of each kind of reference counts."""
+    """(reference that decides, verdict, why). The reference is None if none decides; the first of each kind of reference
+    counts."""
     host = by_kind.get("host")
     if host and host.ratio < STAGED and figure.detail.get("access") is False:
         return host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"

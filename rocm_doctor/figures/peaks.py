@@ -12,7 +12,7 @@ from rocm_doctor.matrix.types import product_words
 
 
 class Limit(NamedTuple):
-    """A value that a figure is compared with: its conditions in words, and its source."""
+    """A value that a figure is compared with. `words`: under which conditions it holds."""
 
     value: float
     words: str

@@ -26,7 +26,8 @@ _NORMAL = 1.4826
 
 
 class Deviation(msgspec.Struct, frozen=True):
-    """A value of a fact, the usual value, and where the former is."""
+    """A `value` of a fact that differs from the `majority`, and the places that have it: (number of a node, index of a GPU or
+    -1)."""
 
     fact: str
     value: str
@@ -40,7 +41,8 @@ class Deviation(msgspec.Struct, frozen=True):
 
 
 def compare_with_majority(table: NodeTable) -> tuple[list[Deviation], list[str]]:
-    """Every deviation from the majority of the nodes, the rarest first, and the facts that have a value of their own on almost every node."""
+    """(deviations, facts): every deviation from the majority of the nodes, the rarest first; and the facts that have a value of
+    their own on almost every node, which are not compared."""
     found: list[Deviation] = []
     individual: list[str] = []
     for fact in table.differing_facts():

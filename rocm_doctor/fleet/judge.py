@@ -23,7 +23,7 @@ STATES = {
 
 
 class StateReason(NamedTuple):
-    """A state of a node, and why; a finding has its diagnosis, row and severity."""
+    """A state of a node (a key of STATES), and why. `id`, `row`, `severity`: those of the finding, if one is the reason."""
 
     state: str
     why: str = ""
@@ -42,7 +42,7 @@ class NodeRow(NamedTuple):
 
 
 class FleetResult(NamedTuple):
-    """The judgement, and each node."""
+    """The judgement, a row for each node, and the severities of everything that was found."""
 
     summary: Judgement
     rows: list[NodeRow]
@@ -108,7 +108,8 @@ def _row(host: str, reasons: list[StateReason]) -> NodeRow:
 
 
 def _groups(reasons: dict[str, list[StateReason]]) -> tuple[Group, ...]:
-    """Reasons with their nodes, the worst state first, then by severity and number of nodes. Each straggler has its own."""
+    """A group for each reason with all nodes that have it, the worst state first, then by severity and number of nodes. Slow
+    nodes have none: they are the stragglers."""
     hosts: dict[StateReason, list[str]] = {}
     for host, node_reasons in reasons.items():
         for reason in node_reasons:

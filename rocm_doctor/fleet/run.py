@@ -22,7 +22,7 @@ CUT = "only a part of its report came"
 
 
 class NodeAnswer(NamedTuple):
-    """A node and its line of JSON; `why`: why there is no report."""
+    """The line of JSON of a node; without one it is empty and `why` says why."""
 
     host: str
     line: bytes

@@ -45,7 +45,8 @@ class Cell(NamedTuple):
 
 
 class Node(msgspec.Struct):
-    """What is kept of a node, or of one report of it."""
+    """What is kept of a node, or of one report of it. `received`: the collector's clock; `verdicts`: those of its reports;
+    `gpus`: how many it has."""
 
     host: str
     received: float = 0.0
@@ -190,7 +191,7 @@ class NodeTable:
         return found
 
     def values(self, fact: str) -> Iterator[tuple[Any, list[Place]]]:
-        """Each value of a fact with its places."""
+        """(value, places) for each value of a fact."""
         return ((value, self.places(fact, parts, value)) for parts in self.groups(fact) for value in self.count(fact, parts))
 
     def _value_of_first(self, fact: str, part: int) -> Any:

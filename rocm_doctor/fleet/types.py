@@ -27,7 +27,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Deviant(msgspec.Struct, frozen=True):
-    """A value that differs from that of most nodes."""
+    """A `value` of a fact that differs from that of most nodes (`majority`); `count`: how many nodes have it."""
 
     fact: str
     value: str

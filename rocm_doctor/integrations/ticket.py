@@ -16,14 +16,15 @@ from rocm_doctor.sources import bundle
 
 
 def pack_ticket(shared: Sequence[Artifact], name: str, matrix: Matrix) -> tuple[bytes, Report]:
-    """The zip of artifacts that may be shared, with their report as JSON and Markdown."""
+    """(zip, report): the zip has the artifacts, which may be shared, and their report as JSON and Markdown."""
     report = pipeline.judge(shared, matrix, source=name, kind="capture")
     extra = {f"report.{end}": render(form, report, RenderOptions()) for end, form in (("json", "json"), ("md", "markdown"))}
     return bundle.write(list(shared), extra), report
 
 
 def crash_ticket(error: BaseException, path: Path) -> Report:
-    """Write the bundle of this machine with the traceback as its failing log. Raises OSError."""
+    """The report on this machine with the traceback as a failing log. Its bundle is written to `path`, redacted. Raises OSError
+    if it cannot be."""
     from rocm_doctor.sources.live import collect
 
     artifacts = [*collect(), traceback_log(error)]

@@ -52,7 +52,8 @@ def write_ticket(error: BaseException, ticket: str | Path | None = TICKET) -> No
 
 
 def _require(requirements: dict[str, Any]) -> bool:
-    """True on a machine that meets the requirements, False without an AMD GPU. Raises NotReady."""
+    """True on a machine that meets the requirements, False without an AMD GPU. Raises NotReady if the machine does not meet
+    them."""
     from rocm_doctor import api
 
     try:

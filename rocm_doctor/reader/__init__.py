@@ -47,7 +47,7 @@ def add_opinion(report: Report, artifacts: Sequence[Artifact], reader: Reader, m
 
 
 def redact_both(report: Report, artifacts: Sequence[Artifact]) -> tuple[Report, list[Artifact]]:
-    """The report and the artifacts with the same pseudonyms in both."""
+    """(report, artifacts) redacted, with the same pseudonyms in both."""
     from rocm_doctor.redaction.shared import learn_artifacts, redact_artifacts, redact_report, redactor_for_reports
 
     redactor = learn_artifacts(artifacts, redactor_for_reports([report]))

@@ -54,7 +54,8 @@ SCHEMA = msgspec.json.encode(FORM).decode()
 
 
 def read(text: str) -> Told:
-    """The answer in a text: the outermost braces of it, whatever is around them. Raises Unreadable."""
+    """The answer in a text: the outermost braces of it, whatever is around them. Raises Unreadable if there are none, or if what
+    they hold has another form."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise Unreadable("no JSON object")

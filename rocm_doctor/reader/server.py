@@ -63,10 +63,8 @@ def body(model: str, messages: Sequence[dict[str, str]], form: Any) -> dict[str,
 
 
 def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
-    """The text that the model answers. Raises Silent.
-
-    A server that refuses what shapes the answer (HTTP 400, 422) is asked once more without it.
-    """
+    """The text that the model answers. A server that refuses what shapes the answer (HTTP 400, 422) is asked once more without
+    it. Raises Silent if there is no answer in time, another status, another form of response, a refusal, or an empty text."""
     shaped = body(reader.model, messages, form)
     plain = {name: shaped[name] for name in ("model", "messages")}
     end = time.monotonic() + reader.seconds
@@ -87,7 +85,8 @@ def ask(reader: Reader, messages: Sequence[dict[str, str]], form: Any) -> str:
 
 
 def post(reader: Reader, content: Any, end: float) -> tuple[int, bytes]:
-    """Status and body of one POST. Redirects are not followed: the text goes to the named server or nowhere."""
+    """(status, body) of one POST. Redirects are not followed: the text goes to the named server or nowhere. Raises Silent if
+    there is no answer before `end` (time.monotonic()), if the connection fails, or if the body is over LONGEST."""
     at = urlsplit(reader.url)
     late, left = f"no answer within {reader.seconds:.0f} s", max(0.1, end - time.monotonic())
     kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection

@@ -229,7 +229,8 @@ def _worst(proposals: Sequence[Proposal]) -> Proposal:
 
 
 def _requirements(asked: Sequence[str]) -> tuple[dict[str, Requirement], list[str], list[str]]:
-    """What `pip install` is asked for: requirements by name, addresses of indexes, and what is neither."""
+    """(requirements by name, addresses of indexes, other words) of what `pip install` is asked for. The others are files, and
+    what is not a requirement."""
     wanted: dict[str, Requirement] = {}
     indexes: list[str] = []
     other: list[str] = []

@@ -111,7 +111,8 @@ class NameFinder:
                 lengths.setdefault((run.start(), len(name)), set()).add(name)
 
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
-        """The places of each name up to `limit`: a short one is not a part of `my_name`, a long one is."""
+        """(start, end, name) for each place of a name up to `limit`. A short name is not found as a part of `my_name`; a long one
+        is."""
         low = lower(text)
         for at, run in find_runs(self._by_run, low, limit):
             for (before, length), names in self._by_run[run].items():

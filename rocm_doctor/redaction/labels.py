@@ -52,7 +52,7 @@ def _labels_by_last_run() -> dict[str, list[tuple[str, int, str]]]:
 
 
 def _find_labels(low: str) -> Iterator[tuple[int, str]]:
-    """Where each label of a text ends, and the kind that it announces; `low` is the text in lower case."""
+    """(end, kind) for each label of a text: where it ends and what it announces. `low` is the text in lower case."""
     for at, run in find_runs(_labels_by_last_run(), low, len(low)):
         for label, offset, kind in _labels_by_last_run()[run]:
             begin = at - offset

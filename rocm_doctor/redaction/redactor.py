@@ -176,7 +176,7 @@ class Redactor:
         return _Searched(tuple(f._replace(end=min(f.end, end)) for f in found if f.start < end), end)
 
     def _find_learnt(self, text: str, end: int) -> Iterator[tuple[int, int, str]]:
-        """The learnt names in `text` up to `end`."""
+        """(start, end, kind) for each learnt name in `text` up to `end`; a host's domain belongs to it."""
         if not self._learnt:
             return
         if self._search is None:
@@ -253,7 +253,7 @@ OF_A_REPOSITORY = frozenset(("token", "email"))
 
 
 def this_machine() -> tuple[str, str, str]:
-    """Host, user and home of this machine; empty where unknown."""
+    """(host, user, home) of this machine; empty where unknown."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or os.environ.get("USERNAME") or _account()
     home = os.path.expanduser("~")  # noqa: PTH111 Path.home() raises where a container's user has no entry
     return platform.node(), user, home if home != "~" else ""
@@ -283,7 +283,7 @@ class _Lines:
 
 
 def _split_overlaps(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """The spans in order; of two that overlap the later keeps what the earlier leaves."""
+    """(start, end, kind) of the spans in order; of two that overlap the later keeps what the earlier leaves."""
     done = 0
     for start, end, kind in sorted(spans, key=lambda s: (s[0], -s[1])):
         if end > done:

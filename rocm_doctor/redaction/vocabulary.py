@@ -72,7 +72,7 @@ _BLOCK = 1 << 18
 
 
 def blocks(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of pieces of about 256 KiB of `text` up to `limit`, cut between two runs."""
+    """(begin, end) of pieces of about 256 KiB of `text` up to `limit`, cut between two runs."""
     begin = 0
     while begin < limit:
         gap = _GAP.search(text, begin + _BLOCK, limit)

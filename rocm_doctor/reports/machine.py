@@ -13,10 +13,8 @@ _CHIP_AND_PRODUCT = regex(r".*\[(.+)\]\s*$")
 
 
 def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Label and words of each GPU; consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`.
-
-    A declared target alone: `for`.
-    """
+    """(label, words) of each GPU. Consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`. The label of a
+    declared target is `for`."""
     if snapshot.value("declared") is True:
         yield from (("for", gpu_line(gpu)) for gpu in snapshot.gpus)
         return
@@ -55,7 +53,7 @@ def product(gpu: Gpu) -> str:
 
 
 def stack_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Label and value of the known parts of the stack, from the kernel up."""
+    """(label, value) of the known parts of the stack, from the kernel up."""
     names = {
         "kernel": "kernel",
         "driver.version": "driver",

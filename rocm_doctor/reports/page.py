@@ -37,7 +37,7 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`mark`, `state`: what the site shows above the title, and its colour."""
+    """A title and its sections. `mark`, `state`: what the site shows above the title, and its colour."""
 
     title: str
     sections: tuple[Section, ...] = ()

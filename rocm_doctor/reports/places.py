@@ -16,7 +16,7 @@ def line_number(reading: Reading) -> int:
 
 
 def location(finding: Finding) -> tuple[str, int]:
-    """File and line of the first reading that has a line; without one, the first artifact and 0."""
+    """(file, line) of the first reading that has a line; without one, the first artifact and 0."""
     at = next((r for r in finding.evidence if line_number(r)), None)
     if at:
         return at.artifact, line_number(at)

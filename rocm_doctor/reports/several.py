@@ -13,7 +13,7 @@ from rocm_doctor.reports.neutral import clean, defuse
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Verdicts in words, for the counts."""
+    """How many machines have each verdict, and that in words."""
 
     machines: int
     ready: int

@@ -25,7 +25,7 @@ SCRIPT_NEEDS = "TrainingArguments, SFTConfig, FastLanguageModel.from_pretrained,
 
 
 def read(path: Path, matrix: Matrix) -> TrainingRun:
-    """The run of a configuration or script. Raises ConfigError."""
+    """The run of a configuration or script. Raises ConfigError if the file cannot be read, or as `read_text` does."""
     try:
         return read_text(files.text(path, files.MIB), str(path), matrix)
     except OSError as exc:
@@ -35,7 +35,8 @@ def read(path: Path, matrix: Matrix) -> TrainingRun:
 
 
 def read_text(text: str, name: str, matrix: Matrix) -> TrainingRun:
-    """The run of a text; a name that ends in .py says that it is a script. Raises ConfigError."""
+    """The run of a text; a name that ends in .py says that it is a script. Raises ConfigError if it cannot be parsed, or is not
+    of a framework that the catalog knows."""
     tables = Tables(matrix)
     try:
         if PurePosixPath(name).suffix == ".py":

@@ -32,7 +32,7 @@ class Call(NamedTuple):
 
 
 def read_yaml(text: str) -> dict[str, Leaf]:
-    """The values of a YAML or JSON document by dotted key. Raises Unreadable."""
+    """The values of a YAML or JSON document by dotted key. Raises Unreadable if it is neither, or is not one mapping."""
     values, roots = yamls.values(text), yamls.documents(text)
     if not isinstance(values, dict) or len(roots) != 1:
         raise Unreadable("expected keys and values at the top", 1)
@@ -56,7 +56,8 @@ def _yaml_key(key: Any) -> str:
 
 
 def read_script(text: str) -> list[Call]:
-    """The calls of a Python script in their order. Raises Unreadable."""
+    """The calls of a Python script in the order of their lines, of the first CALLS_MOST those with a name. Raises Unreadable if
+    it is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:

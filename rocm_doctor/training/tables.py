@@ -141,7 +141,7 @@ class FieldInterpreter:
         return not leaf.line and field in self.settings and self.settings[field].line > 0
 
     def _convert(self, field: str, leaf: Leaf) -> Any:
-        """The value as fit has it. Raises ValueError."""
+        """The value as fit has it. Raises ValueError if fit does not model it, or it is of another type."""
         if field == "targets":
             return self._read_targets(leaf)
         names = {"optimizer": self.words.optimizers, "dtype": self.words.dtypes}.get(field)

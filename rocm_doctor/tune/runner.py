@@ -26,7 +26,8 @@ TICK = 0.05
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """The GPU that the worker found; `total` and `context` are bytes of its memory."""
+    """The GPU that the worker found. `torch`: its version; `device`: cuda or cpu; `total`: bytes of its memory; `context`: those
+    in use beside torch's allocator."""
 
     torch: str
     device: str
@@ -59,7 +60,7 @@ class TuneWorker:
         return self.folder / f"results-{self.number}.jsonl"
 
     def start(self) -> Hello:
-        """Start the worker and wait for its greeting. Raises WorkerError."""
+        """Start the worker and return its greeting. Raises WorkerError if it ends or does not greet in time."""
         self.number += 1
         self.asks.touch()
         self.results.touch()
@@ -118,7 +119,7 @@ class TuneWorker:
         return None
 
     def _read(self) -> list[Any]:
-        """The whole lines of the results."""
+        """The complete lines of the results, decoded. Raises WorkerError if one is not JSON."""
         lines = self.results.read_bytes().split(b"\n")[:-1]
         try:
             return [jsons.decode(line, dict[str, Any]) for line in lines]

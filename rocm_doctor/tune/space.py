@@ -32,7 +32,8 @@ class TuneChoice(msgspec.Struct, frozen=True, order=True):
 
     @property
     def numerics(self) -> tuple[str, str | None, str]:
-        """What decides the numbers that come out: everything else only regroups the same arithmetic."""
+        """(dtype, autocast, adapter dtype): what decides the numbers that come out. Everything else only regroups the same
+        arithmetic."""
         return self.dtype, self.autocast, self.adapter_dtype
 
     @property

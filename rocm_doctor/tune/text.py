@@ -12,8 +12,8 @@ from rocm_doctor.tune.space import TuneChoice
 
 
 class TuneAnswer(msgspec.Struct, frozen=True):
-    """The outcome, and the lines of the person's file to change, for other numerics as well (none without a file). `predicted`: bytes that
-    `fit` expects the own run to allocate, by its closed form."""
+    """The outcome. `predicted`: bytes that `fit` expects the own run to allocate, by its closed form; `edits`: the lines of the
+    person's file to change for the best run, `faster_edits` for that of other numerics; none without a file."""
 
     tuned: Tuned
     source: str

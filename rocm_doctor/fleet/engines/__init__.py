@@ -12,7 +12,9 @@ ENGINES = ("local", "slurm", "ssh", "mpi")
 
 
 class RunRequest(NamedTuple):
-    """What the user asks for. `nodes` is empty for all that the engine has; `extra` goes to the engine's own command."""
+    """What the user asks for. `nodes`: empty for all that the engine knows; `asked`: the doctor's arguments; `limit`: seconds for
+    one node; `doctor`: the command that starts it; `extra`: options for the engine's own command; `fanout`: how many nodes at a
+    time."""
 
     nodes: Sequence[str]
     asked: Sequence[str]
@@ -38,7 +40,8 @@ class Launch(NamedTuple):
 
 
 class LaunchPlan(NamedTuple):
-    """What to start, nodes that cannot be asked with why, and how to end on the nodes what was started."""
+    """`launches`: what to start; `silent`: nodes that cannot be asked, with why; `cancel`: commands that end on the nodes what
+    was started."""
 
     launches: Sequence[Launch]
     silent: Mapping[str, str] = {}

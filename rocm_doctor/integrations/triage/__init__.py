@@ -40,7 +40,8 @@ def triage(
     author: str,
     matrix: Matrix,
 ) -> Triage:
-    """The answer to an event. `comments`: those of the issue; `author`: the account that posts."""
+    """The answer to an event, with an empty comment if there is nothing to post. `comments`: those of the issue; `author`: the
+    account that posts."""
     try:
         issue = read_event(event, comments, author)
         artifacts = [_facts_only(artifact) for artifact in cut(issue.text, "the report")]
