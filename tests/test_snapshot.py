@@ -12,6 +12,7 @@ from rocm_doctor.fleet.deviations import show
 from rocm_doctor.model import Fact, Reading, Snapshot, Unknown, Value
 from rocm_doctor.probes.read.result import MOST, ProbeResult
 from rocm_doctor.reports.machine import fact_lines
+from rocm_doctor.rules.findings import fact_readings
 
 
 def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> ProbeResult:
@@ -220,3 +221,4 @@ def test_a_value_has_the_same_words_wherever_it_is_shown(value: Value, words: st
     assert str(probed) == f"kfd.nodes = {words}"
     assert list(fact_lines(Snapshot(facts={"kfd.nodes": fact}))) == [f"kfd.nodes: {words}"]
     assert show(value) == words
+    assert fact_readings(fact, "kfd.nodes")[0].quote == f"kfd.nodes: {words}"

@@ -214,7 +214,7 @@ def loaded_target(gpu: Gpu) -> str:
 
 def fact_readings(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one without readings, a reading that states its value."""
-    return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)
+    return fact.readings or (Reading("snapshot", name, f"{name}: {fact.words}", "snapshot"),)
 
 
 def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:
