@@ -53,7 +53,8 @@ def _run_option(name: str) -> Callable[[F], F]:
 
 
 def to_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """`24`, `24GiB`, `24GB`, `512MiB` in bytes."""
+    """The bytes of `24GiB`, `24` (GiB), `24GB` (decimal) or `512MiB`; None stays None. Raises click.BadParameter for another
+    form."""
     if value is None:
         return None
     parts = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)\s*", value.lower())

@@ -64,7 +64,8 @@ def gate_options(command: F) -> F:
 
 
 def _read_targets(given: DeclaredMachine) -> list[DeclaredMachine]:
-    """The targets that the repository here declares. An option of the command line counts before the same field of a target."""
+    """The targets that the repository here declares. A field that the command line gives replaces that of each target. Raises
+    InputError if none is declared."""
     from rocm_doctor.lint import policy
     from rocm_doctor.lint.tree import Tree
 

@@ -50,7 +50,8 @@ def _rank(cure: Cure) -> tuple[bool, int]:
 
 
 def _may_replace_advice(cure: Cure, name: str, finding: Finding, matrix: Matrix) -> bool:
-    """True unless the finding has advice of its own (a row's or a rule's), which only a cure for the row, or one that says so, replaces."""
+    """True if the finding has no advice of its own (a row's or a rule's). Such advice is replaced only by a cure for the row, or
+    by one with `before_rows`."""
     row = matrix.row(finding.row) if finding.row else None
     diagnosis = matrix.diagnoses[finding.id]
     own = (

@@ -27,7 +27,7 @@ class IndexEntry(NamedTuple):
 
 
 class NamedThing(NamedTuple):
-    """What a text names. `sure`: the text is nothing but the name. `gpu`: the target that it names beside it."""
+    """What a text names. `sure`: the text is nothing but the name. `gpu`: the target that the text names as well."""
 
     entry: IndexEntry
     version: str = ""

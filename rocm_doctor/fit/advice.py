@@ -33,8 +33,8 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """One way that is enough: in words, the options that make it, and the peak that is then allocated. `fields`: the fields of `Job` that
-    a change of settings sets; empty for other ways."""
+    """One way that is enough: `words`, the `options` that make it, and the peak that is then allocated. `fields`: the fields of
+    `Job` that a change of settings sets; empty for a larger GPU."""
 
     words: str
     options: str

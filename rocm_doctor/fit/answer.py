@@ -62,7 +62,7 @@ def answer(run: Resolved, card: Card, python: str | None, fast: bool, matrix: Ma
 
 def unsupported_features(run: Resolved, gfx: str, matrix: Matrix) -> tuple[str, ...]:
     """Sentences on what the GPU lacks of what the run asks for: bfloat16, and a fused kernel of torch for an attention asked for
-    by name. What needs bitsandbytes is said elsewhere (quantised.py)."""
+    by name. What bitsandbytes lacks is not among them (quantised.py)."""
     target, job = matrix.gfx.get(gfx), run.job
     lacks = []
     if target and target.bf16 == "none" and "bfloat16" in (job.dtype, job.autocast):

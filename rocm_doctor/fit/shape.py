@@ -63,7 +63,6 @@ class ModelShape(msgspec.Struct, frozen=True):
 
     @property
     def query_width(self) -> int:
-        """Width of all query heads."""
         return self.heads * self.head_dim
 
     @property

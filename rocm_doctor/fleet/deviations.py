@@ -36,7 +36,6 @@ class Deviation(msgspec.Struct, frozen=True):
 
     @property
     def nodes(self) -> frozenset[int]:
-        """Numbers of the nodes."""
         return frozenset(node for node, _ in self.places)
 
 

@@ -66,7 +66,7 @@ class MeasuredGpu(msgspec.Struct, gc=False):
 
 
 class ReportLine(msgspec.Struct, gc=False):
-    """One line, of whichever kind; every field has the meaning that it has there."""
+    """One line of a report, a benchmark or a note of a node that did not answer; each field means what it means there."""
 
     schema_version: int = 0
     tool_version: str = ""
@@ -125,7 +125,7 @@ def _read_stream(stream: IO[bytes], name: str) -> Iterator[ReportLine]:
 
 
 def decode(body: bytes, place: str) -> ReportLine:
-    """What a node sent; with an `error` if that cannot be judged."""
+    """The line that a node sent. If it cannot be judged, or its host is not a host name, `error` says why."""
     try:
         if len(body) > LIMIT:
             raise Unreadable(f"more than {LIMIT >> 20} MiB")

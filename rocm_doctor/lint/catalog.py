@@ -114,7 +114,7 @@ _WHEEL_FOLDER = regex(r"/whl/(rocm[\d.]+|cu\d+|cpu)/")
 
 
 def applies(marker: str, target: LintTarget) -> bool:
-    """True if a marker holds on the target; one that cannot be judged is taken to hold."""
+    """True if a marker holds on the target, if there is none, or if it cannot be judged."""
     if not marker:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
@@ -131,8 +131,8 @@ def applies(marker: str, target: LintTarget) -> bool:
 
 
 class ImageEntry(msgspec.Struct, frozen=True):
-    """An image of catalog/images.yaml. `amd`: words of its tags that use AMD GPUs (empty: none do); `way`: the image for AMD GPUs; `holds`:
-    what its other tags have; `torch`: whose torch it brings; empty for one that brings none."""
+    """An image of catalog/images.yaml. `amd`: words of the tags that use AMD GPUs (empty: no tag does); `way`: the image for AMD
+    GPUs; `holds`: what the other tags have; `torch`: whose torch it brings (empty: it brings none)."""
 
     name: str
     sources: tuple[str, ...]
@@ -219,8 +219,9 @@ class CudaOnly(msgspec.Struct, frozen=True):
 
 
 class OtherSystem(msgspec.Struct, frozen=True):
-    """A name of the catalog's `other_systems` that pip cannot install on Linux. `systems`: those that have wheels; none: no such project.
-    `other`: the project of that name is another one than the one that is meant here; `way`: what to ask for."""
+    """A name of the catalog's `other_systems` that pip does not find on Linux. `systems`: those that have wheels (empty: the
+    index has no project of that name). `other`: what the project of that name is, if another one is meant; `way`: what to ask
+    for."""
 
     name: str
     systems: tuple[str, ...]

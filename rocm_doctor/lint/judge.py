@@ -202,8 +202,9 @@ class _Judging:
         return tuple(gpu for gpu in self.matrix.gfx if gpu in gpus)
 
     def _may_keep_torch(self, environment: Environment, who: Purpose, torch: Torch, target: LintTarget) -> bool:
-        """True for a list that leaves a torch for ROCm that is there already as it is: one that is not for AMD alone and asks for a range that
-        has such a torch, or that gets torch by another package, unless that requires one torch."""
+        """True if the installation may find a torch for ROCm and keep it. This is so for a list that is not for AMD alone and
+        whose range admits a build for the GPU, and for one that gets torch by another package, unless that requires one exact
+        torch."""
         request, is_amd = torch.requirement, who.audience == "amd"
         if environment.kind not in LISTS or request is None or request.name in self.replacing:
             return False
@@ -221,7 +222,6 @@ class _Judging:
         return any(not isinstance(torch, Torch) or torch.vendor == "rocm" for torch in outcomes)
 
     def _policy_problems(self) -> Iterable[Problem]:
-        """What is wrong in the declaration itself."""
         target = self.targets[0] if self.targets else LintTarget("any", "")
         own = Environment("policy", Place("rocm-doctor.yaml", 1))
         known = {name for environment in self.environments for name in (environment.name, environment.file)}

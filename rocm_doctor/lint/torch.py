@@ -74,7 +74,7 @@ def _image_torch(environment: Environment, matrix: Matrix) -> Torch | Unread | N
 def _apply_install(
     step: Install, now: Torch | Unread | None, target: LintTarget, matrix: Matrix, there: frozenset[str]
 ) -> Torch | Unread | None:
-    """The torch after one installation; `now` itself where that leaves it alone."""
+    """The torch after one installation; `now`, the same object, if the installation does not change it."""
     before = None if step.ignores_installed else now
     requests = [r for r in step.requirements if r.name == "torch" and catalog.applies(r.marker, target)]
     if not requests:
@@ -122,7 +122,7 @@ def _sources(step: Install, package: str) -> tuple[list[Asked], bool]:
 def _resolve(
     step: Install, request: Requirement, build: tuple[str, str] | None, target: LintTarget, matrix: Matrix
 ) -> Torch | Unread:
-    """torch as it is taken from the indexes."""
+    """The torch that a request takes from the indexes; Unread if an index, an address or a local part is not known."""
     version = catalog.pinned_version(request.specifier)
     devices = tuple(e.removeprefix("device-") for e in request.extras if e.startswith("device-gfx"))
     indexes, is_first_taken = _sources(step, "torch")
@@ -223,7 +223,8 @@ def _required_torch(
     matrix: Matrix,
     there: frozenset[str],
 ) -> Torch | Unread | None:
-    """The torch that other packages bring: one that requires torch where none is there, or one whose release pins another one."""
+    """The torch after an installation that does not ask for torch: a package may require it where there is none, or pin another
+    one. Else `now`."""
     if step.without_dependencies or isinstance(before, Unread):
         return now
     bringers = catalog.brings_torch(matrix)

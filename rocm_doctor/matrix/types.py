@@ -82,7 +82,8 @@ class Target(Sourced, frozen=True):
     notes: str = ""
 
     def sizes(self, product: str = "") -> list[float]:
-        """Memory sizes in GiB of a product, none where they are not known; of every product where the name is not a product's."""
+        """Memory sizes in GiB of a product, ascending; empty if they are not known. Without a product's name, those of all
+        products of the target."""
         name = _bare_name(product)
         by_card = [sizes for card, sizes in self.vram.items() if _bare_name(card) == name]
         if not by_card and name not in map(_bare_name, self.names):

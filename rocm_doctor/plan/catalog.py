@@ -41,10 +41,10 @@ class WheelIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor.
-
-    `built`: compiled on this machine; `alone`: installed without its dependencies, which would replace the torch or Triton for ROCm;
-    `build_with`: what either needs before it."""
+    """One release of a package. `torch`, `python`, `needs`: the ranges that it takes; `code`: targets of its GPU libraries by HIP
+    minor; `exact`: it loads that of its own minor only; `built`: compiled on this machine; `alone`: installed without its
+    dependencies, which would replace the torch or Triton for ROCm; `build_with`: what either needs before it; `env`: variables to
+    set where the GPU is not in `native`."""
 
     version: str
     torch: str

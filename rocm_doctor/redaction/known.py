@@ -78,7 +78,7 @@ def is_anonymous(kind: str, name: str) -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Whether the host, or the domain that it is in, is one that everyone uses."""
+    """True if everyone uses the host, or the domain that it is in (known.json)."""
     labels = host.split(".")
     return any(".".join(labels[n:]) in load_known().public_hosts for n in range(len(labels)))
 

@@ -197,7 +197,7 @@ def _hosts(text: str) -> Iterator[Place]:
 
 @lru_cache(MOST)
 def _is_public(host: str) -> bool:
-    """True if the host of an address is one that everybody uses, or no name."""
+    """True if everybody uses the host of an address, or if it is not a name but numbers or a word of the field."""
     low = host.casefold()
     if "." not in low:
         return (low.isalpha() and vocabulary_level(low) == FIELD) or low in load_known().accounts

@@ -69,7 +69,8 @@ def unclaimed_gpu_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 
 def _partial_claim_finding(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The finding for a GPU of another driver beside one that amdgpu has: a note, or a warning if only integrated ones are left."""
+    """The finding for a GPU that another driver than amdgpu has; None without one. It is a note, or a warning if amdgpu has only
+    integrated GPUs."""
     drivers = _drivers(snapshot)
     left = [gpu for gpu, driver in zip(snapshot.gpus, drivers) if driver.value == "amdgpu"]
     severity: Severity = "warning" if all(gpu.value("is_apu") is True for gpu in left) else "note"

@@ -27,7 +27,8 @@ def rank(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
 
 
 def free_followers(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings of which some were taken out: what follows from none that is left is a root cause itself. In the order of `rank`."""
+    """The findings that are left after some were taken out, in the order of `rank`. A finding whose cause was taken out becomes a
+    root cause."""
     left = list(findings)
     roots = {finding.row or finding.id for finding in left if finding.leads}
     freed = (f if f.follows_from in roots else msgspec.structs.replace(f, follows_from="") for f in left)
@@ -35,7 +36,8 @@ def free_followers(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """The index of each finding's root cause (its own without one). Of two that name each other the first wins."""
+    """By the index of a finding, that of its root cause; its own if it has none. Of two that name each other the first is the
+    root."""
     roots = list(range(len(ordered)))
     for place, finding in enumerate(ordered):
         for cause in _causes(finding, place, ordered, matrix):

@@ -87,7 +87,6 @@ def _position(status: str) -> str:
 
 
 def _start(queue: DeviceQueue) -> None:
-    """Start a child for the pending stages."""
     queue.children += 1
     results = Path(queue.settings.folder) / f"{queue.name}-{queue.children}.jsonl"
     results.touch()

@@ -54,7 +54,8 @@ def read_text(text: str, name: str, matrix: Matrix) -> TrainingRun:
 
 
 def _read_script(text: str, name: str, tables: Tables) -> TrainingRun:
-    """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls."""
+    """The run of a Python script. The tables are applied in their order in the catalog, whatever the order of the calls. Raises
+    ConfigError if it has no call that the catalog knows, Unreadable if it is not Python."""
     calls = [(table, call) for call in literals.read_script(text) if (table := tables.find_by_call(call.name))]
     if not calls:
         raise ConfigError(f"{name}: no training configuration in this script ({SCRIPT_NEEDS}); give the settings as options")
@@ -70,7 +71,8 @@ def _read_script(text: str, name: str, tables: Tables) -> TrainingRun:
 
 
 def _merge_calls(calls: list[Call], table: FrameworkTable) -> dict[str, Leaf]:
-    """The arguments of all calls of one kind; one that has several values is none."""
+    """The arguments of all calls of one kind by their key. A key of the table with different values has None as its value, and
+    `why` names the other's line."""
     leaves: dict[str, Leaf] = {}
     for leaf in (leaf for call in calls for leaf in call.leaves):
         before = leaves.get(leaf.key)

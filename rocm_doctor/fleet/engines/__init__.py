@@ -60,7 +60,7 @@ class EngineError(Unreadable):
 
 
 def plan(engine: str, request: RunRequest) -> LaunchPlan:
-    """The plan of an engine. Raises EngineError."""
+    """The plan of an engine. Raises EngineError if there is no node to ask, or the engine does not answer."""
     made: LaunchPlan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
     if not made.launches and not made.silent and not request.skip:
         raise EngineError("no nodes")

@@ -89,7 +89,7 @@ def _launch(request: RunRequest, name: str, state: State, job: str, inside: bool
 
 
 def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
-    """The state of each node, with the first partition that is up and has it."""
+    """The state of each node by its name, with the first partition that is up and has it. Raises EngineError if sinfo fails."""
     argv = ["sinfo", "--noheader", "--Node", "--format=%N|%T|%a|%R|%E"]
     argv += [f"--nodes={nodeset.fold(wanted)}"] if wanted else []
     argv += [f"--partition={partition}"] if partition else []

@@ -119,7 +119,8 @@ class Tools:
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """What the command prints, cut at a line if it is too long. Raises Failed."""
+        """What the command prints, cut at a line if it is too long. Raises Failed for an argument that the tool does not have or
+        that has another type, and if the command fails."""
         types = self.types(name)
         given = {}
         for key, value in arguments.items():
@@ -197,7 +198,8 @@ def _type(key: str, param: click.Parameter) -> Any:
 
 
 def answer(arguments: Sequence[str], cwd: Path) -> str:
-    """What the command prints. Exit codes 1 (findings) and 3 (undetermined) are answers. Raises Failed."""
+    """What the command prints; exit codes 1 (findings) and 3 (undetermined) are answers. Raises Failed for any other one, and if
+    it does not end in time."""
     # The agent is a reader itself: no other one is asked.
     env = {name: value for name, value in os.environ.items() if not name.startswith("ROCM_DOCTOR_READER")}
     done = run([sys.executable, "-c", _START, *arguments], limit=LIMIT, cap=8 * MIB, cwd=str(cwd), env=env)

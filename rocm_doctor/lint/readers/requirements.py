@@ -68,7 +68,6 @@ class RequirementsFile:
         return (*(u for u in self.unread if u.installs), install)
 
     def read(self, depth: int) -> None:
-        """Add the lines of the file."""
         text = self.tree.text(self.path)
         if text is None:
             self.unread.append(Unread(Place(self.path, 1), UnreadReason.DENIED, True))

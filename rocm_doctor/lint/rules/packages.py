@@ -106,7 +106,6 @@ class _HeldIndex(msgspec.Struct, frozen=True):
 
 
 def _torch_index(matrix: Matrix) -> _HeldIndex | None:
-    """PyTorch's index, as the catalog has it."""
     return next((one for one in matrix.section("held", _HeldIndex) if one.name == "download.pytorch.org/whl"), None)
 
 

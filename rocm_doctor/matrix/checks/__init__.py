@@ -79,7 +79,6 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
 
 
 def _check(entry: Entry, today: datetime.date, more: RowChecks) -> Iterator[DataProblem]:
-    """The problems of an entry by itself."""
     for name, kind, check in (*_OF_ONE, *((name, Row, check) for name, check in more)):
         if isinstance(entry.value, kind):
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))

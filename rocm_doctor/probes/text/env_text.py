@@ -36,7 +36,7 @@ _ADVICE = regex(
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable that is set, absent for one that is unset."""
+    """env.<NAME> for each variable; absent for one that the text says is unset."""
     result = ProbeResult()
     for document in artifacts.texts():
         for line in document.find_lines(*_NEEDLES):

@@ -104,7 +104,6 @@ class GpuNames:
         return tuple(dict.fromkeys(gfx for mention in best for gfx in mention.gfx))
 
     def targets_by_pci(self, device_id: int) -> tuple[str, ...]:
-        """The targets of a PCI device id."""
         return self.pci.get(device_id, ())
 
     def targets_with_prefix(self, digits: str) -> tuple[str, ...]:

@@ -40,7 +40,8 @@ def base_model(job: dict[str, Any], device: str) -> Any:
 
 
 def from_config(auto: Any, config: Any, dtype: Any, implementation: str) -> Any:
-    """The model; eager attention where its type refuses the other one (Gemma 2), `torch_dtype` before transformers 4.56."""
+    """The model of a config. Attention is eager where the type of model refuses the other one (Gemma 2). Before transformers 4.56
+    the dtype is `torch_dtype`."""
     try:
         return auto.from_config(config, dtype=dtype, attn_implementation=implementation)
     except TypeError:

@@ -113,7 +113,6 @@ class JaxContext(Context):
         return self.lib.numpy.array(value, copy=True)
 
     def copy_on_device(self, value: Any) -> Any:
-        """A copy made on the device."""
         return self.lib.numpy.copy(value)
 
     def round_trips(self) -> dict[str, Callable[[Any], Any]]:

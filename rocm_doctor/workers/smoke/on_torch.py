@@ -54,7 +54,8 @@ class TorchContext(Context):
         return {"torch": str(self.torch.__version__), "hip": getattr(version, "hip", None), "cuda": version.cuda}
 
     def describe(self) -> dict[str, Any]:
-        """The properties and the PCI address. Tells when the index is an integrated GPU and a discrete one is there too."""
+        """The device's properties and its PCI address; on a CPU the threads and why. It tells if the index is an integrated GPU
+        and a discrete one is there too. Raises Wrong: not-available, no-such-index."""
         torch = self.torch
         if not self.on_gpu:
             why = "asked for" if self.args.device == "cpu" else "this torch was built without GPU support"

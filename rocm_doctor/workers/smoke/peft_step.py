@@ -50,7 +50,8 @@ def package(name: str) -> Any:
 
 
 def part(library: Any, name: str) -> Any:
-    """A class of the library. Loaded on access, so that this is where a broken installation shows."""
+    """A class of the library. It is loaded on access, so a broken installation shows here: raises Wrong with the reason
+    import-LIBRARY."""
     try:
         return getattr(library, name)
     except Exception as error:
@@ -143,9 +144,8 @@ def check_training(torch: Any, model: Any, base: Any, losses: list[float], name:
 
 
 def reload(context: TorchContext, model: Any, base: Any, library: Any, words: Any) -> None:
-    """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
-    reload-mismatch.
-    """
+    """Save the adapter, and load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
+    reload-mismatch."""
     torch = context.torch
     context.report("saving and reloading the adapter")
     model.eval()

@@ -81,7 +81,6 @@ class Reach:
         return place(self.edge, tensor, self.edge.numel() - tensor.numel())
 
     def place_in_nan(self, tensor: Any) -> Any:
-        """The tensor surrounded by NaN."""
         begin = self.sea.numel() // 2
         self.sea[begin : begin + self.wet].fill_(float("nan"))
         self.wet = tensor.numel()
