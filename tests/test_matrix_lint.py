@@ -49,6 +49,15 @@ ROWS = """\
 """Rows of the test's own, so that no edit of the data breaks it."""
 XFORMERS = "diagnosis: lib.xformers\n"
 """A diagnosis with advice and one command, whose planted errors are about both."""
+PEAK = """\
+peaks:
+- product: Radeon RX 460
+  gfx: gfx803
+  peaks: {fp32: 2.2}
+  sources: [https://example.org/rx460]
+  grade: field
+  checked: 2026-11-22
+"""
 KEPT = (
     "VERSION",
     "retired.yaml",
@@ -66,6 +75,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, folder / name)
     (folder / STACKS).write_text(ROWS, encoding="utf-8")
+    (folder / "catalog/speed.yaml").write_text(PEAK, encoding="utf-8")
     (folder / "retired.yaml").write_text("{}\n", encoding="utf-8")
     for name in ("rocm", "torch", "support", "env", "facts"):
         entries = (SOURCE / f"catalog/{name}.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
@@ -158,6 +168,12 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "  layer: framework", "  layer: framework\n  layer: framework", "format", "twice"),
         (GFX, "kfd: 90006", "kfd: 90060", "catalog", "not the number"),
         (GFX, '"66a0"', '"73bf"', "catalog", "belongs to"),
+        (GFX, "mach: 0x2f", "mach: 0x4e", "catalog", "belongs to gfx906 too"),
+        (GFX, "Radeon VII: [16]", "Radeon VI: [16]", "catalog", "not among the names"),
+        (TORCH, "index: ", "index: Elsewhere #", "catalog", "not in catalog/indexes.yaml"),
+        (TORCH, 'rocm: "5.2"', 'rocm: "5.3"', "catalog", "with ROCm 5.3"),
+        (TORCH, "released: 2022-10-28", "released: 2999-10-28", "age", "future"),
+        ("catalog/speed.yaml", "product: Radeon RX 460", "product: Radeon RX 461", "catalog", "not among the names of gfx803"),
         (GFX, "verdict: identity", "verdict: harmful", "catalog", "names the chip itself"),
         (TORCH, "gfx: {set: torch-rocm5.2}", "gfx: [gfx999]", "catalog", "not in catalog"),
         (TORCH, "  gfx: {set: torch-rocm5.2}\n  gfx_evidence: build script\n", "", "catalog", "whose targets are missing"),

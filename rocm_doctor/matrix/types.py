@@ -84,11 +84,14 @@ class Target(Sourced, frozen=True):
     def sizes(self, product: str = "") -> list[float]:
         """Memory sizes in GiB of a product, ascending; empty if they are not known. Without a product's name, those of all
         products of the target."""
-        name = _bare_name(product)
-        by_card = [sizes for card, sizes in self.vram.items() if _bare_name(card) == name]
-        if not by_card and name not in map(_bare_name, self.names):
+        by_card = [sizes for card, sizes in self.vram.items() if _bare_name(card) == _bare_name(product)]
+        if not by_card and not self.has_product(product):
             by_card = list(self.vram.values())
         return sorted({size for sizes in by_card for size in sizes})
+
+    def has_product(self, name: str) -> bool:
+        """True if `names` has this product, whatever words its name leaves out."""
+        return _bare_name(name) in map(_bare_name, self.names)
 
 
 def _bare_name(name: str) -> str:
@@ -140,9 +143,10 @@ class RocmRelease(Sourced, frozen=True):
 class TorchBuild(Sourced, frozen=True):
     """One torch wheel for ROCm.
 
-    local: its full version where one is known, and then the key. pythons: `3.14`, or `3.14t` for the build without the GIL. gfx: targets
-    compiled into it (for therock: its device packages); blas: those its rocBLAS has kernels for; empty: not known. evidence: how the
-    wheel is known (listed, observed, build matrix, inferred); gfx_evidence: the same of its targets.
+    local: its full version where one is known, and then the key. index: its address or a name of indexes.yaml; empty: not known. pythons:
+    `3.14`, or `3.14t` for the build without the GIL. gfx: targets compiled into it (for therock: its device packages); blas: those its
+    rocBLAS has kernels for; empty: not known. evidence: how the wheel is known (listed, observed, build matrix, inferred);
+    gfx_evidence: the same of its targets.
     """
 
     key: str

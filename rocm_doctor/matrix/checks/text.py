@@ -11,6 +11,7 @@ from typing import Any, Literal
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import parse_citation
 from rocm_doctor.matrix.source import DataProblem, Entry, Untyped, nodes
+from rocm_doctor.matrix.types import TorchBuild
 
 _PERSONAL = (
     (regex(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
@@ -43,7 +44,8 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
     seen = [("sources", parse_citation(source).seen) for source in getattr(entry, "sources", ())]
     dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
     dates += [("issues", issue.seen) for issue in getattr(entry, "issues", ())]
-    yield from (("error", field, f"{date} lies in the future") for field, date in dates if date and date > today)
+    released = [("released", entry.released)] if isinstance(entry, TorchBuild) else []
+    yield from (("error", field, f"{date} lies in the future") for field, date in [*dates, *released] if date and date > today)
     last = max((date for field, date in dates if date and field != "issues"), default=None)
     if last and today - last > _YEAR:
         yield "warning", "checked", f"last checked on {last}, more than a year ago; check its sources again"
