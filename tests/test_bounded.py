@@ -167,7 +167,8 @@ def test_a_good_archive_is_read_whichever_way_it_is_packed(tmp_path: Path) -> No
 
 # ---- syntaxes
 
-DEEP = 200_000
+DEEP = 50_000
+"""Levels: half of them are too many for any parser that calls itself."""
 YAML_BOMB = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"k{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
 )
@@ -180,7 +181,7 @@ YAMLS = {
     "itself": "a: &a [*a]",
     "deep by aliases": "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000)),
     "merges": "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}], k{n}: v}}\n" for n in range(1, 40)),
-    "same keys": "a: b\n" * (3 * MIB // 5),
+    "same keys": "a: b\n" * 200_000,
     "directives": "".join(f"%TAG !a{n}! tag:x\n" for n in range(200_000)) + "--- a\n",
     "digits": "a: " + "9" * 5000,
     "sexagesimal": "a: 1" + ":1" * 100_000,
@@ -208,7 +209,7 @@ TOMLS = {
     "spaced": "a" + " . 'a'" * 40_000 + " = 1",
     "table": "[a" + ".a" * 40_000 + "]",
     "inline": "x = {a" + ".a" * 40_000 + " = 1}",
-    "many tables": "".join(f"[a{n}.b.c.d]\nb.c.d.e = 1\n" for n in range(40_000)),
+    "many tables": "".join(f"[a{n}.b.c.d]\nb.c.d.e = 1\n" for n in range(20_000)),
     "digits": "a = " + "9" * 5000,
     "array": "a = " + "[" * DEEP,
     "tables in tables": "a = " + "{a=" * DEEP,
@@ -398,7 +399,7 @@ def test_a_pattern_is_compiled_at_its_first_use() -> None:
 
 
 ODD_FILES: dict[str, str | bytes] = {
-    "deep.json": "[" * 100_000, "bad.json": b'{"a": "\xff"}', "half.json": '"\\ud83d"', "digits.json": "9" * 5000, "deep.yaml": "[" * 25_000,
+    "deep.json": "[" * 25_000, "bad.json": b'{"a": "\xff"}', "half.json": '"\\ud83d"', "digits.json": "9" * 5000, "deep.yaml": "[" * 25_000,
     "bomb.yaml": YAML_BOMB, "self.yaml": "a: &a [*a]\n",
 }  # fmt: skip
 

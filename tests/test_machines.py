@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,11 +30,11 @@ NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (n % 36 > 0)) for n, name
 @pytest.mark.parametrize("name", NAMES)
 def test_the_commands_on_a_machine(name: str, tmp_path: Path) -> None:
     """Each prints first what the machine expects. plan, fix and env cure what check finds or name it; where check is content they do
-    nothing; and every line that one of them prints can be typed there. Our own commands are run, each once and without --apply; of the
-    others a shell has to understand the line."""
+    nothing; and every line that one of them prints can be typed there. Our own commands are run, without --apply; of the others a
+    shell has to understand the line."""
     machine = simulated.described(name)
     with simulated.Shell(simulated.build(machine, tmp_path), machine) as shell:
-        _agree(machine, cache(shell.run))
+        _agree(machine, shell.run)
 
 
 def _agree(machine: simulated.Machine, run: Callable[[str], subprocess.CompletedProcess[str]]) -> None:
