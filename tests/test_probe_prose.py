@@ -5,6 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import CORPUS, NAMES, facts, gpus, notes
 
+from rocm_doctor.model import Artifact
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.sentences import sentences
 from rocm_doctor.probes.text import prose
 
 
@@ -188,3 +191,12 @@ def test_a_requirement_is_no_gpu_of_this_machine() -> None:
     assert [gpu["gfx"] for gpu in gpus(prose, "RX 6700 XT: only supported on compute capability 8.9, or ROCm MI300+")] == [
         "gfx1031"
     ]
+
+
+def test_the_end_of_a_long_text_is_read_with_its_line_numbers() -> None:
+    lines = ["a log line of some length, which differs"] * 5_000 + ["Windows 11 with WSL2 and Ubuntu 24.04"]
+    found = sentences(Document(Artifact("paste/text", "paste", text="\n".join(lines))))
+    assert [(s.text, s.reading.place) for s in found if "WSL2" in s.text] == [(lines[-1], "line 5001")]
+    assert len([s for s in found if s.text == lines[0]]) <= 21, (
+        "lines that differ in digits only, or in nothing, are read 20 times"
+    )

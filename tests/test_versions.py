@@ -61,6 +61,10 @@ def test_release_of_what_machines_print(text: str, numbers: tuple[int, ...] | No
         ("~=2.4.1", "2.5.0", False),
         ("==7.11.0a20260106", "7.11.0a20260107", False),
         (">2.8.3", "2.8.3.post2", False),
+        ("<=7.0", "7", True),
+        ("<7.0", "7", False),
+        ("<=7.0.x", "7", True),
+        (">7.0.x", "7.1", True),
         ("<=2.8.3", "2.8.3.post2", True),  # PEP 440 leaves it out: the bound names no post-release
         (">=2.8.0.post1", "2.8.0", False),
         ("<2.8.0.post1", "2.8.0", True),
