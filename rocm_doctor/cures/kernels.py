@@ -14,22 +14,22 @@ from rocm_doctor.rules.conditions import holds
 _RELEASE = "$(lsb_release -rs)"
 
 
-def offer_reachable_kernel(made: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
+def offer_reachable_kernel(finding: Finding, snapshot: Snapshot, matrix: Matrix) -> Finding:
     """The finding with commands that lead to a kernel without the fault of its row. If the kernel package of this release has the
     fault too, the upgrade to the next release comes before it; if that has it too, the package is not offered."""
-    row, os = matrix.row(made.row) if made.row else None, snapshot.value("os")
+    row, os = matrix.row(finding.row) if finding.row else None, snapshot.value("os")
     affected = all_conditions(row).get("kernel") if row else None
     if not affected or not isinstance(os, str):
-        return made
+        return finding
     packages = matrix.kernels
     here = next((package for package in packages if os.startswith((package.os, *package.derivatives))), None)
     if here is None:  # no package of that name is known to be there
-        kept = tuple(command for command in made.commands if _RELEASE not in command.text)
+        kept = tuple(command for command in finding.commands if _RELEASE not in command.text)
         words = f"No newer kernel package of {os} is known here. Install a kernel of its backports, a newer release of the system, or AMD's driver module."
-        return msgspec.structs.replace(made, commands=kept, advice=made.advice if kept else words)
-    stuck = [command for command in made.commands if _installs(command, here)]
+        return msgspec.structs.replace(finding, commands=kept, advice=finding.advice if kept else words)
+    stuck = [command for command in finding.commands if _installs(command, here)]
     if not stuck or not _has_fault(affected, here):
-        return msgspec.structs.replace(made, commands=tuple(_fill_release(command, here) for command in made.commands))
+        return msgspec.structs.replace(finding, commands=tuple(_fill_release(command, here) for command in finding.commands))
     advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
     after = next((package for package in packages if package.os == here.successor and not _has_fault(affected, package)), None)
     if after:
@@ -38,9 +38,9 @@ def offer_reachable_kernel(made: Finding, snapshot: Snapshot, matrix: Matrix) ->
         sources += after.sources
     else:
         advice += "Install AMD's driver module, or another release of the system."
-    others = tuple(command for command in made.commands if command not in stuck)
+    others = tuple(command for command in finding.commands if command not in stuck)
     return msgspec.structs.replace(
-        made, advice=advice, commands=(*commands, *others), sources=tuple(dict.fromkeys((*made.sources, *sources)))
+        finding, advice=advice, commands=(*commands, *others), sources=tuple(dict.fromkeys((*finding.sources, *sources)))
     )
 
 

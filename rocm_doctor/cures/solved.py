@@ -17,7 +17,7 @@ def near_reports(
 ) -> tuple[Similar, ...]:
     """The reports that are near enough, of the diagnosis of the first finding (without one, the likeliest), and that no fact contradicts."""
     diagnoses = [finding.id for finding in findings if finding.severity != "note" and finding.leads] or [
-        one.id for one in likely if one.title
+        report.id for report in likely if report.title
     ]
     alike = (s for s in near if s.likeness >= SHOWN and s.label in diagnoses[:1])
     return tuple(s for s in alike if _possible(s, snapshot, matrix))[:MOST]

@@ -39,7 +39,7 @@ def drop_foreign_commands(report: Report, matrix: Matrix) -> Report:
 
 def is_ours(text: str, matrix: Matrix) -> bool:
     """True for a command that the matrix states, or that a template of it makes."""
-    return text in matrix.once(stated_commands) or any(one.fullmatch(text) for one in matrix.once(command_patterns))
+    return text in matrix.once(stated_commands) or any(pattern.fullmatch(text) for pattern in matrix.once(command_patterns))
 
 
 def stated_commands(matrix: Matrix) -> frozenset[str]:

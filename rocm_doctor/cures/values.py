@@ -33,7 +33,7 @@ class Values:
 
     def words(self, text: str) -> str:
         """The sentence with each slot as its value, or as the slot's words where the value is not known."""
-        return " ".join(_SLOT.sub(lambda found: self.value(found[1]) or self.matrix.slots[found[1]].words, text).split())
+        return " ".join(_SLOT.sub(lambda slot: self.value(slot[1]) or self.matrix.slots[slot[1]].words, text).split())
 
     def commands(self, templates: Iterable[Command]) -> tuple[Command, ...]:
         """The commands with their values. Before one with a value that is not known comes the command that tells it. No torch is

@@ -32,23 +32,23 @@ def explain(text: str, matrix: Matrix) -> Page | None:
 
     A text that is not a name is judged as a line of a log.
     """
-    found = search(text, matrix)
-    if not (found and found[0].sure) and (not found or "-" in fold(text)) and (page := judgements.line(text, matrix)):
+    things = search(text, matrix)
+    if not (things and things[0].sure) and (not things or "-" in fold(text)) and (page := judgements.line(text, matrix)):
         return page
-    if not found:
+    if not things:
         return judgements.line(text, matrix, guess=True)
-    if len(found) != 1:
-        return _candidates(text, f"may be one of {len(found)}", found)
-    if found[0].entry.kind == "row" and not found[0].sure:
-        return _candidates(text, "may be a case of", found)
-    return explain_entry(found[0], matrix)
+    if len(things) != 1:
+        return _candidates(text, f"may be one of {len(things)}", things)
+    if things[0].entry.kind == "row" and not things[0].sure:
+        return _candidates(text, "may be a case of", things)
+    return explain_entry(things[0], matrix)
 
 
-def explain_entry(found: NamedThing, matrix: Matrix) -> Page:
+def explain_entry(thing: NamedThing, matrix: Matrix) -> Page:
     """The page about one entry of the index."""
-    return _PAGES[found.entry.kind](found, matrix)
+    return _PAGES[thing.entry.kind](thing, matrix)
 
 
-def _candidates(text: str, how: str, found: list[NamedThing]) -> Page:
-    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in found]
+def _candidates(text: str, how: str, things: list[NamedThing]) -> Page:
+    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in things]
     return Page(f"`{text}` {how}", (Section("", lines, _MOST),))

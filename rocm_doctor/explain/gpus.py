@@ -22,9 +22,9 @@ from rocm_doctor.plan.summary import HERE, STATES, TITLES, answers, first_plan, 
 from rocm_doctor.reports.page import CitedLine, Page
 
 
-def gpu(found: NamedThing, matrix: Matrix) -> Page:
+def gpu(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a GPU: whether torch runs on it, on which systems, what to type, what is known to go wrong."""
-    target, name = matrix.gfx[found.entry.of], found.entry.name
+    target, name = matrix.gfx[thing.entry.of], thing.entry.name
     plans = answers(target.gfx, matrix, python=HERE)
     vram = target.sizes(name)
     first = first_plan(plans)
@@ -48,7 +48,7 @@ def gpu(found: NamedThing, matrix: Matrix) -> Page:
             section("chip", *_chip(target), short=0),
             section("support", *state_support(matrix, target.gfx), short=0),
             section("parts", *(state_fact(fact, fact.subject) for fact in matrix.facts if target.gfx in fact.gfx), short=0),
-            section("wheels", *(state_build(one, target.gfx) for one in builds_with_code(matrix, target.gfx)), short=0),
+            section("wheels", *(state_build(build, target.gfx) for build in builds_with_code(matrix, target.gfx)), short=0),
             section("source", target.sources[0], *reports[:2]),
             section(
                 "more",

@@ -15,46 +15,46 @@ _LIKELY = 0.5
 """Probability from which the words of a line alone name a diagnosis."""
 
 
-def diagnosis(found: NamedThing, matrix: Matrix) -> Page:
+def diagnosis(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a diagnosis: its criterion, cause and remedy, the remedies under conditions, and the rows of the matrix."""
-    one = matrix.diagnoses[found.entry.of]
-    cures = [cure for cure in matrix.cures if one.id in cure.of and cure.when]
+    entry = matrix.diagnoses[thing.entry.of]
+    cures = [cure for cure in matrix.cures if entry.id in cure.of and cure.when]
     conditions = [", ".join(f"{name}: {asked}" for name, asked in cure.when.items()) for cure in cures]
     words = [introduce_remedy(cure.grade) + _SLOT.sub(lambda slot: matrix.slots[slot[1]].words, cure.do) for cure in cures]
     return Page(
-        f"{one.id}: {one.title}",
+        f"{entry.id}: {entry.title}",
         (
-            section("when", one.criterion),
-            section("cause", one.cause),
-            section("fix", one.advice, *one.commands),
-            section("check", *one.verify),
+            section("when", entry.criterion),
+            section("cause", entry.cause),
+            section("fix", entry.advice, *entry.commands),
+            section("check", *entry.verify),
             section("if", *map(": ".join, zip(conditions, words)), short=MANY),
-            list_faults(row for row in matrix.rows if row.diagnosis == one.id),
-            section("source", *one.sources),
+            list_faults(row for row in matrix.rows if row.diagnosis == entry.id),
+            section("source", *entry.sources),
         ),
     )
 
 
-def row(found: NamedThing, matrix: Matrix) -> Page:
+def row(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a row: its conditions, cause, remedy and sources."""
-    one = matrix.by_key[found.entry.of]
+    row = matrix.by_key[thing.entry.of]
     grades = [
-        one.grade,
-        *(f"({of}: {grade})" for of, grade in (("range", one.range_grade), ("remedy", one.remedy_grade)) if grade),
+        row.grade,
+        *(f"({of}: {grade})" for of, grade in (("range", row.range_grade), ("remedy", row.remedy_grade)) if grade),
     ]
     return Page(
-        f"{one.key}: {one.title}",
+        f"{row.key}: {row.title}",
         (
-            section("", f"{one.status}, {' '.join(grades)}, layer {one.layer}, checked {one.checked}; diagnosis {one.diagnosis}"),
-            section("when", *(f"{name}: {condition}" for name, condition in one.when.items()), short=MANY),
-            section("cause", one.cause),
-            section("fix", _fix(one, matrix), *one.commands),
-            section("check", *one.verify),
-            section("issue", *(f"{issue.id}: {issue.state} on {issue.seen}" for issue in one.issues)),
-            section("also", ", ".join(one.aliases)),
-            section("over", ", ".join(one.supersedes)),
-            section("source", *one.sources),
-            section("read", f"{one.verified.outcome} by a {one.verified.by} on {one.verified.date}" if one.verified else ""),
+            section("", f"{row.status}, {' '.join(grades)}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"),
+            section("when", *(f"{name}: {condition}" for name, condition in row.when.items()), short=MANY),
+            section("cause", row.cause),
+            section("fix", _fix(row, matrix), *row.commands),
+            section("check", *row.verify),
+            section("issue", *(f"{issue.id}: {issue.state} on {issue.seen}" for issue in row.issues)),
+            section("also", ", ".join(row.aliases)),
+            section("over", ", ".join(row.supersedes)),
+            section("source", *row.sources),
+            section("read", f"{row.verified.outcome} by a {row.verified.by} on {row.verified.date}" if row.verified else ""),
         ),
     )
 
@@ -66,19 +66,19 @@ def _fix(row: Row, matrix: Matrix) -> str:
     return "" if row.commands else matrix.diagnoses[row.diagnosis].advice
 
 
-def variable(found: NamedThing, matrix: Matrix) -> Page:
+def variable(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a variable: what reads it, what it does, what it costs."""
-    one = matrix.env[found.entry.of]
-    conditions = ((row, row.when.get(f"env.{one.name}", "absent")) for row in matrix.rows)
+    entry = matrix.env[thing.entry.of]
+    conditions = ((row, row.when.get(f"env.{entry.name}", "absent")) for row in matrix.rows)
     return Page(
-        f"{one.name}: {'nothing reads it' if one.exists == 'no' else f'read by {one.reader}, {one.platform}'}",
+        f"{entry.name}: {'nothing reads it' if entry.exists == 'no' else f'read by {entry.reader}, {entry.platform}'}",
         (
-            section("effect", one.effect),
-            section("values", one.values, one.default and f"default: {one.default}"),
-            section("harm", one.harm),
-            section("also", ", ".join(one.also)),
+            section("effect", entry.effect),
+            section("values", entry.values, entry.default and f"default: {entry.default}"),
+            section("harm", entry.harm),
+            section("also", ", ".join(entry.also)),
             list_faults(row for row, condition in conditions if condition != "absent" and condition[0] != "!"),
-            section("source", *one.sources),
+            section("source", *entry.sources),
         ),
     )
 
@@ -93,15 +93,15 @@ def line(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
     from rocm_doctor.sources.paste import cut
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
-    found = [finding for finding in report.findings if finding.id in matrix.diagnoses]
-    read = [matrix.diagnoses[one.id] for one in report.guesses if guess or one.probability >= _LIKELY]
-    candidates: list[Finding | Diagnosis] = [*(one for one in found if one.leads), *read, *(found if guess else [])]
+    findings = [f for f in report.findings if f.id in matrix.diagnoses]
+    read = [matrix.diagnoses[g.id] for g in report.guesses if guess or g.probability >= _LIKELY]
+    candidates: list[Finding | Diagnosis] = [*(f for f in findings if f.leads), *read, *(findings if guess else [])]
     best = next(iter(candidates), None)
     if best is None:
         return None
     by = introduce_remedy(best.cure_grade or best.grade) if isinstance(best, Finding) else ""
-    sure = "A line alone can mean several things." if found else "This is a guess from the words of the line."
-    others = dict.fromkeys(name for name in (*(one.id for one in found), *(one.id for one in read)) if name != best.id)
+    sure = "A line alone can mean several things." if findings else "This is a guess from the words of the line."
+    others = dict.fromkeys(name for name in (*(f.id for f in findings), *(d.id for d in read)) if name != best.id)
     return Page(
         f"{best.id}: {best.title}",
         (

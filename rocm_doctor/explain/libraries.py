@@ -25,21 +25,19 @@ from rocm_doctor.reports.page import CitedLine, Page
 from rocm_doctor.versions import sort_key
 
 
-def library(found: NamedThing, matrix: Matrix) -> Page:
+def library(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a library: what it is, which releases go with what, how to install it, what is known to go wrong."""
-    of, version, gpu = found.entry.of, found.version, found.gpu
-    package = next((one for one in catalog_of(matrix).packages.values() if fold(one.name) == of), None)
-    program = next((one for one in matrix.programs.values() if fold(one.name) == of), None)
-    application = next((one for one in matrix.applications if of in map(fold, one.names)), None)
-    indexes = (one for one in matrix.plain("indexes") or () if of in fold(one["name"]).split("-"))
-    images = (
-        f"image {one['way']}" for one in matrix.plain("images") or () if "way" in one and of in fold(one["name"]).split("-")
-    )
-    readers = (one for one in matrix.env.values() if of in fold(one.reader).split("-"))
-    facts, rows = _facts(found, matrix), [row for row in matrix.rows if _concerns(row, found, matrix)]
-    name = " ".join(filter(None, (found.entry.name, version, gpu and f"on {gpu}")))
+    of, version, gpu = thing.entry.of, thing.version, thing.gpu
+    package = next((entry for entry in catalog_of(matrix).packages.values() if fold(entry.name) == of), None)
+    program = next((entry for entry in matrix.programs.values() if fold(entry.name) == of), None)
+    application = next((entry for entry in matrix.applications if of in map(fold, entry.names)), None)
+    indexes = (entry for entry in matrix.plain("indexes") or () if of in fold(entry["name"]).split("-"))
+    images = (f"image {i['way']}" for i in matrix.plain("images") or () if "way" in i and of in fold(i["name"]).split("-"))
+    readers = (variable for variable in matrix.env.values() if of in fold(variable.reader).split("-"))
+    facts, rows = _facts(thing, matrix), [row for row in matrix.rows if _concerns(row, thing, matrix)]
+    name = " ".join(filter(None, (thing.entry.name, version, gpu and f"on {gpu}")))
     return Page(
-        f"{name}: {found.entry.words}",
+        f"{name}: {thing.entry.words}",
         (
             section("wheels", *_wheels(matrix, of)),
             section("works", *(_releases(package, version, gpu) if package else ()), short=MANY),
@@ -54,21 +52,21 @@ def library(found: NamedThing, matrix: Matrix) -> Page:
             section(
                 "variables", *(CitedLine(f"{reader.name}: {reader.effect}", reader.sources[0]) for reader in readers), short=3
             ),
-            source(*([one] for one in (package, program, application) if one), facts, rows),
+            source(*([entry] for entry in (package, program, application) if entry), facts, rows),
         ),
     )
 
 
-def _facts(found: NamedThing, matrix: Matrix) -> list[Statement]:
+def _facts(thing: NamedThing, matrix: Matrix) -> list[Statement]:
     """The statements about the library, its version and the GPU beside it, the newest first."""
     facts = [
         fact
         for fact in matrix.facts
-        if f"-{found.entry.of}-" in f"-{fold(fact.subject.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
-        and (not found.gpu or not fact.gfx or found.gpu in fact.gfx)
-        and (not found.version or not fact.version or may_hold(fact.version, found.version))
+        if f"-{thing.entry.of}-" in f"-{fold(fact.subject.removeprefix('PyTorch feature: ').removeprefix('Serving: '))}-"
+        and (not thing.gpu or not fact.gfx or thing.gpu in fact.gfx)
+        and (not thing.version or not fact.version or may_hold(fact.version, thing.version))
     ]
-    return sorted(facts, key=lambda one: (sort_key(one.version or one.rocm), one.checked), reverse=True)
+    return sorted(facts, key=lambda fact: (sort_key(fact.version or fact.rocm), fact.checked), reverse=True)
 
 
 def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
@@ -106,9 +104,9 @@ def _install(package: CatalogPackage, gpu: str, matrix: Matrix) -> Iterator[str 
         yield "for the GPU of this machine; --gpu 'RX 7900 XTX' plans for another"
 
 
-def _concerns(row: Row, found: NamedThing, matrix: Matrix) -> bool:
+def _concerns(row: Row, thing: NamedThing, matrix: Matrix) -> bool:
     """True if a row asks for the library (in a range that may hold the version) or names it, and is about the GPU beside it or about none."""
-    of, gpu = found.entry.of, found.gpu
+    of, gpu = thing.entry.of, thing.gpu
     about_gpus = {"gpu.gfx", "gpu.family"} & row.when.keys()
     if gpu and about_gpus and all(row is not other for other, _ in find_rows(matrix, matrix.gfx[gpu])):
         return False
@@ -117,6 +115,6 @@ def _concerns(row: Row, found: NamedThing, matrix: Matrix) -> bool:
         for name, condition in row.when.items()
         if name.startswith(("pkg.", "code.")) and fold(name.partition(".")[2]) == of
     ]
-    if found.version and conditions:
-        return all(condition != "absent" and may_hold(condition, found.version) for condition in conditions)
+    if thing.version and conditions:
+        return all(condition != "absent" and may_hold(condition, thing.version) for condition in conditions)
     return bool(conditions) or row.diagnosis == f"lib.{of}" or f"-{of}-" in f"-{fold(row.title)}-"

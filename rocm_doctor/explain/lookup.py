@@ -28,44 +28,44 @@ def search(text: str, matrix: Matrix) -> list[NamedThing]:
     if _VARIABLE.fullmatch(text.strip()):
         return []  # the words in the name of a variable are not what it is about
     by_name, described = _find_words(fold(text).split("-"), matrix)
-    rows = [one for one in by_name if one.entry.kind == "row"]
-    named, mentioned = [one for one in by_name if one not in rows], _find_mentioned(text, matrix)
+    rows = [entry for entry in by_name if entry.entry.kind == "row"]
+    named, mentioned = [entry for entry in by_name if entry not in rows], _find_mentioned(text, matrix)
     return (mentioned if len(mentioned) == 1 < len(named) else named or mentioned) or rows or described
 
 
 def _find_exact(text: str, matrix: Matrix) -> list[NamedThing]:
-    known, name = index(matrix).by_name, key(text)
-    variable = known.get(key(text.partition("=")[0]), [])
-    if name in known or (variable and variable[0].kind == "variable"):
-        several = known.get(name, variable)
-        return [NamedThing(one._replace(name=one.of) if len(several) > 1 else one) for one in several]
+    by_name, name = index(matrix).by_name, key(text)
+    variable = by_name.get(key(text.partition("=")[0]), [])
+    if name in by_name or (variable and variable[0].kind == "variable"):
+        several = by_name.get(name, variable)
+        return [NamedThing(entry._replace(name=entry.of) if len(several) > 1 else entry) for entry in several]
     if gpus := _whole_gpu(text, matrix):
         return list(map(NamedThing, gpus))
     parts = _RELEASE.fullmatch(text.strip().lower())
     if not parts:
         return []
     entries = (
-        known.get(key(parts["name"] or ""), [])
+        by_name.get(key(parts["name"] or ""), [])
         if parts["name"]
-        else [e for name in ("rocm", "torch", "python") for e in known[name]]
+        else [e for name in ("rocm", "torch", "python") for e in by_name[name]]
     )
-    found = [
+    things = [
         NamedThing(entry, parts["version"])
         for entry in entries
         if entry.kind in ("library", "system") or _is_released(entry.kind, parts["version"], matrix)
     ]
-    return found if parts["name"] or len(found) == 1 else [one._replace(sure=False) for one in found]
+    return things if parts["name"] or len(things) == 1 else [thing._replace(sure=False) for thing in things]
 
 
 def _is_released(kind: str, version: str, matrix: Matrix) -> bool:
     """True if the catalog has that release, or one of that series."""
     released: dict[str, Iterable[str]] = {
-        "rocm": (one.version for one in matrix.rocm),
-        "torch": (name for one in matrix.torch for name in (one.torch, one.local)),
-        "python": (python for one in matrix.torch for python in one.pythons),
+        "rocm": (release.version for release in matrix.rocm),
+        "torch": (name for build in matrix.torch for name in (build.torch, build.local)),
+        "python": (python for build in matrix.torch for python in build.pythons),
         "driver": (module.module for module in matrix.driver_modules),
     }
-    return any(matches_release(one, version) for one in released.get(kind, ()))
+    return any(matches_release(known, version) for known in released.get(kind, ()))
 
 
 def _whole_gpu(text: str, matrix: Matrix) -> list[IndexEntry]:
@@ -73,16 +73,16 @@ def _whole_gpu(text: str, matrix: Matrix) -> list[IndexEntry]:
     gfx = text.strip().lower().partition(":")[0]
     if gfx in matrix.gfx:
         return [IndexEntry("gpu", gfx, gfx)]
-    found = gpu_names(matrix).find(text)
+    names = gpu_names(matrix).find(text)
     rest = text
-    for one in found:
-        rest = rest.replace(one.text, " ")
+    for name in names:
+        rest = rest.replace(name.text, " ")
     left = [
         word for word in fold(rest).split("-") if word not in ("", "amd", "graphics", "gpu", "gb", "gib", "instinct", "ryzen")
     ]
     if any(map(str.isalpha, left)):
         return []
-    targets = dict.fromkeys(gfx for one in found for gfx in one.gfx)
+    targets = dict.fromkeys(gfx for one in names for gfx in one.gfx)
     product = _SIZE.sub("", text).strip()
     return [
         IndexEntry("gpu", gfx, product if len(targets) == 1 else gfx, ", ".join(matrix.gfx[gfx].names[:3])) for gfx in targets
@@ -91,45 +91,45 @@ def _whole_gpu(text: str, matrix: Matrix) -> list[IndexEntry]:
 
 def _find_mentioned(text: str, matrix: Matrix) -> list[NamedThing]:
     """The things named inside a longer text; a library with the GPU beside it is one."""
-    known = index(matrix).by_name
+    indexed = index(matrix).by_name
     mentions = gpu_names(matrix).find(text)
     words = fold(text).split("-")
-    found: list[NamedThing] = []
+    things: list[NamedThing] = []
     place = 0
     while place < len(words):
         spans = ((n, "".join(words[place : place + n])) for n in range(LONGEST, 0, -1))
-        named = ((n, [one for one in known.get(name, ()) if one.kind != "row"]) for n, name in spans if len(name) > 2)
+        named = ((n, [entry for entry in indexed.get(name, ()) if entry.kind != "row"]) for n, name in spans if len(name) > 2)
         size, entries = next(((n, several) for n, several in named if several), (1, []))
         after = words[place + size] if place + size < len(words) else ""
         number = after if after[:1].isdigit() else ""
         release = number if "." in number else ""
-        found += [
+        things += [
             NamedThing(entry, number if entry.kind == "system" else release, False) for entry in entries if entry.kind != "gpu"
         ]
         glued = _RELEASE.fullmatch(words[place])
         if not entries and glued and glued["name"] in ("rocm", "torch", "python"):
-            found += [NamedThing(known[glued["name"]][0], glued["version"], False)]
+            things += [NamedThing(indexed[glued["name"]][0], glued["version"], False)]
         place += size
     if {"or", "vs", "versus"}.isdisjoint(words):
-        found = [one for one in found if one.version or one.entry.of not in _GENERAL] or found
-    found = _join_release(found)
+        things = [thing for thing in things if thing.version or thing.entry.of not in _GENERAL] or things
+    things = _join_release(things)
     by_name = (gfx for mention in mentions if len(mention.gfx) == 1 for gfx in mention.gfx)
     targets = list(dict.fromkeys((*by_name, *(word for word in words if word in matrix.gfx))))
-    libraries = [one for one in found if one.entry.kind == "library"]
+    libraries = [thing for thing in things if thing.entry.kind == "library"]
     if libraries and len(targets) <= 1:
-        others = [one for one in found if one.entry.kind not in ("library", "system") and not targets]
+        others = [thing for thing in things if thing.entry.kind not in ("library", "system") and not targets]
         return list(dict.fromkeys(library._replace(gpu="".join(targets)) for library in libraries)) + others
     gpus = [NamedThing(IndexEntry("gpu", gfx, gfx, ", ".join(matrix.gfx[gfx].names[:3])), sure=False) for gfx in targets]
-    others = [one for one in dict.fromkeys(found) if len(gpus) != 1 or one.entry.kind in ("diagnosis", "variable")]
+    others = [thing for thing in dict.fromkeys(things) if len(gpus) != 1 or thing.entry.kind in ("diagnosis", "variable")]
     return gpus + others
 
 
-def _join_release(found: list[NamedThing]) -> list[NamedThing]:
+def _join_release(things: list[NamedThing]) -> list[NamedThing]:
     """One torch and one ROCm, each with its version, are a build."""
-    versions = {one.entry.kind: one.version for one in found}
-    if len(found) != 2 or not versions.get("torch") or not versions.get("rocm"):
-        return found
-    torch = next(one for one in found if one.entry.kind == "torch")
+    versions = {thing.entry.kind: thing.version for thing in things}
+    if len(things) != 2 or not versions.get("torch") or not versions.get("rocm"):
+        return things
+    torch = next(thing for thing in things if thing.entry.kind == "torch")
     return [torch._replace(version=f"{versions['torch']}+rocm{versions['rocm']}")]
 
 
@@ -139,14 +139,14 @@ def _find_words(words: list[str], matrix: Matrix) -> tuple[list[NamedThing], lis
     wanted = [word for word in words if len(word) > 1]
     by_name: dict[tuple[str, str], NamedThing] = {}
     described: dict[tuple[str, str], NamedThing] = {}
-    known = index(matrix)
-    for entry in known.entries if wanted else ():
+    names = index(matrix)
+    for entry in names.entries if wanted else ():
         name = fold(entry.name)
         # `nan` is not an R9 Nano: a product is named by whole words.
         within = name.split("-") if entry.kind == "gpu" and entry.name != entry.of else name
         if all(word in within for word in wanted):
             # A name of several GPUs is replaced by the target.
-            own = entry._replace(name=entry.of) if len(known.by_name[key(entry.name)]) > 1 else entry
+            own = entry._replace(name=entry.of) if len(names.by_name[key(entry.name)]) > 1 else entry
             by_name.setdefault(entry[:2], NamedThing(own, sure=False))
         elif all(word in f"{name}-{fold(entry.words)}" for word in wanted):
             described.setdefault(entry[:2], NamedThing(entry, sure=False))
@@ -157,10 +157,10 @@ def nearest_names(text: str, matrix: Matrix, most: int = 3) -> list[str]:
     """The names that have most of its words, then those that are spelt most like it; none for a text longer than every name."""
     if len(fold(text).split("-")) > LONGEST:
         return []
-    known = index(matrix)
+    names = index(matrix)
     words = [word for word in fold(text).split("-") if len(word) > 3]
-    shared = {entry.name: sum(word in f"{fold(entry.name)}-{fold(entry.words)}" for word in words) for entry in known.entries}
+    shared = {entry.name: sum(word in f"{fold(entry.name)}-{fold(entry.words)}" for word in words) for entry in names.entries}
     best = sorted(filter(shared.get, shared), key=lambda name: -shared[name])
-    near = [known.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.6)]
-    far = [known.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], known.by_name, most, 0.0)]
+    near = [names.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], names.by_name, most, 0.6)]
+    far = [names.by_name[match][0].name for match in difflib.get_close_matches(key(text)[:60], names.by_name, most, 0.0)]
     return list(dict.fromkeys((*near, *best, *far)))[:most]

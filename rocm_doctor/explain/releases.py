@@ -29,16 +29,16 @@ _SHOWN = 8
 _SYSTEMS = ("linux", "windows", "wsl")
 
 
-def torch(found: NamedThing, matrix: Matrix) -> Page:
+def torch(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of torch or of one release: its builds for ROCm, how to install one, what is known of it."""
-    version = found.version
+    version = thing.version
     number, _, rocm = version.partition("+rocm")
     builds = [
-        one
-        for one in _sort_newest(matrix.torch)
+        build
+        for build in _sort_newest(matrix.torch)
         if not number
-        or (matches_release(one.torch, number) and (not rocm or matches_release(one.rocm, rocm)))
-        or matches_release(one.local, version)
+        or (matches_release(build.torch, number) and (not rocm or matches_release(build.rocm, rocm)))
+        or matches_release(build.local, version)
     ]
     facts = [
         fact
@@ -68,16 +68,16 @@ def _sort_newest(builds: Iterable[TorchBuild]) -> list[TorchBuild]:
     return sorted(builds, key=lambda one: (sort_key(one.torch), one.family == "bundled", sort_key(one.rocm)), reverse=True)
 
 
-def rocm(found: NamedThing, matrix: Matrix) -> Page:
+def rocm(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of ROCm or of one release: the GPUs that AMD lists, builds of torch, systems, what is known to go wrong."""
-    version = found.version
+    version = thing.version
     releases = [
-        one
-        for one in sorted(matrix.rocm, key=lambda one: sort_key(one.version), reverse=True)
-        if not version or matches_release(one.version, version)
+        release
+        for release in sorted(matrix.rocm, key=lambda release: sort_key(release.version), reverse=True)
+        if not version or matches_release(release.version, version)
     ]
     last = releases[0].version
-    builds = [one for one in _sort_newest(matrix.torch) if version and matches_release(one.rocm, version)]
+    builds = [build for build in _sort_newest(matrix.torch) if version and matches_release(build.rocm, version)]
     facts = [
         fact for fact in matrix.facts if any(matches_release(part.strip(), version or last) for part in fact.rocm.split(","))
     ]
@@ -103,13 +103,13 @@ def rocm(found: NamedThing, matrix: Matrix) -> Page:
     )
 
 
-def python(found: NamedThing, matrix: Matrix) -> Page:
+def python(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a version of Python: the builds of torch for it."""
-    version = ".".join(found.version.split(".")[:2])
+    version = ".".join(thing.version.split(".")[:2])
     number, free = version.removesuffix("t"), version.endswith("t")
-    builds = [one for one in _sort_newest(matrix.torch) if not version or version in one.pythons]
+    builds = [build for build in _sort_newest(matrix.torch) if not version or version in build.pythons]
     facts = [fact for fact in matrix.facts if fact.subject == "PyTorch feature: Python"]
-    every = sorted({python for one in matrix.torch for python in one.pythons if python[-1].isdigit()}, key=sort_key)
+    every = sorted({python for build in matrix.torch for python in build.pythons if python[-1].isdigit()}, key=sort_key)
     return Page(
         f"Python {version}: {count(len(builds), 'build')} of torch for ROCm"
         if version
@@ -124,12 +124,12 @@ def python(found: NamedThing, matrix: Matrix) -> Page:
     )
 
 
-def driver(found: NamedThing, matrix: Matrix) -> Page:
+def driver(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of the kernel driver: versions of the amdgpu module and the releases that they belong to."""
-    modules = sorted(matrix.driver_modules, key=lambda one: sort_key(one.module), reverse=True)
-    modules = [module for module in modules if not found.version or matches_release(module.module, found.version)]
+    modules = sorted(matrix.driver_modules, key=lambda module: sort_key(module.module), reverse=True)
+    modules = [module for module in modules if not thing.version or matches_release(module.module, thing.version)]
     return Page(
-        f"amdgpu driver {found.version}".strip(),
+        f"amdgpu driver {thing.version}".strip(),
         (
             section(
                 "modules",
@@ -139,8 +139,8 @@ def driver(found: NamedThing, matrix: Matrix) -> Page:
                 ),
                 short=MANY,
             ),
-            section("ROCm", *map(_range, sorted(matrix.driver_ranges, key=lambda one: one.kind != "rule")), short=MANY),
-            list_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), found.version)),
+            section("ROCm", *map(_range, sorted(matrix.driver_ranges, key=lambda span: span.kind != "rule")), short=MANY),
+            list_faults(row for row in matrix.rows if asks(row.when, ("driver.version",), thing.version)),
             section("read", Command("cat /sys/module/amdgpu/version")),
             source(modules),
         ),
@@ -154,34 +154,34 @@ def _release(one: RocmRelease) -> CitedLine:
     )
 
 
-def _range(one: DriverRange) -> CitedLine:
-    scope = f" ({one.scope})" if one.scope else ""
-    return CitedLine(f"driver {one.driver}, ROCm {one.rocm}{scope}: {one.words}", one.sources[0])
+def _range(span: DriverRange) -> CitedLine:
+    scope = f" ({span.scope})" if span.scope else ""
+    return CitedLine(f"driver {span.driver}, ROCm {span.rocm}{scope}: {span.words}", span.sources[0])
 
 
-def system(found: NamedThing, matrix: Matrix) -> Page:
+def system(thing: NamedThing, matrix: Matrix) -> Page:
     """The page of a system: what ROCm and torch need on it, and which GPUs AMD lists there."""
-    of, version = found.entry.of, found.version
+    of, version = thing.entry.of, thing.version
     kind = of if of in ("windows", "wsl") else "linux"
     subjects = ("Linux", "amdgpu driver") if kind == "linux" else ()
     facts = [fact for fact in matrix.facts if fact.subject in subjects or of in fact.subject.lower().split()]
     if kind == "linux" and of != "linux":
         facts = [fact for fact in facts if of in f"{fact.subject} {fact.words}".lower() and version in fact.words]
-    facts.sort(key=lambda one: sort_key(one.rocm), reverse=True)
+    facts.sort(key=lambda fact: sort_key(fact.rocm), reverse=True)
     condition = {"windows": ("platform", "windows"), "wsl": ("wsl", "yes")}.get(of, ("os", f"*{of}*"))
     steps = [one for one in catalog_of(matrix).steps if kind in one.systems and not one.gfx and not one.kinds]
     first: list[str | Command] = []
     for step in steps:
         first += [step.words, *map(Command, step.commands)]
-    last = max((one.until for one in matrix.support if one.os == kind and one.grade == "official"), key=sort_key)
-    name = f"{found.entry.name} {version}".strip()
+    last = max((support.until for support in matrix.support if support.os == kind and support.grade == "official"), key=sort_key)
+    name = f"{thing.entry.name} {version}".strip()
     known_of = f"{count(len(facts), 'statement')}, the newest first" if facts else "which ROCm releases support it is not known"
     return Page(
         f"{name}: {known_of}",
         (
             section("GPUs", f"AMD lists up to ROCm {last}: {', '.join(list_targets(matrix, kind, last))}" if of == kind else ""),
             section("works", *map(state_fact, facts), short=MANY),
-            section("see", *([] if facts else [Command(f"rocm-doctor explain {found.entry.name if version else 'Linux'}")])),
+            section("see", *([] if facts else [Command(f"rocm-doctor explain {thing.entry.name if version else 'Linux'}")])),
             section("first", *first),
             section("install", *plan("--os", kind)),
             list_faults(

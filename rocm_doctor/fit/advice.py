@@ -85,7 +85,7 @@ def ways(job: Job, card: Card, peak: Peak, bound: float, support: QuantSupport, 
 def _settings(job: Job, peak: Peak, room: float, support: QuantSupport) -> Iterator[Way]:
     """Changes that are enough on this GPU: one, or else the one that saves most and then the next, up to DEPTH of them. Of changes that are
     enough, the one with the most tokens per optimizer step, of equals the largest peak."""
-    changed, made = job, dict[str, str]()
+    changed, chosen = job, dict[str, str]()
     for _ in range(DEPTH):
         changes = [
             (peak(other), words, option, other)
@@ -97,10 +97,10 @@ def _settings(job: Job, peak: Peak, room: float, support: QuantSupport) -> Itera
         enough = [change for change in changes if change[0] <= room]
         best = max(enough, key=lambda c: (c[3].tokens * c[3].grad_accum, c[0])) if enough else min(changes, key=lambda c: c[0])
         size, words, option, changed = best
-        made = {name: text for name, text in made.items() if name.split()[0] != option.split()[0]} | {option: words}
+        chosen = {name: text for name, text in chosen.items() if name.split()[0] != option.split()[0]} | {option: words}
         if enough:
             fields = {n: getattr(changed, n) for n in job.__struct_fields__ if getattr(changed, n) != getattr(job, n)}
-            yield Way(" and ".join(made.values()), " ".join(made), size, fields)
+            yield Way(" and ".join(chosen.values()), " ".join(chosen), size, fields)
             return
 
 

@@ -94,8 +94,8 @@ class ModelShape(msgspec.Struct, frozen=True):
     @property
     def expert_weights(self) -> int:
         """Weights of all experts of one layer, the shared one included; 0 for a dense model."""
-        one = sum(a * b for name, (a, b) in self.linears.items() if name in MLP)
-        return one * self.experts.count + one // self.inner * self.experts.shared if self.experts else 0
+        expert = sum(a * b for name, (a, b) in self.linears.items() if name in MLP)
+        return expert * self.experts.count + expert // self.inner * self.experts.shared if self.experts else 0
 
     @property
     def layer_parameters(self) -> int:

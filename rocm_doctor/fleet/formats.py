@@ -75,10 +75,10 @@ def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"  and {len(lines) - MOST_LINES} more: --format json has all"
 
 
-def _straggler(one: Straggler) -> str:
-    node = one.node if one.gpu is None else f"{one.node} GPU {one.gpu}"
-    worse = abs(one.value - one.median) / abs(one.median or 1)
-    return f"{node}: {one.figure} {one.value:g} {one.unit}, median {one.median:g}, {worse:.0%} worse, z {one.z:g}"
+def _straggler(straggler: Straggler) -> str:
+    node = straggler.node if straggler.gpu is None else f"{straggler.node} GPU {straggler.gpu}"
+    worse = abs(straggler.value - straggler.median) / abs(straggler.median or 1)
+    return f"{node}: {straggler.figure} {straggler.value:g} {straggler.unit}, median {straggler.median:g}, {worse:.0%} worse, z {straggler.z:g}"
 
 
 def _deviations(summary: Judgement) -> Iterator[str]:

@@ -58,14 +58,14 @@ def judge_table(table: NodeTable, policy: FleetPolicy) -> FleetResult:
     for why, numbers in unmet.items():
         for number in numbers:
             reasons[table.nodes[number].host].append(StateReason("problems", why, severity="error"))
-    for one in slow:
-        reasons[one.node].append(StateReason("slow", _explain(one)))
+    for straggler in slow:
+        reasons[straggler.node].append(StateReason("slow", _explain(straggler)))
     silent = dict.fromkeys(nodeset.expand(policy.nodes), "not in what was judged") | table.silent
     reasons |= {host: [StateReason("silent", why)] for host, why in silent.items() if host not in reasons}
     rows = [_row(host, own) for host, own in sorted(reasons.items())]
     sick = {row.host for row in rows if row.state in ("problems", "slow")}
     severities = {severity for node in table.nodes for _, _, severity in node.causes}
-    severities |= {name for name, found in (("error", unmet), ("warning", slow), ("note", deviations)) if found}
+    severities |= {name for name, some in (("error", unmet), ("warning", slow), ("note", deviations)) if some}
     summary = Judgement(
         nodes=len(table.nodes),
         groups=_groups(reasons),
@@ -95,9 +95,9 @@ def _reasons(node: Node, titles: dict[tuple[str, str, str], str]) -> list[StateR
     return [StateReason(next((state for state in ("undetermined", "ready") if state in node.verdicts), "measured"))]
 
 
-def _explain(one: Straggler) -> str:
-    where = "" if one.gpu is None else f" of GPU {one.gpu}"
-    return f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}"
+def _explain(straggler: Straggler) -> str:
+    where = "" if straggler.gpu is None else f" of GPU {straggler.gpu}"
+    return f"{straggler.figure}{where}: {straggler.value:g} {straggler.unit}, median {straggler.median:g}"
 
 
 def _row(host: str, reasons: list[StateReason]) -> NodeRow:
@@ -115,9 +115,9 @@ def _groups(reasons: dict[str, list[StateReason]]) -> tuple[Group, ...]:
         for reason in node_reasons:
             if reason.state != "slow":
                 hosts.setdefault(reason, []).append(host)
-    found = [Group(*reason, len(nodes), nodeset.fold(nodes)) for reason, nodes in hosts.items()]
+    groups = [Group(*reason, len(nodes), nodeset.fold(nodes)) for reason, nodes in hosts.items()]
     order = list(STATES)
-    return tuple(sorted(found, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
+    return tuple(sorted(groups, key=lambda one: (order.index(one.state), one.severity, -one.count, one.why, one.id, one.row)))
 
 
 def _deviant(one: Deviation, table: NodeTable, sick: set[str]) -> Deviant:

@@ -24,8 +24,8 @@ COMMANDS = {
 
 def name(env: Mapping[str, str] = os.environ) -> str:
     """What Slurm calls this node, else its host name; other engines say it with --as."""
-    found = env.get("SLURMD_NODENAME") or platform.node()
-    return found if is_host_name(found) else "unnamed"
+    host = env.get("SLURMD_NODENAME") or platform.node()
+    return host if is_host_name(host) else "unnamed"
 
 
 def answer(host: str, words: Sequence[str], limit: float) -> bytes:
@@ -42,10 +42,10 @@ def answer(host: str, words: Sequence[str], limit: float) -> bytes:
         "interrupted": "interrupted",
     }.get(done.state, "")
     try:
-        held = {} if why else jsons.decode(msgspec.json.format(done.stdout.encode(), indent=-1), dict[str, msgspec.Raw])
+        report = {} if why else jsons.decode(msgspec.json.format(done.stdout.encode(), indent=-1), dict[str, msgspec.Raw])
     except (Unreadable, msgspec.DecodeError) as exc:
         why = first_lines(done.stderr) or f"exit code {done.returncode}: {exc}"
-    return silent_line(host, why) if why else msgspec.json.encode({**held, "host": host})
+    return silent_line(host, why) if why else msgspec.json.encode({**report, "host": host})
 
 
 def silent_line(host: str, why: str) -> bytes:

@@ -46,15 +46,15 @@ def expand(text: str) -> list[str]:
     if any(len(last) > 15 or int(last) - int(first) >= MOST for first, last in _RANGE.findall(text)):
         raise Unreadable(f"more than {MOST} nodes")
     try:
-        found = NodeSet(text)
+        nodes = NodeSet(text)
     except GroupResolverError as exc:
         raise Unreadable(f"{short}: no node groups ({exc}): ClusterShell's groups.conf defines them") from exc
     except NodeSetException as exc:
         raise Unreadable(f"{short}: {exc}") from exc
-    if len(found) > MOST:
+    if len(nodes) > MOST:
         raise Unreadable(f"more than {MOST} nodes")
-    if text.strip() and not found:
+    if text.strip() and not nodes:
         raise Unreadable(f"{short} names no node: a group is looked up in ClusterShell's groups.conf")
-    if wrong := next((name for name in found if not is_host_name(name)), ""):
+    if wrong := next((name for name in nodes if not is_host_name(name)), ""):
         raise Unreadable(f"`{wrong[:80]}` is not a host name")
-    return list(found)
+    return list(nodes)

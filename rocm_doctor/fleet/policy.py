@@ -45,11 +45,11 @@ def validate(policy: FleetPolicy) -> FleetPolicy:
         raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942, or 8")
     nodeset.expand(policy.nodes)
     for name, condition in policy.require.items():
-        found = coord(name)
-        if found is None:
+        fact = coord(name)
+        if fact is None:
             raise Unreadable(f"require: unknown fact `{name}`; `rocm-doctor probe` lists the facts of a machine")
         try:
-            holds(found.kind, condition, Fact("1" if found.kind != "number" else 1))
+            holds(fact.kind, condition, Fact("1" if fact.kind != "number" else 1))
         except ValueError as exc:
             raise Unreadable(f"require: {name}: {exc}") from exc
     return policy

@@ -120,7 +120,7 @@ class NodeTable:
         """The facts of a part that are compared and differ from the first report; the same object for the same value."""
         if part not in self._first:
             self._first[part] = {name: fact.value for name, fact in facts.items()}
-        first, found = self._first[part], []
+        first, cells = self._first[part], []
         prefix = "gpu." if part >= 0 else ""
         for name, fact in facts.items():
             try:
@@ -129,11 +129,11 @@ class NodeTable:
             except KeyError:
                 pass
             if self._is_compared(prefix + name):
-                found.append(Cell(part, prefix + name, _key(fact.value)))
+                cells.append(Cell(part, prefix + name, _key(fact.value)))
         if not first.keys() <= facts.keys():
             lacking = (prefix + name for name in first.keys() - facts.keys())
-            found += [Cell(part, fact, _absent(fact)) for fact in lacking if self._is_compared(fact)]
-        return [self._cells.setdefault(cell, cell) for cell in found]
+            cells += [Cell(part, fact, _absent(fact)) for fact in lacking if self._is_compared(fact)]
+        return [self._cells.setdefault(cell, cell) for cell in cells]
 
     def _is_compared(self, fact: str) -> bool:
         if fact not in self._compared:
@@ -171,24 +171,24 @@ class NodeTable:
 
     def count(self, fact: str, parts: Iterable[int]) -> Counter[Any]:
         """The values of a fact in these parts, each with its number of nodes or GPUs."""
-        found: Counter[Any] = Counter()
+        counts: Counter[Any] = Counter()
         for part in parts:
             column = {value: len(numbers) for value, numbers in self._columns.get((fact, part), {}).items()}
-            found.update(column)
-            found[self._value_of_first(fact, part)] += len(self._numbers[part]) - sum(column.values())
-        return +found
+            counts.update(column)
+            counts[self._value_of_first(fact, part)] += len(self._numbers[part]) - sum(column.values())
+        return +counts
 
     def places(self, fact: str, parts: Iterable[int], value: Any) -> list[Place]:
         """Each node and GPU that has the value; by slot, only of nodes with the usual number of GPUs: the indexes of others are shifted."""
-        found: list[Place] = []
+        spots: list[Place] = []
         for part in parts:
             column = self._columns.get((fact, part), {})
             numbers = column.get(value, [])
             if value == self._value_of_first(fact, part):
                 others = {number for numbers in column.values() for number in numbers}
                 numbers = [*numbers, *(number for number in self._numbers[part] if number not in others)]
-            found += [(number, part) for number in numbers if fact not in BY_SLOT or self.nodes[number].gpus == self._usual_gpus]
-        return found
+            spots += [(number, part) for number in numbers if fact not in BY_SLOT or self.nodes[number].gpus == self._usual_gpus]
+        return spots
 
     def values(self, fact: str) -> Iterator[tuple[Any, list[Place]]]:
         """(value, places) for each value of a fact."""

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from rocm_doctor.lint.judge import Result
 
 
-def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> Result:
+def accept(result: Result, today: datetime.date, ignore: Sequence[str] = ()) -> Result:
     """The result without what is ignored, by the policy or by ids, rows and paths of the command line; an ignore whose day has come, or that
     fits nothing, is a note."""
     kept, used = [], set()
-    for problem in found.problems:
+    for problem in result.problems:
         words = (problem.id, problem.row, f"{problem.id}:{problem.row}")
         fitting = [
             i
-            for i in found.policy.ignores
+            for i in result.policy.ignores
             if i.id in words and (not i.file or any(fnmatchcase(p.file, i.file) for p in problem.places))
         ]
         used.update(fitting)
@@ -31,18 +31,18 @@ def accept(found: Result, today: datetime.date, ignore: Sequence[str] = ()) -> R
         if not given and not any(today < i.until for i in fitting):
             kept.append(problem)
     own = Environment("policy", Place("rocm-doctor.yaml", 1))
-    target = found.targets[0] if found.targets else LintTarget("any")
-    for i in found.policy.ignores:
+    target = result.targets[0] if result.targets else LintTarget("any")
+    for i in result.policy.ignores:
         if i not in used or today >= i.until:
             title = f"the ignore of {i.id} ended on {i.until}" if today >= i.until else f"the ignore of {i.id} fits no finding"
             kept.append(Problem("repo.stale-ignore", title, f"Its reason was: {i.reason}.", (i.place,), own, target))
     failing = {(p.environment.name, gpu) for p in kept if p.severity == "error" for gpu in p.gpus}
-    dropped = [p for p in found.problems if p not in kept]
+    dropped = [p for p in result.problems if p not in kept]
     rows = []
-    for row in found.rows if dropped else ():
+    for row in result.rows if dropped else ():
         accepted = {gpu for gpu, cell in row.cells.items() if cell == FAILS and (row.environment.name, gpu) not in failing}
         rows.append(row._replace(cells={**row.cells, **dict.fromkeys(accepted, ACCEPTED)}))
-    return found._replace(problems=tuple(kept), accepted_count=len(dropped), rows=tuple(rows) if dropped else found.rows)
+    return result._replace(problems=tuple(kept), accepted_count=len(dropped), rows=tuple(rows) if dropped else result.rows)
 
 
 _ORDER = ("error", "warning", "note")

@@ -95,8 +95,8 @@ def _text_audience(environment: Environment) -> Audience:
 
 def _tokens(words: str) -> list[str]:
     plain = words.replace("third_party", "thirdparty").replace("third-party", "thirdparty")
-    found = _TOKEN.findall(plain)
-    return [("cuda" if m[1] == "cu" else m[1]) if (m := _NUMBERED.match(token)) else token for token in found]
+    tokens = _TOKEN.findall(plain)
+    return [("cuda" if m[1] == "cu" else m[1]) if (m := _NUMBERED.match(token)) else token for token in tokens]
 
 
 def _text_vendors(environment: Environment) -> tuple[bool, bool]:
@@ -122,11 +122,11 @@ def _gpu_finder(matrix: Matrix) -> Callable[[str], frozenset[str]]:
 
     @cache
     def find(words: str) -> frozenset[str]:
-        found = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
-        if not found:
+        targets = {gfx.lower() for gfx in _GFX.findall(words)} & matrix.gfx.keys()
+        if not targets:
             mentions = [m for m in gpu_names(matrix).find(_SIGNS.sub(" ", words)) if m.kind in ("name", "codename", "processor")]
-            found = {gfx for mention in mentions for gfx in mention.gfx}
-        return frozenset(found)
+            targets = {gfx for mention in mentions for gfx in mention.gfx}
+        return frozenset(targets)
 
     return find
 

@@ -44,13 +44,13 @@ def classify_index(index: PackageIndex) -> Source:
     """What an index has of torch, by its address."""
     url = index.url.strip().strip("'\"")
     nightly = "night" in url
-    if found := _PYTORCH.match(url):
-        kind = "rocm" if found[3] else "cpu" if found[2] in ("cpu", "xpu") else "cuda"
-        return Source(kind, (found[3] or "").strip("."), nightly=bool(found[1]))
-    if found := _MANYLINUX.match(url):
-        return Source("rocm", found[1].strip("."))
-    if found := _FAMILY.search(url):
-        return Source("rocm", "", (found[1],), nightly)
+    if match := _PYTORCH.match(url):
+        kind = "rocm" if match[3] else "cpu" if match[2] in ("cpu", "xpu") else "cuda"
+        return Source(kind, (match[3] or "").strip("."), nightly=bool(match[1]))
+    if match := _MANYLINUX.match(url):
+        return Source("rocm", match[1].strip("."))
+    if match := _FAMILY.search(url):
+        return Source("rocm", "", (match[1],), nightly)
     if _NO_TORCH.match(url):
         return Source("none")
     if _PYPI.match(url):
@@ -81,8 +81,8 @@ def list_builds(matrix: Matrix, rocm: str, specifier: str = "", python: str = ""
 
 def newest_torch(matrix: Matrix, specifier: str, python: str = "") -> str:
     """The newest release of torch in the catalog that a specifier and a Python admit; empty for none."""
-    known = {b.torch for b in matrix.torch if versions.parse(b.torch) and _serves_python(b, python)}
-    return max((v for v in known if admits(specifier, v)), key=versions.sort_key, default="")
+    torches = {b.torch for b in matrix.torch if versions.parse(b.torch) and _serves_python(b, python)}
+    return max((v for v in torches if admits(specifier, v)), key=versions.sort_key, default="")
 
 
 @lru_cache(4096)
@@ -96,16 +96,16 @@ def admits(specifier: str, version: str) -> bool:
 
 def pinned_version(specifier: str) -> str:
     """The version of `==X`, without its local part; empty for a range."""
-    found = re.fullmatch(r"={2,3}\s*([\w.!]+?)(\+[\w.]+)?", specifier.strip())
-    return found[1] if found and not found[1].endswith(".*") else ""
+    pin = re.fullmatch(r"={2,3}\s*([\w.!]+?)(\+[\w.]+)?", specifier.strip())
+    return pin[1] if pin and not pin[1].endswith(".*") else ""
 
 
 def local_build(specifier: str, url: str = "") -> tuple[str, str] | None:
     """The vendor and the ROCm release that a local version (`+rocm6.4`, `+cu126`) or the address of a wheel names."""
-    found = _LOCAL.search(specifier) or _LOCAL.search(url.replace("%2B", "+")) or _WHEEL_FOLDER.search(url)
-    if not found:
+    match = _LOCAL.search(specifier) or _LOCAL.search(url.replace("%2B", "+")) or _WHEEL_FOLDER.search(url)
+    if not match:
         return None
-    tag = found[1]
+    tag = match[1]
     return ("rocm", tag[4:].strip(".")) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
 
 
@@ -120,12 +120,12 @@ def applies(marker: str, target: LintTarget) -> bool:
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 
     windows = target.os == "windows"
-    known = {"sys_platform": "win32" if windows else "linux", "platform_system": "Windows" if windows else "Linux",
+    variables = {"sys_platform": "win32" if windows else "linux", "platform_system": "Windows" if windows else "Linux",
              "platform_machine": "x86_64", "os_name": "nt" if windows else "posix", "extra": ""}  # fmt: skip
     if target.python:
-        known |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}
+        variables |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}
     try:
-        return Marker(marker).evaluate(known)
+        return Marker(marker).evaluate(variables)
     except (InvalidMarker, UndefinedEnvironmentName, ValueError):
         return True
 
@@ -174,7 +174,7 @@ def image_facts(name: str, matrix: Matrix) -> ImageFacts:
     else:
         vendor = "rocm" if entry.torch == "rocm" or any(word in tag for word in entry.amd) else entry.torch
     cuda_version = _VERSION.match(tag) if vendor == "cuda" and repository == "pytorch/pytorch" else None
-    release, version, version_of_python = (found[1] if found else "" for found in (rocm, torch or cuda_version, python))
+    release, version, version_of_python = (match[1] if match else "" for match in (rocm, torch or cuda_version, python))
     return ImageFacts(vendor, release, version, version_of_python, entry)
 
 
@@ -258,7 +258,7 @@ def replacing_torch(matrix: Matrix) -> frozenset[str]:
     """The packages whose newest release requires one torch, or has an upper bound on it: pip replaces a newer one by it."""
     every = brings_torch(matrix).items()
     return frozenset(
-        n for n, one in every if one.torch == "exact" and (not one.newest or "<" in one.newest or "==" in one.newest)
+        n for n, torch in every if torch.torch == "exact" and (not torch.newest or "<" in torch.newest or "==" in torch.newest)
     )
 
 
@@ -273,7 +273,7 @@ def build_list(name: str, value: str) -> tuple[str, ...]:
     """The targets of a list that a build is given, without their features; empty for a variable that is not such a list."""
     if not _LIST_NAME.search(name) or not _LIST.fullmatch(value.strip()):
         return ()
-    return tuple(one.partition(":")[0].lower() for one in re.split(r"[;,\s]+", value.strip()) if one)
+    return tuple(target.partition(":")[0].lower() for target in re.split(r"[;,\s]+", value.strip()) if target)
 
 
 def includes(targets: tuple[str, ...], gfx: str, override: str = "") -> bool:

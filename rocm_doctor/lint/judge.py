@@ -98,9 +98,9 @@ class _Judging:
         ours = [environment for environment in environments if self._audience(environment) == "amd"]
         self.installers: dict[str, list[Environment]] = {}
         """The images and scripts for AMD that install a file, by that file."""
-        for one in ours:
-            for file in dict.fromkeys(one.files if one.kind in ("image", "script") else ()):
-                self.installers.setdefault(file, []).append(one)
+        for mine in ours:
+            for file in dict.fromkeys(mine.files if mine.kind in ("image", "script") else ()):
+                self.installers.setdefault(file, []).append(mine)
         has_amd = any(self._may_have_torch(one) for one in ours)
         if targets and (not has_amd or names_amd(name)):  # nothing in it is for AMD, or all of it
             self._promote_main(has_amd)
@@ -158,7 +158,7 @@ class _Judging:
         """What was not read of the environments that are judged and of the repository, sorted by file and line, at most one for
         each line."""
         read = (environment for environment in self.environments if self._audience(environment) != "other")
-        every = [*self.unknown_torch, *self.tree.unread, *(u for one in read for u in one.unread)]
+        every = [*self.unknown_torch, *self.tree.unread, *(u for file in read for u in file.unread)]
         by_place = {(u.place.file, u.place.line): u for u in reversed(every)}
         return tuple(by_place[key] for key in sorted(by_place))
 
@@ -224,11 +224,11 @@ class _Judging:
     def _policy_problems(self) -> Iterable[Problem]:
         target = self.targets[0] if self.targets else LintTarget("any", "")
         own = Environment("policy", Place("rocm-doctor.yaml", 1))
-        known = {name for environment in self.environments for name in (environment.name, environment.file)}
+        names = {name for environment in self.environments for name in (environment.name, environment.file)}
         absent = [
             Fault(Place(word.partition(" [")[0], 1), "policy", f"the declared environment {word} is not there", "Nothing is judged for it.")
             for word in self.policy.environments
-            if not self.files and "*" not in word and word not in known
+            if not self.files and "*" not in word and word not in names
         ]  # fmt: skip
         for fault in [*self.policy.faults, *absent]:
             places, key = (fault.place,), (fault.title,)

@@ -74,7 +74,7 @@ def _policy(root: YamlNode, file: str) -> LintPolicy:
     return LintPolicy(
         targets,
         tuple(node.text for node in root.list("environments")),
-        tuple(one for node in root.list("ignores") if (one := _ignore(node, file, faults))),
+        tuple(entry for node in root.list("ignores") if (entry := _ignore(node, file, faults))),
         fail_on.text if fail_on and fail_on.text in _FAIL_ON else "",
         tuple(node.text for node in root.list("exclude")),
         tuple(faults),
@@ -89,7 +89,7 @@ def _target(name: str, node: YamlNode, file: str, faults: list[Fault]) -> LintTa
     for key, child in node.items():
         if key not in _FIELDS:
             faults.append(_fault(file, child, f"unknown key `{key}` of target {name}: known are {', '.join(_FIELDS)}"))
-    return LintTarget(name, place=Place(file, node.line, name), **{k: found.text for k in _FIELDS if (found := node.get(k))})
+    return LintTarget(name, place=Place(file, node.line, name), **{k: value.text for k in _FIELDS if (value := node.get(k))})
 
 
 def _ignore(node: YamlNode, file: str, faults: list[Fault]) -> Ignore | None:

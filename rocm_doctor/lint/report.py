@@ -26,13 +26,13 @@ _SHOWN = 40
 _SHOWN_FILES = 8
 
 
-def report(found: Result, matrix: Matrix, name: str, shown: Shown = str) -> Report:
+def report(result: Result, matrix: Matrix, name: str, shown: Shown = str) -> Report:
     """The report of a repository. `shown`: a path of the repository, as it is named from the current folder."""
-    findings = tuple(_finding(problem, matrix, shown) for problem in found.problems)
-    facts = make_snapshot(None, None, found.targets[0], matrix) if found.targets else Snapshot()
+    findings = tuple(_finding(problem, matrix, shown) for problem in result.problems)
+    facts = make_snapshot(None, None, result.targets[0], matrix) if result.targets else Snapshot()
     return Report(
         schema_version=SCHEMA_VERSION, tool_version=__version__, matrix_version=matrix.version,
-        verdict=_VERDICTS.get(found.verdict, "undetermined"), summary=summary(found), findings=findings, undecided=(), snapshot=facts,
+        verdict=_VERDICTS.get(result.verdict, "undetermined"), summary=summary(result), findings=findings, undecided=(), snapshot=facts,
         source=f"repository {name}", kind="repository",
     )  # fmt: skip
 
@@ -51,35 +51,35 @@ def _finding(problem: Problem, matrix: Matrix, shown: Shown) -> Finding:
     )  # fmt: skip
 
 
-def summary(found: Result) -> str:
+def summary(result: Result) -> str:
     """The verdict in one line, with what was left out and not read."""
-    counts = Counter(p.severity for p in found.problems)
+    counts = Counter(p.severity for p in result.problems)
     parts = [_count(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
-    targets = ", ".join(t.gpu for t in found.targets)
-    head = f"{found.verdict}{f' for {targets}' if targets else ''}: {', '.join(parts) or 'no problem found'}"
+    targets = ", ".join(t.gpu for t in result.targets)
+    head = f"{result.verdict}{f' for {targets}' if targets else ''}: {', '.join(parts) or 'no problem found'}"
     more = []
-    if found.verdict not in (FAILS, PASSES):
-        more.append(_explain_open(found))
-    if found.accepted_count:
-        more.append(f"{found.accepted_count} accepted")
-    if found.others:
-        more.append(f"{_count(found.others, 'environment')} for other hardware, or of tests, not judged")
-    if found.unread:
-        more.append(f"{_count(len(found.unread), 'place')} not read")
+    if result.verdict not in (FAILS, PASSES):
+        more.append(_explain_open(result))
+    if result.accepted_count:
+        more.append(f"{result.accepted_count} accepted")
+    if result.others:
+        more.append(f"{_count(result.others, 'environment')} for other hardware, or of tests, not judged")
+    if result.unread:
+        more.append(f"{_count(len(result.unread), 'place')} not read")
     return "; ".join([head, *more])
 
 
-def _explain_open(found: Result) -> str:
+def _explain_open(result: Result) -> str:
     """Why nothing passes, where nothing fails."""
-    if found.tree.is_late:
+    if result.tree.is_late:
         return "the time for reading ran out"
-    if found.decisive_unread:
-        first = found.decisive_unread[0].place
+    if result.decisive_unread:
+        first = result.decisive_unread[0].place
         return f"{first.file}:{first.line} was not read and may change what runs"
     words = "no file here leads to code for the GPU as it is written"
-    imports = find_frameworks(found.tree)
+    imports = find_frameworks(result.tree)
     if imports and "torch" not in imports:
-        plan = f"rocm-doctor plan --gpu {found.targets[0].gpu if found.targets else 'GPU'} --with {','.join(imports)}"
+        plan = f"rocm-doctor plan --gpu {result.targets[0].gpu if result.targets else 'GPU'} --with {','.join(imports)}"
         words += f"; {next(iter(imports.values())).file} imports {' and '.join(imports)}: `{plan}`"
     return words
 
@@ -88,20 +88,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def table(found: Result, shown: Shown, *, whole: bool) -> Iterator[str]:
+def table(result: Result, shown: Shown, *, whole: bool) -> Iterator[str]:
     """The lines of a table: each environment for AMD GPUs, the GPUs that it names, and what was found for each target; below it what was met
     and not read. `whole`: all of both; else 40 environments, and the files of which nothing was read."""
-    gpus = list(dict.fromkeys(gpu for row in found.rows for gpu in row.cells))
-    rows = found.rows if whole else found.rows[:_SHOWN]
+    gpus = list(dict.fromkeys(gpu for row in result.rows for gpu in row.cells))
+    rows = result.rows if whole else result.rows[:_SHOWN]
     body = [(shown(r.environment.name), ", ".join(r.claims) or "any", *(r.cells.get(g, "") for g in gpus)) for r in rows]
     cells = [("file", "for", *gpus), *body] if body else []
     widths = [min(60, max(len(line[n]) for line in cells)) for n in range(2 + len(gpus))] if cells else []
     yield from ("  ".join(cell[-60:].ljust(width) for cell, width in zip(line, widths)).rstrip() for line in cells)
-    if len(found.rows) > len(rows):
-        yield f"and {len(found.rows) - len(rows)} more (-v shows them)"
-    if found.unread:
-        counts = Counter(one.reason for one in found.unread)
+    if len(result.rows) > len(rows):
+        yield f"and {len(result.rows) - len(rows)} more (-v shows them)"
+    if result.unread:
+        counts = Counter(one.reason for one in result.unread)
         reasons = "; ".join(f"{reason.value} {counts[reason]}" for reason in UnreadReason if counts[reason])
-        yield f"not read: {_count(len(found.unread), 'place')} ({reasons}){'' if whole else '; -v lists them'}"
-    for one in found.unread if whole else [u for u in found.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]:
-        yield f"  {shown(one.place.file)}:{one.place.line}: {one.reason.value}{one.place.quote and f': {one.place.quote}'}"
+        yield f"not read: {_count(len(result.unread), 'place')} ({reasons}){'' if whole else '; -v lists them'}"
+    for part in result.unread if whole else [u for u in result.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]:
+        yield f"  {shown(part.place.file)}:{part.place.line}: {part.reason.value}{part.place.quote and f': {part.place.quote}'}"

@@ -41,19 +41,19 @@ class Resolution(NamedTuple):
     words: str = ""
 
 
-def resolve(root: Path, one: Environment, target: LintTarget) -> Resolution:
+def resolve(root: Path, environment: Environment, target: LintTarget) -> Resolution:
     """The packages of an environment on the target's system and Python, as uv exports its lock (no index is asked) or resolves them."""
     uv = shutil.which("uv")
     if uv is None:
         return Resolution("uv", {}, "no-resolver", "uv is not installed")
     target = msgspec.structs.replace(target, python=".".join((target.python or DEFAULT_PYTHON).split(".")[:2]))
-    extra = ("--extra", one.label) if one.label else ()
-    lock = root / Path(one.file).with_name("uv.lock")
-    is_locked = one.kind == "project" and lock.is_file()
+    extra = ("--extra", environment.label) if environment.label else ()
+    lock = root / Path(environment.file).with_name("uv.lock")
+    is_locked = environment.kind == "project" and lock.is_file()
     if is_locked:
         command = [uv, "export", "--frozen", "--no-hashes", "--no-emit-project", "--no-dev"]
     else:
-        command = [uv, "pip", "compile", one.file, "--python", sys.executable, "--python-version", target.python,
+        command = [uv, "pip", "compile", environment.file, "--python", sys.executable, "--python-version", target.python,
                    "--python-platform", _PLATFORMS[target.os]]  # fmt: skip
     done = run(
         [*command, "--no-header", "--no-annotate", "--quiet", *extra], limit=SECONDS, cwd=str(lock.parent if is_locked else root)
@@ -63,12 +63,12 @@ def resolve(root: Path, one: Environment, target: LintTarget) -> Resolution:
         failure = "no-resolver" if is_locked else "unreachable" if _OFFLINE.search(done.stderr) else "unsolvable"
         return Resolution(tool, {}, failure, " ".join(done.stderr.split())[-600:])
     lines = (line.partition(" ; ") for line in done.stdout.splitlines())
-    found = ((m, marker) for line, _, marker in lines if (m := _LINE.match(line)))
-    return Resolution(tool, {m[1].lower(): m[2] for m, marker in found if catalog.applies(marker.strip(), target)})
+    matches = ((m, marker) for line, _, marker in lines if (m := _LINE.match(line)))
+    return Resolution(tool, {m[1].lower(): m[2] for m, marker in matches if catalog.applies(marker.strip(), target)})
 
 
 def findings(
-    found: Result, target: LintTarget, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
+    result: Result, target: LintTarget, matrix: Matrix, shown: Callable[[str], str], judge: Callable[..., Report]
 ) -> Iterator[tuple[str, list[Finding]]]:
     """(words, findings) for each environment for AMD GPUs that a resolver takes: what was done, and what is wrong with the
     packages. `judge`: pipeline.judge_packages."""
@@ -76,15 +76,15 @@ def findings(
 
     machine = declared.DeclaredMachine(target.gpu, rocm=target.rocm, driver=target.driver, os=target.os)
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
-    for row in found.rows:
-        one = row.environment
-        if one.kind not in ("requirements", "project") or row.audience not in ("amd", "main") or row.cells.get(target.gpu) == "-":
+    for row in result.rows:
+        env = row.environment
+        if env.kind not in ("requirements", "project") or row.audience not in ("amd", "main") or row.cells.get(target.gpu) == "-":
             continue
-        answer = resolve(found.tree.root, one, target)
-        name = shown(one.name)
+        answer = resolve(result.tree.root, env, target)
+        name = shown(env.name)
         subject = f"{name}, as {answer.tool} resolves it for Python {python}"
         if answer.failure == "unsolvable":
-            where = Reading(shown(one.file), f"line {one.place.line}", answer.words)
+            where = Reading(shown(env.file), f"line {env.place.line}", answer.words)
             yield f"{name}: {answer.tool} finds no solution", [
                 finding(matrix, "version.wheel-missing/unsolvable", [where], subject=Subject(subject, "environment"),
                         tool=answer.tool, name=name, words=answer.words[-300:])

@@ -20,6 +20,6 @@ _TABLE: dict[tuple[Effect, bool], tuple[Severity, Severity]] = {
 }
 
 
-def severity(one: Problem, audience: Audience) -> Severity:
+def severity(problem: Problem, audience: Audience) -> Severity:
     """The severity of a finding in an environment for that audience."""
-    return _TABLE[one.effect, one.is_literal][audience == "neutral"]
+    return _TABLE[problem.effect, problem.is_literal][audience == "neutral"]

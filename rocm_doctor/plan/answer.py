@@ -91,18 +91,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def remarks(self) -> tuple[str, ...]:
         """Sentences: which wished packages come from elsewhere, and that a driver or the Python could not be checked."""
         machine, packages = self.machine, (self.known.packages[name] for name in self.wish)
-        found = [f"{package.name}: {package.elsewhere} ({package.sources[0]})" for package in packages if package.elsewhere]
+        lines = [f"{package.name}: {package.elsewhere} ({package.sources[0]})" for package in packages if package.elsewhere]
         named = machine.driver not in ("", INBOX) and machine.system == "linux"
         if named and not driver_release(machine.driver, self.known.matrix):
-            found.append(f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog")
+            lines.append(f"whether driver {machine.driver} fits this ROCm is not known: it is not in the catalog")
         if not machine.python:
-            found.append("the Python version is unknown; it was not checked against the wheels")
-        return tuple(found)
+            lines.append("the Python version is unknown; it was not checked against the wheels")
+        return tuple(lines)
 
     @property
     def drop(self) -> tuple[str, ...]:
         """Names of the installed packages to remove: those beside which no stack works, and those for CUDA."""
-        return tuple(dict.fromkeys((*(one.name for one in self.blocked if one.removed), *self.cuda)))
+        return tuple(dict.fromkeys((*(package.name for package in self.blocked if package.removed), *self.cuda)))
 
     @property
     def fresh(self) -> Machine:
@@ -118,7 +118,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def answer(
     machine: Machine,
-    known: Catalog,
+    catalog: Catalog,
     wish: Sequence[str] = (),
     rocm: str = "",
     report: Report | None = None,
@@ -128,47 +128,47 @@ def answer(
 
     `rocm`: only stacks of this release or series, or `nightly`. `report`: what `check` says of a machine that was read.
     """
-    wanted = [name for name in wish if not known.packages[name].elsewhere]
-    resolver, found, blocked = _resolve(machine, known, wanted, upgrade)
-    found = [s for s in found if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
-    here = next((s for s in found if machine.has_build(s.candidate.build)), None)
-    if here and not (upgrade and _age(found[0].candidate.build) > _age(here.candidate.build)):
-        found = [here, *(s for s in found if s is not here)]
+    wanted = [name for name in wish if not catalog.packages[name].elsewhere]
+    resolver, stacks, blocked = _resolve(machine, catalog, wanted, upgrade)
+    stacks = [s for s in stacks if not rocm or spans(rocm, rocm, s.candidate.build.rocm)]
+    here = next((s for s in stacks if machine.has_build(s.candidate.build)), None)
+    if here and not (upgrade and _age(stacks[0].candidate.build) > _age(here.candidate.build)):
+        stacks = [here, *(s for s in stacks if s is not here)]
     ready = report is not None and report.verdict == "ready" and all(map(machine.installed_version, wanted))
     plan = Plan(
         machine=machine,
-        known=known,
+        known=catalog,
         wish=tuple(wish),
         report=report,
-        stacks=tuple(found),
+        stacks=tuple(stacks),
         rejected=tuple(resolver.rejected),
         blocked=blocked,
         works=ready and not upgrade,
     )
-    if found:
-        return _complete(plan, found[0], resolver.stack_judge)
-    settings = finding_variables(report.findings if report else (), machine, known.matrix)
+    if stacks:
+        return _complete(plan, stacks[0], resolver.stack_judge)
+    settings = finding_variables(report.findings if report else (), machine, catalog.matrix)
     return msgspec.structs.replace(plan, variables=settings, nearest=() if ready else tuple(nearest_changes(resolver)))
 
 
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
     """The plan, completed for its first stack: the variables, and the faults that no stack mends."""
-    machine, known, report = plan.machine, plan.known, plan.report
-    found, after = list(stack_judge.machine_findings), []
+    machine, catalog, report = plan.machine, plan.known, plan.report
+    findings, after = list(stack_judge.machine_findings), []
     cured: set[str] = set()
     if machine.probed:
-        now = _fingerprints(judge_snapshot(machine.base, known.matrix))
+        now = _fingerprints(judge_snapshot(machine.base, catalog.matrix))
         if machine.has_build(best.candidate.build):
             intact = now <= _fingerprints(stack_judge.findings_after(best.candidate, {}, {}))
             machine = msgspec.structs.replace(machine, intact=intact)
-        found = after = stack_judge.findings_after(best.candidate, best.packages, best.env)
-        cured = now - _fingerprints(found)
-    left = (one for one in (report.findings if report else found) if one.severity != "note" and one.leads)
+        findings = after = stack_judge.findings_after(best.candidate, best.packages, best.env)
+        cured = now - _fingerprints(findings)
+    left = (f for f in (report.findings if report else findings) if f.severity != "note" and f.leads)
     return msgspec.structs.replace(
         plan,
         machine=machine,
-        variables=variables(best, machine, known, after),
-        by_hand=tuple(_fit(one, machine) for one in left if one.fingerprint not in cured and not changed_variables(one.commands)),
+        variables=variables(best, machine, catalog, after),
+        by_hand=tuple(_fit(f, machine) for f in left if f.fingerprint not in cured and not changed_variables(f.commands)),
     )
 
 
@@ -178,23 +178,23 @@ def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _resolve(
-    machine: Machine, known: Catalog, wanted: Sequence[str], upgrade: bool
+    machine: Machine, catalog: Catalog, wanted: Sequence[str], upgrade: bool
 ) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
     """(resolver, stacks, blocked) of free_stacks. The installed torch stays if it works once other packages are replaced or
     removed."""
     if machine.probed and machine.torch and not upgrade:
-        kept, found, blocked = free_stacks(Resolver(machine, known, wanted, only=machine.torch))
-        if found and not found[0].candidate.override:
-            wide = Resolver(kept.machine, known, kept.wish)
+        kept, stacks, blocked = free_stacks(Resolver(machine, catalog, wanted, only=machine.torch))
+        if stacks and not stacks[0].candidate.override:
+            wide = Resolver(kept.machine, catalog, kept.wish)
             return wide, list(wide.stacks()), blocked
-    return free_stacks(Resolver(machine, known, wanted, upgrade))
+    return free_stacks(Resolver(machine, catalog, wanted, upgrade))
 
 
 def _fingerprints(findings: Iterable[Finding]) -> set[str]:
     return {finding.fingerprint for finding in findings if finding.severity != "note"}
 
 
-def _fit(one: Finding, machine: Machine) -> Finding:
+def _fit(finding: Finding, machine: Machine) -> Finding:
     """The finding with those of its commands that run on the machine's system, without our own, which print this plan or build it."""
-    commands = select_commands(one.commands, machine.system, str(machine.base.get("os").value or ""))
-    return msgspec.structs.replace(one, commands=tuple(c for c in commands if c.purpose not in ("plan", "fix")))
+    commands = select_commands(finding.commands, machine.system, str(machine.base.get("os").value or ""))
+    return msgspec.structs.replace(finding, commands=tuple(c for c in commands if c.purpose not in ("plan", "fix")))

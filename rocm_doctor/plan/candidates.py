@@ -62,21 +62,21 @@ class Unfit(Exception):
         self.why, self.source, self.absent = why, source, absent
 
 
-def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
+def candidates(machine: Machine, catalog: Catalog) -> tuple[list[Candidate], list[Rejected]]:
     """(candidates, rejected) of all builds of the catalog: the candidates best first, the rejected each with the first reason
     against it."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
-    said = statements(machine, known.matrix)
-    for build in known.matrix.torch:
+    claims = statements(machine, catalog.matrix)
+    for build in catalog.matrix.torch:
         try:
-            fit.append(_candidate(build, machine, known, said))
+            fit.append(_candidate(build, machine, catalog, claims))
         except Unfit as exc:
             out.append(Rejected(build, exc.why, exc.source or build.sources[0], absent=exc.absent))
     return sorted(fit, key=rank), out
 
 
-def rank(one: Candidate) -> tuple[object, ...]:
+def rank(candidate: Candidate) -> tuple[object, ...]:
     """A key that sorts candidates, best first: whether it runs on this GPU at all, then who vouches for it, then how new it is.
 
     - this GPU's own code before a sibling's, which is a practice of users that no vendor tests;
@@ -87,42 +87,42 @@ def rank(one: Candidate) -> tuple[object, ...]:
     - the newest torch, and of two alike the one whose device code needs no extra, or the newer ROCm.
     """
     return (
-        one.override is not None,
-        one.index.nightly,
-        is_unseen(one.build),
-        GRADES.index(one.grade),
-        not (one.build.primary or one.known_good),
-        tuple(-n for n in release(one.build.torch) or ()),
-        one.index.extras,
-        tuple(-n for n in release(one.build.rocm) or ()),
+        candidate.override is not None,
+        candidate.index.nightly,
+        is_unseen(candidate.build),
+        GRADES.index(candidate.grade),
+        not (candidate.build.primary or candidate.known_good),
+        tuple(-n for n in release(candidate.build.torch) or ()),
+        candidate.index.extras,
+        tuple(-n for n in release(candidate.build.rocm) or ()),
     )
 
 
-def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
-    index = known.build_index(build)
+def _candidate(build: TorchBuild, machine: Machine, catalog: Catalog, about: Statements) -> Candidate:
+    index = catalog.build_index(build)
     if build.family == "amd-listing" or (index and index.kind == "files"):
         raise Unfit("AMD lists it as single files, not as a package index", absent=True)
     if index is None:
         raise Unfit("no address of its index is known", absent=True)
     _check_system(build, index, machine)
     if index.nightly:
-        _check_driver(index, machine, known)
+        _check_driver(index, machine, catalog)
     targets = build.gfx or index.devices
-    override = _find_code(build, targets, machine, known)
-    said = _claims(build, index, override, machine, about)
-    if not said:
+    override = _find_code(build, targets, machine, catalog)
+    claims = _claims(build, index, override, machine, about)
+    if not claims:
         words = f"no page says that the nightlies run on {machine.gfx}, only that a device package is built"
         raise Unfit(words, index.sources[0])
-    spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
+    spoken = min((GRADES.index(s.grade) for s in claims if not s.of_code), default=len(GRADES))
     for claim in opposing_claims(build, machine, about):
         if GRADES.index(claim.grade) <= spoken:
             raise Unfit(claim.words, claim.source)
-    if machine.system != "linux" and all(s.of_code for s in said):
+    if machine.system != "linux" and all(s.of_code for s in claims):
         raise Unfit(_NO_REPORT[machine.system], index.sources[0])
     env = {OVERRIDE: override.value} if override else {}
-    for step in known.system_steps(machine.system, machine.gfx, build.rocm):
+    for step in catalog.system_steps(machine.system, machine.gfx, build.rocm):
         env |= step.env
-    return Candidate(build, index, min((s.grade for s in said), key=GRADES.index), drop_repetitions(said), override, env)
+    return Candidate(build, index, min((s.grade for s in claims), key=GRADES.index), drop_repetitions(claims), override, env)
 
 
 def _check_system(build: TorchBuild, index: WheelIndex, machine: Machine) -> None:
@@ -133,18 +133,18 @@ def _check_system(build: TorchBuild, index: WheelIndex, machine: Machine) -> Non
         raise Unfit(f"no wheel for Python {machine.python}", absent=True)
 
 
-def _check_driver(index: WheelIndex, machine: Machine, known: Catalog) -> None:
+def _check_driver(index: WheelIndex, machine: Machine, catalog: Catalog) -> None:
     """Raises Unfit if the driver is too old for the newest dated ROCm release: the ROCm of a nightly has no number and is at
     least as new, so this is called for the index of a nightly only. Nothing is checked if the driver has no known release, and
     outside of Linux."""
-    newest = max((r.version for r in known.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
+    newest = max((r.version for r in catalog.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
     named = machine.system == "linux" and machine.driver not in ("", INBOX)
-    driver = driver_release(machine.driver, known.matrix) if named else ""
-    if newest and driver and outside(driver, newest, known.matrix) == "older":
+    driver = driver_release(machine.driver, catalog.matrix) if named else ""
+    if newest and driver and outside(driver, newest, catalog.matrix) == "older":
         raise Unfit(f"driver {driver} is too old for ROCm {newest}, and the nightlies are newer", index.sources[0])
 
 
-def _find_code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
+def _find_code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, catalog: Catalog) -> Override | None:
     """None if the build has code and BLAS kernels for the GPU; else the override that makes it run a sibling's. Raises Unfit if
     the targets of the build are not known, or if it has neither."""
     if not targets:
@@ -152,10 +152,10 @@ def _find_code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, kn
     lacks = _lacks(build, targets, machine.gfx, None)
     if not lacks:
         return None
-    for one in known.matrix.gfx[machine.gfx].overrides if machine.system == "linux" else ():
-        sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
-        if sibling and not _lacks(build, targets, machine.gfx, one.value):
-            return one
+    for override in catalog.matrix.gfx[machine.gfx].overrides if machine.system == "linux" else ():
+        sibling = override.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
+        if sibling and not _lacks(build, targets, machine.gfx, override.value):
+            return override
     raise Unfit(lacks, _code_source(build))
 
 
@@ -177,10 +177,10 @@ def _claims(build: TorchBuild, index: WheelIndex, override: Override | None, mac
     rows, and the list of targets; empty without any."""
     if override:
         return [Claim("field", override.words, override.sources[0])]
-    said = list(supporting_claims(build, machine, about))
+    claims = list(supporting_claims(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
-        said.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _code_source(build), of_code=True))
+        claims.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _code_source(build), of_code=True))
     elif index.devices:
-        said.append(Claim("upstream", f"has device code for {machine.gfx} in its index", index.sources[0], of_code=True))
-    return said
+        claims.append(Claim("upstream", f"has device code for {machine.gfx} in its index", index.sources[0], of_code=True))
+    return claims

@@ -135,12 +135,12 @@ def load_catalog(matrix: Matrix) -> Catalog:
     return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages}, steps)
 
 
-def order_packages(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
+def order_packages(packages: Sequence[str], train: str, catalog: Catalog) -> tuple[str, ...]:
     """Names of the packages of `--with` and `--train` and of those that they take with them, each once. transformers, peft,
     accelerate and trl come first, in this order."""
     order = ["transformers", "peft", "accelerate", "trl"]
-    asked = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
+    asked = dict.fromkeys((*(p.name for p in catalog.packages.values() if train in p.train), *packages))
     names = dict.fromkeys(
-        one for name in asked for one in (*(known.packages[name].takes if name in known.packages else ()), name)
+        package for name in asked for package in (*(catalog.packages[name].takes if name in catalog.packages else ()), name)
     )
     return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))

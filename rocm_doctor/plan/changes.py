@@ -32,7 +32,7 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
     found = [c for what, rest in removals for c in _change(what, next(resolver.for_wish(rest).stacks(), None))]
     yield from found or _change("with torch alone", next(resolver.for_wish(()).stacks(), None) if wish else None)
     by_hand: dict[str, Finding] = {}
-    for finding in (one.finding for one in resolver.rejected if one.finding and one.finding.commands):
+    for finding in (rejected.finding for rejected in resolver.rejected if rejected.finding and rejected.finding.commands):
         row = matrix.row(finding.row)
         for name in (n for n in wish if row and f"pkg.{n}" in row.when):
             by_hand.setdefault(name, finding)
@@ -44,7 +44,7 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
         return first_stack(change_machine(machine, matrix, **changes), resolver.known, wish)
 
     with_ = "".join(f" --with {name}" for name in wish)
-    for python in (one for one in PYTHONS if one != machine.python):
+    for python in (version for version in PYTHONS if version != machine.python):
         if other := stack(python=python):
             command = f"rocm-doctor plan --gpu {machine.gfx} --os {machine.system} --python {python}{with_}"
             yield from _change(f"with Python {python}", other, command)
@@ -64,5 +64,5 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
 
 def _change(what: str, stack: Stack | None, *commands: str) -> Iterator[Change]:
     if stack is not None:
-        said = stack.candidate.claims[0]
-        yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source, commands)
+        claim = stack.candidate.claims[0]
+        yield Change(what, f"{stack.name} ({stack.grade}): {claim.words}", claim.source, commands)

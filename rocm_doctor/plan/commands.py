@@ -20,25 +20,25 @@ Argv = tuple[str, ...]
 """A program and its arguments."""
 
 
-def torch_requirements(one: Candidate, machine: Machine) -> list[str]:
+def torch_requirements(candidate: Candidate, machine: Machine) -> list[str]:
     """torch and its companions, pinned to this build where it has a number of its own."""
-    extra = f"[{','.join(f'device-{gfx}' for gfx in machine.targets)}]" if one.index.extras else ""
-    build = one.build
-    found = [_pin("torch", extra, build.local or build.torch, one)]
-    found += [_pin("torchvision", extra, local_version(build.torchvision, build), one)] if build.torchvision else []
-    return found + ([_pin("torchaudio", "", local_version(build.torchaudio, build), one)] if build.torchaudio else [])
+    extra = f"[{','.join(f'device-{gfx}' for gfx in machine.targets)}]" if candidate.index.extras else ""
+    build = candidate.build
+    pins = [_pin("torch", extra, build.local or build.torch, candidate)]
+    pins += [_pin("torchvision", extra, local_version(build.torchvision, build), candidate)] if build.torchvision else []
+    return pins + ([_pin("torchaudio", "", local_version(build.torchaudio, build), candidate)] if build.torchaudio else [])
 
 
-def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
-    return f"{name}{extra}=={version}" + (".*" if one.index.nightly else "")
+def _pin(name: str, extra: str, version: str, candidate: Candidate) -> str:
+    return f"{name}{extra}=={version}" + (".*" if candidate.index.nightly else "")
 
 
 def package_requirements(stack: Stack, kind: Kind = "plain", names: Container[str] | None = None) -> list[str]:
     """Pinned requirements for the packages of a stack of one kind: `plain`; `alone`, installed without dependencies; `built`,
     compiled here. `names`: only these."""
-    wanted = ((name, one) for name, one in stack.packages.items() if names is None or name in names)
-    kinds = ((name, one, "built" if one.built else "alone" if one.alone else "plain") for name, one in wanted)
-    return [f"{name}=={one.version}" for name, one, of in kinds if of == kind]
+    wanted = ((name, release) for name, release in stack.packages.items() if names is None or name in names)
+    kinds = ((name, release, "built" if release.built else "alone" if release.alone else "plain") for name, release in wanted)
+    return [f"{name}=={release.version}" for name, release, of in kinds if of == kind]
 
 
 def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "", drop: Iterable[str] = ()) -> list[Argv]:
@@ -47,22 +47,22 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
 
     `python`: the interpreter to install for; empty for the one of the shell. `drop`: installed packages that go.
     """
-    one = stack.candidate
+    candidate = stack.candidate
     here = machine.installed_version if machine.probed else _nothing
-    same = machine.has_build(one.build)
-    torch = [] if same and machine.intact else torch_requirements(one, machine)
+    same = machine.has_build(candidate.build)
+    torch = [] if same and machine.intact else torch_requirements(candidate, machine)
     add, remove = verbs(tool, python)
-    other_triton = [name for name in TORCH if "triton" in name and name != one.build.triton.partition("==")[0] and torch]
+    other_triton = [name for name in TORCH if "triton" in name and name != candidate.build.triton.partition("==")[0] and torch]
     gone = [*(name for name in TORCH if here(name) and (not same or name in other_triton)), *drop]
     commands: list[Argv] = [(*remove, *gone)] if gone else []
-    commands += [(*add, *torch, "--index-url", one.index.url)] if torch else []
-    pin = _pin("torch", "", one.build.local or one.build.torch, one)
+    commands += [(*add, *torch, "--index-url", candidate.index.url)] if torch else []
+    pin = _pin("torch", "", candidate.build.local or candidate.build.torch, candidate)
     wanted = {name: release for name, release in stack.packages.items() if here(name) != release.version}
     plain, alone, built = (package_requirements(stack, kind, wanted) for kind in KINDS)
-    plain += dict.fromkeys(name for one in wanted.values() if one.alone for name in one.build_with)
+    plain += dict.fromkeys(name for release in wanted.values() if release.alone for name in release.build_with)
     commands += [(*add, pin, *plain)] if plain else []
     commands += [(*add, "--no-deps", *alone)] if alone else []
-    with_ = dict.fromkeys(name for one in wanted.values() if one.built for name in one.build_with)
+    with_ = dict.fromkeys(name for release in wanted.values() if release.built for name in release.build_with)
     commands += [(*add, *with_)] if with_ else []
     commands += [(*add, "--no-build-isolation", pin, *built)] if built else []
     return commands
@@ -84,7 +84,7 @@ def verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
 def replacements(stack: Stack, machine: Machine) -> list[str]:
     """Installed packages that the plan replaces, as text: `torch 2.9.1+rocm6.3 in place of 2.5.0+cu124`."""
     build = stack.candidate.build
-    packages = {name: one.version for name, one in stack.packages.items()}
+    packages = {name: release.version for name, release in stack.packages.items()}
     wanted = {"torch": build.local or build.torch, **companions(stack.candidate), **packages}
     pairs = [(name, machine.installed_version(name), version) for name, version in wanted.items() if version]
     return [f"{name} {version} in place of {mine}" for name, mine, version in pairs if mine and mine != version]

@@ -71,25 +71,25 @@ class PythonEnvironment(msgspec.Struct, frozen=True):
     def packages_to_carry(self, replaced: Collection[str], framework: Collection[str] = TORCH) -> list[InstalledPackage]:
         """The packages to carry over: all except the replaced ones, the framework with its ROCm packages, and what only these
         require."""
-        known: dict[str, InstalledPackage] = {canonicalize_name(package.name): package for package in self.packages}
-        brought = _closure(framework, known)
+        by_name: dict[str, InstalledPackage] = {canonicalize_name(p.name): p for p in self.packages}
+        brought = _closure(framework, by_name)
         beside = {
-            name: one for name, one in known.items() if name not in (*framework, "pip", "rocm") and not name.startswith(_OF_ROCM)
+            name: p for name, p in by_name.items() if name not in (*framework, "pip", "rocm") and not name.startswith(_OF_ROCM)
         }
         stays = _closure([name for name in beside if name not in brought], beside) - {*map(canonicalize_name, replaced)}
-        return [one for name, one in beside.items() if name in stays]
+        return [p for name, p in beside.items() if name in stays]
 
 
-def _closure(names: Collection[str], known: dict[str, InstalledPackage]) -> set[str]:
+def _closure(names: Collection[str], packages: dict[str, InstalledPackage]) -> set[str]:
     """Names of the installed packages among these, and of all installed packages that they require, directly or not."""
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in known and name not in found:
-            found.add(name)
-            waiting += map(canonicalize_name, known[name].needs)
-    return found
+        if name in packages and name not in closure:
+            closure.add(name)
+            waiting += map(canonicalize_name, packages[name].needs)
+    return closure
 
 
 def read_environment(python: str) -> PythonEnvironment:

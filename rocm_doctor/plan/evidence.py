@@ -67,12 +67,12 @@ def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> 
     """Claims for this build on this target and system: statements that its ROCm is supported, tested, a preview or works
     unofficially, and rows about this very build. An official statement has the grade `upstream` where AMD has ended its support
     since."""
-    for one in (s for s in said.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
-        words = _words(one, build, machine.gfx) + _scope(one, machine.gfx)
-        if said.history and one.grade == "official":
-            yield Claim("upstream", f"{words}; AMD has ended that since", one.sources[0])
+    for support in (s for s in said.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
+        words = _words(support, build, machine.gfx) + _scope(support, machine.gfx)
+        if said.history and support.grade == "official":
+            yield Claim("upstream", f"{words}; AMD has ended that since", support.sources[0])
         else:
-            yield Claim(one.grade, words, one.sources[0])
+            yield Claim(support.grade, words, support.sources[0])
     for row in said.rows:
         if _is_about_build(row.when, build):
             yield Claim(row.grade, row.title, row.sources[0], known_good=True)
@@ -80,12 +80,12 @@ def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> 
 
 def opposing_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm does not run there, or was only built."""
-    for one in (s for s in said.support if s.state in _AGAINST and spans(s.since, s.until, build.rocm)):
-        yield Claim(one.grade, f"{_words(one, build, machine.gfx)}: {one.words}".rstrip("."), one.sources[0])
+    for support in (s for s in said.support if s.state in _AGAINST and spans(s.since, s.until, build.rocm)):
+        yield Claim(support.grade, f"{_words(support, build, machine.gfx)}: {support.words}".rstrip("."), support.sources[0])
 
 
-def _words(one: Support, build: TorchBuild, gfx: str) -> str:
-    return f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[one.state]} on {gfx}"
+def _words(support: Support, build: TorchBuild, gfx: str) -> str:
+    return f"ROCm {'of the nightlies' if build.rocm == 'nightly' else build.rocm} {_VERBS[support.state]} on {gfx}"
 
 
 def has_ended(about: Sequence[Support]) -> bool:
@@ -95,10 +95,10 @@ def has_ended(about: Sequence[Support]) -> bool:
     return bool(words) and not any(s.state in ("supported", "preview") for s in words if _numbers(s.until or "dev") == latest)
 
 
-def _scope(one: Support, gfx: str) -> str:
+def _scope(support: Support, gfx: str) -> str:
     """The products that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
-    parts = dict(part.split(": ", 1) for part in one.scope.split("; ") if part.startswith("gfx") and ": " in part)
-    mine = parts.get(gfx, "") if parts or "; " in one.scope or one.scope.startswith("gfx") else one.scope
+    parts = dict(part.split(": ", 1) for part in support.scope.split("; ") if part.startswith("gfx") and ": " in part)
+    mine = parts.get(gfx, "") if parts or "; " in support.scope or support.scope.startswith("gfx") else support.scope
     return f" ({mine})" if mine else ""
 
 

@@ -62,8 +62,8 @@ def recipe(plan: Plan | FrameworkPlan, old: PythonEnvironment, new: Path, tool: 
         first, rest = installs(plan, tool, python), []
     else:
         assert plan.best is not None
-        one, variables = plan.best.candidate, plan.variables
-        pin = f"torch=={one.build.local}" if one.build.local and not one.index.nightly else ""
+        candidate, variables = plan.best.candidate, plan.variables
+        pin = f"torch=={candidate.build.local}" if candidate.build.local and not candidate.index.nightly else ""
         carried = old.packages_to_carry([*plan.best.packages, *plan.drop])
         torch, *rest = install(plan.best, plan.fresh, tool, python)
         first = [torch]

@@ -26,8 +26,8 @@ def render(form: str, plan: Plan | FrameworkPlan, *, tool: Tool = "pip", verbose
     """The plan in that format. A file format becomes text if no stack is known to work. Raises UnknownFormat if a file is asked
     for JAX or TensorFlow, or pyproject.toml for packages that need an own pip command."""
     if form == "json":
-        made = _framework_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
-        return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **made}), indent=2).decode() + "\n"
+        document = _framework_document(plan) if isinstance(plan, FrameworkPlan) else _document(plan)
+        return msgspec.json.format(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **document}), indent=2).decode() + "\n"
     if isinstance(plan, FrameworkPlan):
         if form in FILES and plan.release:
             raise UnknownFormat(f"for torch alone; {plan.release.name} has commands: take --format text or json")
@@ -64,8 +64,8 @@ def _uv(plan: Plan, stack: Stack) -> Iterator[str]:
     bound, index = _from_index(plan, stack), stack.candidate.index
     yield from ("[project]", 'name = "training"', 'version = "0"')
     yield from [f'requires-python = "=={plan.machine.python}.*"'] if plan.machine.python else []
-    yield from ("dependencies = [", *(f'    "{one}",' for one in (*bound, *_others(stack))), "]")
-    yield from ("", "[tool.uv.sources]", *(f'{Requirement(one).name} = {{ index = "rocm" }}' for one in bound))
+    yield from ("dependencies = [", *(f'    "{requirement}",' for requirement in (*bound, *_others(stack))), "]")
+    yield from ("", "[tool.uv.sources]", *(f'{Requirement(requirement).name} = {{ index = "rocm" }}' for requirement in bound))
     explicit = not index.extras and stack.candidate.build.family == "bundled"
     yield from ("", "[[tool.uv.index]]", 'name = "rocm"', f'url = "{index.url}"', f"explicit = {str(explicit).lower()}")
 
@@ -110,18 +110,18 @@ def _document(plan: Plan) -> dict[str, Any]:
 
 
 def _stack_document(plan: Plan, stack: Stack) -> dict[str, Any]:
-    one = stack.candidate
+    candidate = stack.candidate
     packages = [*package_requirements(stack), *package_requirements(stack, "built")]
     return {
         "name": stack.name,
         "grade": stack.grade,
-        "torch": one.build.local or one.build.torch,
-        "rocm": one.build.rocm,
-        "index": one.index.url,
-        "requirements": [*torch_requirements(one, plan.machine), *packages],
+        "torch": candidate.build.local or candidate.build.torch,
+        "rocm": candidate.build.rocm,
+        "index": candidate.index.url,
+        "requirements": [*torch_requirements(candidate, plan.machine), *packages],
         "packages": {name: release.version for name, release in stack.packages.items()},
         "env": stack.env,
-        "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.claims],
+        "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in candidate.claims],
         "notes": [{"id": n.id, "row": n.row, "title": n.title, "sources": n.sources} for n in stack.notes],
         "commands": [shlex.join(c) for c in install(stack, plan.machine, python=plan.machine.interpreter, drop=plan.drop)],
     }

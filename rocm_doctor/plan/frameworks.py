@@ -114,21 +114,21 @@ class FrameworkPlan(msgspec.Struct, frozen=True):
         return [(group, [name.replace("{gfx}", self.machine.gfx) for name in group.packages]) for group in groups]
 
 
-def framework_plan(framework: str, machine: Machine, known: Catalog, report: Report | None = None) -> FrameworkPlan:
+def framework_plan(framework: str, machine: Machine, catalog: Catalog, report: Report | None = None) -> FrameworkPlan:
     """The first release that AMD or a source lists for this GPU, system, Python and driver."""
-    releases = [one for one in known.matrix.section("frameworks", FrameworkRelease) if one.framework == framework]
-    here = report is not None and framework in [one.key for one in amd_frameworks(report.snapshot)]
-    reasons = [(release, _unfit(release, machine, known)) for release in releases]
-    fit = next((one for one, why in reasons if not why), None)
+    releases = [release for release in catalog.matrix.section("frameworks", FrameworkRelease) if release.framework == framework]
+    here = report is not None and framework in [present.key for present in amd_frameworks(report.snapshot)]
+    reasons = [(release, _unfit(release, machine, catalog)) for release in releases]
+    fit = next((release for release, why in reasons if not why), None)
     plan = FrameworkPlan(framework, machine, fit, report=report, here=here)
     if fit or plan.works:
-        steps = known.system_steps(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
+        steps = catalog.system_steps(machine.system, machine.gfx, fit.rocm) if fit and not machine.probed else ()
         return msgspec.structs.replace(plan, steps=tuple(step for step in steps if step.framework in ("", framework)))
-    against = tuple((f"{one.name}: {why}", one.sources[0]) for one, why in reasons)
-    return msgspec.structs.replace(plan, against=against, instead=tuple(_instead(releases, machine, known)))
+    against = tuple((f"{release.name}: {why}", release.sources[0]) for release, why in reasons)
+    return msgspec.structs.replace(plan, against=against, instead=tuple(_instead(releases, machine, catalog)))
 
 
-def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
+def _unfit(one: FrameworkRelease, machine: Machine, catalog: Catalog) -> str:
     """Why a release is not for a machine; empty where it is."""
     if machine.gfx not in one.gfx:
         return f"listed for {', '.join(one.gfx)}"
@@ -136,26 +136,26 @@ def _unfit(one: FrameworkRelease, machine: Machine, known: Catalog) -> str:
         return f"for {' and '.join(one.systems)}; no source says that it runs on {machine.system}"
     if machine.python and one.pythons and machine.python not in one.pythons:
         return f"for Python {', '.join(one.pythons)}"
-    driver = driver_release(machine.driver, known.matrix) if machine.driver not in ("", INBOX) else ""
-    if driver and outside(driver, one.rocm, known.matrix) == "older":
+    driver = driver_release(machine.driver, catalog.matrix) if machine.driver not in ("", INBOX) else ""
+    if driver and outside(driver, one.rocm, catalog.matrix) == "older":
         return f"the driver {machine.driver} is too old for ROCm {one.rocm}"
     return ""
 
 
-def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog) -> Iterator[tuple[str, str]]:
+def _instead(releases: list[FrameworkRelease], machine: Machine, catalog: Catalog) -> Iterator[tuple[str, str]]:
     """(what would run, the command that plans it): the same framework on another Python or on Linux, else torch on this GPU. At
     most one pair."""
     pythons = dict.fromkeys((machine.python, *(python for release in releases for python in release.pythons)))
     for system, python in ((system, python) for system in dict.fromkeys((machine.system, "linux")) for python in pythons):
         driver = machine.driver if system == machine.system else ""
         other = msgspec.structs.replace(machine, system=system, python=python, driver=driver)
-        if found := next((release for release in releases if not _unfit(release, other, known)), None):
+        if found := next((release for release in releases if not _unfit(release, other, catalog)), None):
             changes = ["on Linux"] * (system != machine.system) + [f"with Python {python}"] * (python != machine.python)
             at = f" --python {python}" if python else ""
             asked = f"rocm-doctor plan --gpu {machine.gfx} --os {system}{at} --with {found.framework}"
             yield f"{' '.join(changes)}: {found.name}", asked
             return
-    if stack := first_stack(machine, known):
+    if stack := first_stack(machine, catalog):
         again = "" if machine.probed else f" --gpu {machine.gfx} --os {machine.system} --python {machine.python}"
         words = f"PyTorch in place of {NAMES[releases[0].framework]}: {stack.name} ({stack.grade})"
         yield words, f"rocm-doctor plan{again} --with torch"
@@ -164,7 +164,7 @@ def _instead(releases: list[FrameworkRelease], machine: Machine, known: Catalog)
 def installs(plan: FrameworkPlan, tool: Tool = "pip", python: str = "") -> list[Argv]:
     """The commands that install the release, for the interpreter of the new environment."""
     add, _ = verbs(tool, python)
-    return [(*add, *names, *(("--index-url", one.index) if one.index else ())) for one, names in plan.packages()]
+    return [(*add, *names, *(("--index-url", group.index) if group.index else ())) for group, names in plan.packages()]
 
 
 def script(plan: FrameworkPlan, tool: Tool = "pip") -> Iterator[str]:

@@ -129,10 +129,10 @@ def change_machine(machine: Machine, matrix: Matrix, **changes: str) -> Machine:
     """The machine with these fields (see Machine.fields) changed, made as declare_machine makes one: other facts and GPUs are
     dropped; packages beside torch and `probed` stay."""
     fields = machine.fields() | changes
-    made = declare_machine(matrix=matrix, **fields)
+    changed = declare_machine(matrix=matrix, **fields)
     kept = {n: f for n, f in machine.base.facts.items() if (name := _package(n)) and name not in TORCH}
-    base = msgspec.structs.replace(made.base, facts={**made.base.facts, **kept})
-    return msgspec.structs.replace(made, base=base, probed=machine.probed)
+    base = msgspec.structs.replace(changed.base, facts={**changed.base.facts, **kept})
+    return msgspec.structs.replace(changed, base=base, probed=machine.probed)
 
 
 def _package(fact: str) -> str:
@@ -151,8 +151,8 @@ def cuda_packages(machine: Machine, matrix: Matrix) -> tuple[str, ...]:
     libraries."""
     if machine.base.get("torch.build").value != "cuda" or machine.creates:
         return ()
-    alone = (one for one in matrix.plain("cuda_only") or () if one.get("wheels", "CUDA") == "CUDA" and not one.get("unless"))
-    names = {one["name"] for one in alone}
+    alone = (p for p in matrix.plain("cuda_only") or () if p.get("wheels", "CUDA") == "CUDA" and not p.get("unless"))
+    names = {p["name"] for p in alone}
     here = (name[4:] for name, fact in machine.base.facts.items() if name.startswith("pkg.") and isinstance(fact.value, str))
     return tuple(name for name in here if name in names or _OF_CUDA.fullmatch(name))
 
@@ -165,8 +165,8 @@ def install_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[
     kept = {name: fact for name, fact in machine.base.facts.items() if not _is_replaced(name, replaced)}
     if machine.base.get("rocm.source").value == "wheels":
         kept = {name: fact for name, fact in kept.items() if name not in ("rocm.version", "rocm.source")}
-    made = msgspec.structs.replace(machine.base, facts={**kept, **facts})
-    return msgspec.structs.replace(made, facts={**derive(made), **made.facts})
+    base = msgspec.structs.replace(machine.base, facts={**kept, **facts})
+    return msgspec.structs.replace(base, facts={**derive(base), **base.facts})
 
 
 def _is_replaced(name: str, replaced: Container[str]) -> bool:

@@ -61,8 +61,8 @@ class Resolver:
         """`only`: the one build of torch to look at, as it names itself."""
         self.machine, self.known, self.wish, self.upgrade, self.only = machine, known, tuple(wish), upgrade, only
         self.stack_judge: StackJudge = stack_judge(machine, known)
-        found, self.rejected = candidates(machine, known)
-        self.candidates = [one for one in found if only in ("", one.build.local)]
+        builds, self.rejected = candidates(machine, known)
+        self.candidates = [candidate for candidate in builds if only in ("", candidate.build.local)]
         self._alone: dict[tuple[object, ...], list[Finding]] = {}
 
     def for_wish(self, wish: Sequence[str]) -> Resolver:
@@ -79,16 +79,16 @@ class Resolver:
         """Stacks that work, best first; after them those that work once a variable is set. A candidate that does not work is
         added to `rejected` when it is reached."""
         curable: list[tuple[Candidate, dict[str, str], Finding]] = []
-        for one in self.candidates:
-            result = self._judge(one, one.env)
+        for candidate in self.candidates:
+            result = self._judge(candidate, candidate.env)
             if isinstance(result, Stack):
                 yield result
             elif result.finding and (settings := self._settings(result.finding)):
-                curable.append((one, settings, result.finding))
+                curable.append((candidate, settings, result.finding))
             else:
                 self.rejected.append(result)
-        for one, settings, cured in curable:
-            result = self._judge(one, {**one.env, **settings})
+        for candidate, settings, cured in curable:
+            result = self._judge(candidate, {**candidate.env, **settings})
             if isinstance(result, Stack):
                 yield msgspec.structs.replace(result, notes=(cured, *result.notes))
             else:
@@ -98,45 +98,49 @@ class Resolver:
         """The variables that the commands of a finding set, with their values; empty if the catalog knows no reader of one of
         them."""
         readers = self.known.matrix.env
-        found = {name: value for name, value in changed_variables(finding.commands).items() if value is not None}
-        return found if all(name in readers and readers[name].is_read for name in found) else {}
+        settings = {name: value for name, value in changed_variables(finding.commands).items() if value is not None}
+        return settings if all(name in readers and readers[name].is_read for name in settings) else {}
 
-    def _judge(self, one: Candidate, env: dict[str, str]) -> Stack | Rejected:
-        key = (one.build.key, tuple(sorted(env.items())))
+    def _judge(self, candidate: Candidate, env: dict[str, str]) -> Stack | Rejected:
+        key = (candidate.build.key, tuple(sorted(env.items())))
         if key not in self._alone:
-            self._alone[key] = self.stack_judge.judge(one, {}, env)
+            self._alone[key] = self.stack_judge.judge(candidate, {}, env)
         if serious := _serious(self._alone[key]):
-            return _reject(one, serious)
-        result = self._add_packages(one, env, self._alone[key])
+            return _reject(candidate, serious)
+        result = self._add_packages(candidate, env, self._alone[key])
         return (
-            result if isinstance(result, Rejected) else Stack(one, result[0], self._variables(env, result[0]), tuple(result[1]))
+            result
+            if isinstance(result, Rejected)
+            else Stack(candidate, result[0], self._variables(env, result[0]), tuple(result[1]))
         )
 
     def _variables(self, env: dict[str, str], chosen: dict[str, Release]) -> dict[str, str]:
         """`env` with the variables that the chosen releases need on this GPU, where it is not among those that they serve by
         default."""
-        return env | {n: v for one in chosen.values() if self.machine.gfx not in one.native for n, v in one.env.items()}
+        return env | {n: v for r in chosen.values() if self.machine.gfx not in r.native for n, v in r.env.items()}
 
     def _add_packages(
-        self, one: Candidate, env: dict[str, str], alone: list[Finding]
+        self, candidate: Candidate, env: dict[str, str], alone: list[Finding]
     ) -> tuple[dict[str, Release], list[Finding]] | Rejected:
         """The newest releases of the wish that fit together beside a build, and what `check` would note of them (`alone` where there are
         none).
 
         A release is judged alone first, when it is reached, so that the search is among releases that work on this GPU beside this torch.
         """
-        packages, beside = self.known.packages, companions(one)
+        packages, beside = self.known.packages, companions(candidate)
         wish = [name for name in self.wish if not packages[name].companion]
         if missing := next((name for name in self.wish if name not in wish and not beside.get(name)), ""):
-            return Rejected(one.build, f"no {missing} of this build is known", one.build.sources[0])
-        wish += [p.name for p in packages.values() if p.always and contains(p.always, one.build.torch) and p.name not in wish]
+            return Rejected(candidate.build, f"no {missing} of this build is known", candidate.build.sources[0])
+        wish += [
+            p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish
+        ]
         releases = {name: self._releases(packages[name]) for name in wish}
         tried: dict[tuple[str, str], Rejected | None] = {}
 
         def usable(name: str) -> Iterator[Release]:
             for release in releases[name]:
                 if (name, release.version) not in tried:
-                    tried[name, release.version] = self._reject_release(name, release, one, env)
+                    tried[name, release.version] = self._reject_release(name, release, candidate, env)
                 if tried[name, release.version] is None:
                     yield release
 
@@ -152,15 +156,15 @@ class Resolver:
             if next(usable(name), None) is None:
                 against = [why for (of, _), why in tried.items() if of == name and why]
                 # A finding about the GPU is more specific than a range of versions.
-                none = Rejected(one.build, f"no release of {name} is known")
+                none = Rejected(candidate.build, f"no release of {name} is known")
                 return next((why for why in reversed(against) if why.finding), next(iter(against), none))
-        why = Rejected(one.build, "no set of releases of these packages is compatible")
+        why = Rejected(candidate.build, "no set of releases of these packages is compatible")
         for chosen in islice(sets(wish, {}), _TRIES):
-            found = self.stack_judge.judge(one, chosen, self._variables(env, chosen)) if chosen else alone
+            found = self.stack_judge.judge(candidate, chosen, self._variables(env, chosen)) if chosen else alone
             serious = _serious(found)
             if not serious:
                 return chosen, found
-            why = _reject(one, serious)
+            why = _reject(candidate, serious)
         return why
 
     def _releases(self, package: CatalogPackage) -> list[Release]:
@@ -171,28 +175,28 @@ class Resolver:
             here = None
         return [*((here,) if here else ()), *(release for release in package.releases if release != here)]
 
-    def _reject_release(self, name: str, release: Release, one: Candidate, env: dict[str, str]) -> Rejected | None:
+    def _reject_release(self, name: str, release: Release, candidate: Candidate, env: dict[str, str]) -> Rejected | None:
         """The reason against a release beside a torch: its system, Python, torch, or what `check` would find of it."""
         machine, why = self.machine, ""
         if machine.system not in release.systems:
             why = f"has nothing for {machine.system}"
         elif machine.python and contains(release.python, machine.python) is False:
             why = f"wants Python {release.python}"
-        elif contains(release.torch, one.build.torch) is not True:
+        elif contains(release.torch, candidate.build.torch) is not True:
             why = f"wants torch {release.torch}"
         if why:
-            return Rejected(one.build, f"{name} {release.version} {why}", self.known.packages[name].sources[0])
+            return Rejected(candidate.build, f"{name} {release.version} {why}", self.known.packages[name].sources[0])
         alone = {name: release}
-        serious = _serious(self.stack_judge.judge(one, alone, self._variables(env, alone), package=name))
-        return _reject(one, serious, f"{name} {release.version}: ") if serious else None
+        serious = _serious(self.stack_judge.judge(candidate, alone, self._variables(env, alone), package=name))
+        return _reject(candidate, serious, f"{name} {release.version}: ") if serious else None
 
 
-def _serious(found: list[Finding]) -> list[Finding]:
-    return [one for one in found if one.severity != "note"]
+def _serious(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.severity != "note"]
 
 
-def _reject(one: Candidate, serious: list[Finding], who: str = "") -> Rejected:
-    return Rejected(one.build, who + serious[0].title, next(iter(serious[0].sources), ""), serious[0], tuple(serious[1:]))
+def _reject(candidate: Candidate, serious: list[Finding], who: str = "") -> Rejected:
+    return Rejected(candidate.build, who + serious[0].title, next(iter(serious[0].sources), ""), serious[0], tuple(serious[1:]))
 
 
 def _excludes(name: str, one: Release, chosen: dict[str, Release]) -> bool:
@@ -204,9 +208,9 @@ def _excludes(name: str, one: Release, chosen: dict[str, Release]) -> bool:
     )
 
 
-def first_stack(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> Stack | None:
+def first_stack(machine: Machine, catalog: Catalog, wish: Sequence[str] = ()) -> Stack | None:
     """The first stack that works; the rest is not judged."""
-    return next(Resolver(machine, known, wish).stacks(), None)
+    return next(Resolver(machine, catalog, wish).stacks(), None)
 
 
 def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocked, ...]]:
@@ -217,9 +221,9 @@ def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocke
     if stacks or not resolver.machine.probed:
         return resolver, stacks, ()
     blamed: dict[str, Finding] = {}
-    for one in (f for r in resolver.rejected if r.finding for f in (r.finding, *r.more)):
-        for name in _packages_named(one, resolver):
-            blamed.setdefault(name, one)
+    for finding in (f for r in resolver.rejected if r.finding for f in (r.finding, *r.more)):
+        for name in _packages_named(finding, resolver):
+            blamed.setdefault(name, finding)
     replaced = [((name,), (name,)) for name in blamed if name in resolver.known.packages]
     for names, wish in (*replaced, *(((name,), ()) for name in blamed), (tuple(blamed), ())):
         other = resolver.remove(names, wish)
@@ -229,10 +233,10 @@ def free_stacks(resolver: Resolver) -> tuple[Resolver, list[Stack], tuple[Blocke
     return resolver, [], ()
 
 
-def _packages_named(one: Finding, resolver: Resolver) -> list[str]:
+def _packages_named(finding: Finding, resolver: Resolver) -> list[str]:
     """The installed packages beside torch that a finding names: in its row's conditions, as its subject, or as its diagnosis."""
-    row = resolver.known.matrix.row(one.row) if one.row else None
+    row = resolver.known.matrix.row(finding.row) if finding.row else None
     names = [name.partition(".")[2] for name in row.when if name.startswith(("pkg.", "code."))] if row else []
-    names += [one.id.removeprefix("lib.")] if one.id.startswith("lib.") else []
-    names += [one.subject.partition(" ")[0]] if one.subject_kind == "package" else []
+    names += [finding.id.removeprefix("lib.")] if finding.id.startswith("lib.") else []
+    names += [finding.subject.partition(" ")[0]] if finding.subject_kind == "package" else []
     return [name for name in names if name not in (*TORCH, *resolver.wish) and resolver.machine.installed_version(name)]

@@ -52,9 +52,9 @@ class StackJudge(msgspec.Struct, frozen=True):
         matrix, rules = self.matrix, RULES
         if package:
             matrix, rules = self.package_rows[package], (extensions_without_code,) if chosen[package].code else ()
-        found, _ = judge(self.install(candidate, chosen, env), _NO_LOGS, matrix, rules)
+        findings, _ = judge(self.install(candidate, chosen, env), _NO_LOGS, matrix, rules)
         before = {finding.fingerprint for finding in self.machine_findings}
-        return [f for f in found if f.fingerprint not in before and not self._set_here(f, env)]
+        return [f for f in findings if f.fingerprint not in before and not self._set_here(f, env)]
 
     def _set_here(self, finding: Finding, env: Mapping[str, str]) -> bool:
         """True if a command of the finding changes or unsets a variable that is set in this shell, and not by the stack: that cures it,
@@ -79,21 +79,21 @@ def judge_snapshot(snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
     return judge(snapshot, _NO_LOGS, matrix, RULES)[0]
 
 
-def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
+def stack_judge(machine: Machine, catalog: Catalog) -> StackJudge:
     """The judge of a machine. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
     # Decoded once for all copies of the matrix.
-    _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver_ranges, known.matrix.support
-    matrix = known.matrix.replace_rows(tuple(row for row in known.matrix.rows if _can_apply(row, machine)))
-    about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
+    _ = catalog.matrix.gfx, catalog.matrix.rocm, catalog.matrix.torch, catalog.matrix.driver_ranges, catalog.matrix.support
+    matrix = catalog.matrix.replace_rows(tuple(row for row in catalog.matrix.rows if _can_apply(row, machine)))
+    about = {name: matrix.replace_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in catalog.packages}
     if machine.probed:
         before = judge_snapshot(install_stack(machine, {}), matrix)
     else:
-        rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
+        rows = tuple(row for row in catalog.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
         driver = {} if machine.driver else {"driver.version": Fact(None)}
-        before, _ = judge(install_stack(machine, driver), _NO_LOGS, known.matrix.replace_rows(rows), ())
-    present = {name: one for name, package in known.packages.items() if (one := installed_release(package, machine))}
+        before, _ = judge(install_stack(machine, driver), _NO_LOGS, catalog.matrix.replace_rows(rows), ())
+    present = {name: one for name, package in catalog.packages.items() if (one := installed_release(package, machine))}
     coded = {name: one for name, one in present.items() if one.code or one.code_windows}
-    return StackJudge(machine, known, matrix, about, tuple(before), coded)
+    return StackJudge(machine, catalog, matrix, about, tuple(before), coded)
 
 
 def installed_release(package: CatalogPackage, machine: Machine) -> Release | None:
@@ -126,11 +126,11 @@ def _holds(name: str, condition: str, machine: Machine) -> bool:
 
 
 def stack_facts(
-    candidate: Candidate, machine: Machine, chosen: Mapping[str, Release], env: Mapping[str, str], known: Catalog
+    candidate: Candidate, machine: Machine, chosen: Mapping[str, Release], env: Mapping[str, str], catalog: Catalog
 ) -> dict[str, Fact]:
     """The facts that probes would read with this stack installed and these variables set."""
     build = candidate.build
-    held = {name: package_targets(one, name, candidate, machine, known) for name, one in chosen.items()}
+    held = {name: package_targets(one, name, candidate, machine, catalog) for name, one in chosen.items()}
     values: dict[str, str | bool | tuple[str, ...] | None] = {
         "torch.version": build.local or build.torch,
         "torch.build": "rocm",
@@ -154,10 +154,10 @@ def companions(candidate: Candidate) -> dict[str, str]:
     vision = local_version(build.torchvision, build)
     if vision and "+" not in vision and build.index.startswith(_PYTORCH):
         vision = f"{vision}+{build.local.partition('+')[2]}"
-    found = {"torchvision": vision, "torchaudio": local_version(build.torchaudio, build)}
-    found |= {triton: version} if version else {}
+    versions = {"torchvision": vision, "torchaudio": local_version(build.torchaudio, build)}
+    versions |= {triton: version} if version else {}
     exact = {} if candidate.index.nightly else dict.fromkeys(_DISTS.get(build.family, ()), build.rocm)
-    return {**found, **exact}
+    return {**versions, **exact}
 
 
 def local_version(version: str, build: TorchBuild) -> str:
@@ -167,18 +167,18 @@ def local_version(version: str, build: TorchBuild) -> str:
     return f"{version}+{build.local.partition('+')[2]}"
 
 
-def package_targets(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
+def package_targets(one: Release, name: str, candidate: Candidate, machine: Machine, catalog: Catalog) -> tuple[str, ...] | None:
     """Targets of the GPU library that a package loads beside this torch; empty without one for it, None for a package without GPU
     code. A package with `nearest` loads the library of the same major below the runtime's minor, else the lowest above it."""
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:
         return None
-    hip = release(candidate.index.hip or hip_of_rocm(candidate.build.rocm, known.matrix.rocm)) or ()
+    hip = release(candidate.index.hip or hip_of_rocm(candidate.build.rocm, catalog.matrix.rocm)) or ()
     minors = sorted((release(minor) or (), targets) for minor, targets in tables.items())
     exact = next((targets for minor, targets in minors if minor == hip[:2]), None)
     if exact is not None:
         return exact
     same = [(minor, targets) for minor, targets in minors if minor[:1] == hip[:1]]
     below = [targets for minor, targets in same if minor <= hip]
-    nearest = known.packages[name].nearest and not one.exact and same
+    nearest = catalog.packages[name].nearest and not one.exact and same
     return (below[-1] if below else same[0][1]) if nearest else ()

@@ -13,12 +13,12 @@ _SHOWN = 3
 """Drivers that a step names one by one; of more the first and the last."""
 
 
-def steps(build: TorchBuild, machine: Machine, known: Catalog) -> Iterator[SystemStep]:
+def steps(build: TorchBuild, machine: Machine, catalog: Catalog) -> Iterator[SystemStep]:
     """The steps for a build on a machine, those of systems.yaml first."""
-    yield from known.system_steps(machine.system, machine.gfx, build.rocm)
-    named = [w for w in known.matrix.driver_ranges if any(_series(cell) == _series(build.rocm) for cell in w.rocm.split("|"))]
+    yield from catalog.system_steps(machine.system, machine.gfx, build.rocm)
+    named = [w for w in catalog.matrix.driver_ranges if any(_series(cell) == _series(build.rocm) for cell in w.rocm.split("|"))]
     if machine.system == "linux":
-        target = known.matrix.gfx[machine.gfx]
+        target = catalog.matrix.gfx[machine.gfx]
         instinct = any(name.startswith("Instinct") for name in target.names)
         line = "Ryzen" if target.kind == "APU" else "Instinct" if instinct else "Radeon"
         listed = [w for w in named if w.kind == "listed"]

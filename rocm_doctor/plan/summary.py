@@ -51,16 +51,16 @@ def first_plan(plans: Mapping[System, Plan]) -> Plan | None:
 def verdict(plans: Mapping[System, Plan]) -> Answer:
     """Yes: a released torch is published with this GPU's code for some system; Partly: a nightly, an override or a user's report is all
     there is."""
-    found = [plan.best for plan in plans.values() if plan.best]
-    released = (one for one in found if one.candidate.override is None and not one.candidate.index.nightly)
-    return "Yes" if any(one.grade in ("official", "upstream") for one in released) else "Partly" if found else "No"
+    stacks = [plan.best for plan in plans.values() if plan.best]
+    released = (stack for stack in stacks if stack.candidate.override is None and not stack.candidate.index.nightly)
+    return "Yes" if any(stack.grade in ("official", "upstream") for stack in released) else "Partly" if stacks else "No"
 
 
 def install_lines(plans: Mapping[System, Plan]) -> tuple[str | Command, ...]:
     """The commands of the first plan with a word on its system; what would change where there is none."""
     plan = first_plan(plans)
     if plan is None or plan.best is None:
-        changes = dict.fromkeys(f"{one.what}: {one.then}" for plan in plans.values() for one in plan.nearest)
+        changes = dict.fromkeys(f"{change.what}: {change.then}" for plan in plans.values() for change in plan.nearest)
         return (*list(changes)[:3],) or ("nothing is known to work, and no similar setup either",)
     lines = (line if line.startswith("#") else Command(line) for line in commands(plan, plan.best, "pip"))
     return (f"on {TITLES[plan.machine.system]}, Python {plan.machine.python}:", *lines)

@@ -62,9 +62,9 @@ def headline(plan: Plan) -> str:
 
 def blocking_packages(plan: Plan) -> Iterator[str]:
     """A sentence for each installed package that no stack goes with."""
-    for one in plan.blocked:
-        instead = "the plan is without it" if one.removed else "the plan replaces it"
-        yield f"{one.name} {one.version} is in the way: {one.finding.title}; {instead}"
+    for package in plan.blocked:
+        instead = "the plan is without it" if package.removed else "the plan replaces it"
+        yield f"{package.name} {package.version} is in the way: {package.finding.title}; {instead}"
 
 
 def undecided_lines(plan: Plan) -> Iterator[str]:
@@ -105,11 +105,11 @@ def _findings(plan: Plan, tool: Tool, verbose: bool) -> Iterator[str]:
     yield from undecided_lines(plan)
     yield from (line for words in blocking_packages(plan) for line in wrap(words, "", "  "))
     yield from wrap(headline(plan), "", "  ")
-    for said in sorted(stack.candidate.claims, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
+    for claim in sorted(stack.candidate.claims, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
         : None if verbose else REASONS
     ]:
-        it = "it " if said.of_code else ""
-        yield from wrap(f"{it}{said.words} ({said.grade}; {said.source})", "  because ", "          ")
+        it = "it " if claim.of_code else ""
+        yield from wrap(f"{it}{claim.words} ({claim.grade}; {claim.source})", "  because ", "          ")
     since = f"published {stack.candidate.build.released}; " if stack.candidate.build.released else ""
     run = "a run on {} is reported" if stack.candidate.known_good else "no report of a run of it on {} was read"
     yield from wrap(since + run.format(plan.machine.gfx), "  runs    ", "          ")
@@ -175,16 +175,16 @@ def pin_lines(stack: Stack, shell: Shell) -> Iterator[str]:
 
 
 def _alternative(stack: Stack) -> Iterator[str]:
-    said = next((s for s in stack.candidate.claims if s.known_good), stack.candidate.claims[0])
+    claim = next((s for s in stack.candidate.claims if s.known_good), stack.candidate.claims[0])
     with_ = "".join(f", {name} {one.version}" for name, one in stack.packages.items())
-    yield from wrap(f"{stack.name}{with_} ({stack.grade}): {said.words} ({said.grade}; {said.source})", "  ", "      ")
+    yield from wrap(f"{stack.name}{with_} ({stack.grade}): {claim.words} ({claim.grade}; {claim.source})", "  ", "      ")
 
 
 def _nothing(plan: Plan) -> Iterator[str]:
     yield from wrap(headline(plan), "", "  ")
     reasons = [(why, found) for why, found in _reasons_against(plan) if not found[0].absent]
-    for why, found in sorted(reasons, key=lambda one: not any(r.finding for r in one[1]))[:REASONS]:
-        yield from wrap(f"{len(found)} of {len(plan.rejected)} builds are out: {why} ({found[0].source})", "  ", "      ")
+    for why, builds in sorted(reasons, key=lambda reason: not any(r.finding for r in reason[1]))[:REASONS]:
+        yield from wrap(f"{len(builds)} of {len(plan.rejected)} builds are out: {why} ({builds[0].source})", "  ", "      ")
     yield ""
     yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
@@ -201,16 +201,16 @@ def _count_rejected(plan: Plan) -> Iterator[str]:
 def _reasons_against(plan: Plan) -> list[tuple[str, list[Rejected]]]:
     """Pairs of a reason and the builds rejected for it; the reason with the most builds first."""
     groups: dict[str, list[Rejected]] = {}
-    for one in plan.rejected:
-        groups.setdefault(one.why, []).append(one)
+    for rejected in plan.rejected:
+        groups.setdefault(rejected.why, []).append(rejected)
     return sorted(groups.items(), key=lambda item: -len(item[1]))
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
     yield "Why not the others:"
-    for why, found in _reasons_against(plan):
-        yield from wrap(f"{why} ({found[0].source})", "  ", "    ")
-        yield from wrap(", ".join(one.build.key for one in found), "      ", "      ")
+    for why, builds in _reasons_against(plan):
+        yield from wrap(f"{why} ({builds[0].source})", "  ", "    ")
+        yield from wrap(", ".join(rejected.build.key for rejected in builds), "      ", "      ")
 
 
 def wrap(line: str, first: str, rest: str) -> list[str]:

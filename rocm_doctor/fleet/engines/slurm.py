@@ -42,7 +42,7 @@ def plan(request: RunRequest) -> LaunchPlan:
     own = nodeset.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
     inside = bool(own) and not request.partition and set(request.nodes) <= set(own)
     named = request.nodes or (own if inside else [])
-    reserved = any(one.startswith("--reservation") for one in request.extra)
+    reserved = any(option.startswith("--reservation") for option in request.extra)
 
     def reasons(nodes: Sequence[str]) -> dict[str, str]:
         states = _states(nodes, request.partition)
@@ -97,10 +97,10 @@ def _states(wanted: Sequence[str], partition: str) -> dict[str, State]:
     if done.state != "finished" or done.returncode:
         raise EngineError(f"sinfo: {first_lines(done.stderr) or done.state}")
     rows = [line.split("|", 4) for line in done.stdout.splitlines() if line.count("|") >= 4]
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     for name, state, up, within, reason in sorted(rows, key=lambda row: row[2] != "up"):
         if nodeset.is_host_name(name):
-            found.setdefault(
+            states.setdefault(
                 name, State(state, reason, within) if up == "up" else State("partition down", f"{within} is {up}", within)
             )
-    return found
+    return states

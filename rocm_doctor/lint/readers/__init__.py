@@ -43,7 +43,7 @@ def files_pattern() -> str:
 
 def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
     """The environments of these files, of all of the repository where none are named; in the order of the files."""
-    found: list[Environment] = []
+    environments: list[Environment] = []
     wanted = list(tree.paths if paths is None else paths)
     for number, path in enumerate(wanted):
         if tree.is_late:
@@ -52,27 +52,27 @@ def read(tree: Tree, paths: Iterable[str] | None = None) -> list[Environment]:
         named = paths is not None and path.endswith((".txt", ".in"))
         if reader := find_reader(path) or (requirements.read if named else None):
             try:
-                found += reader(tree, path)
+                environments += reader(tree, path)
             except Unreadable as exc:
                 kind = _KINDS[reader]
                 unread = Unread(Place(path, max(1, exc.line)), UnreadReason.SYNTAX, installs=kind == "project")
-                found.append(Environment(kind, Place(path, 1), unread=(unread,), files=(path,)))
+                environments.append(Environment(kind, Place(path, 1), unread=(unread,), files=(path,)))
             except RecursionError:
                 tree.unread.append(Unread(Place(path, 1), UnreadReason.SYNTAX))
-    return found
+    return environments
 
 
 def find_reader(path: str) -> Read | None:
     """The reader of a file, by its name; None for a file that no reader takes."""
-    found = next((reader for name, reader in _BY_NAME if name.search(path)), None)
-    return None if found is dockerfile.read and _NO_DOCKERFILE.search(path) else found
+    match = next((reader for name, reader in _BY_NAME if name.search(path)), None)
+    return None if match is dockerfile.read and _NO_DOCKERFILE.search(path) else match
 
 
 def find_frameworks(tree: Tree) -> dict[str, Place]:
     """The frameworks that Python files import (torch, jax, tensorflow), each with the first place."""
-    found: dict[str, Place] = {}
+    frameworks: dict[str, Place] = {}
     for path in tree.paths:
         text = (tree.text(path) or "") if path.endswith(".py") and not tree.is_late else ""
-        for one in _IMPORT.finditer(text):
-            found.setdefault(one[1], Place(path, text.count("\n", 0, one.start()) + 1, one[0].strip()))
-    return found
+        for match in _IMPORT.finditer(text):
+            frameworks.setdefault(match[1], Place(path, text.count("\n", 0, match.start()) + 1, match[0].strip()))
+    return frameworks

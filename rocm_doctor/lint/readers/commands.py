@@ -84,10 +84,10 @@ class CommandReader:
             else:
                 self._take(command)
 
-    def skip(self, one: Unread) -> None:
-        self.unread.append(one)
-        if one.installs:
-            self.steps.append(one)
+    def skip(self, unread: Unread) -> None:
+        self.unread.append(unread)
+        if unread.installs:
+            self.steps.append(unread)
 
     def _take(self, command: ShellCommand) -> None:
         self.builds = self.builds or bool(command.words and any(_LIST_OF.search(name) for name, _ in command.assignments))
@@ -98,7 +98,7 @@ class CommandReader:
                 self.variables.append(Variable(name, value, command.place))
         words = self._take_prefix(command)
         program = (words[0] or "").rsplit("/", 1)[-1] if words else ""
-        options = [found for word in words if (found := _OPTION_LIST.match(word or ""))]
+        options = [match for word in words if (match := _OPTION_LIST.match(word or ""))]
         self.variables += [Variable(option[1], option[2], command.place) for option in options]
         runs_local = program in _SCRIPTS and "./" in str(words[1:2])
         self.builds = self.builds or runs_local or program in _BUILDERS or words[1:2] == ["setup.py"]
@@ -140,12 +140,12 @@ class CommandReader:
         elif verb in ("sync", "run") or (verb == "uninstall" and "torch" in words):
             self.skip(Unread(command.place, UnreadReason.SCRIPT, True))
 
-    def _install(self, tool: Tool, words: Sequence[str | None], one: ShellCommand) -> None:
-        place = one.place
+    def _install(self, tool: Tool, words: Sequence[str | None], command: ShellCommand) -> None:
+        place = command.place
         requests: list[Requirement] = []
         indexes: list[PackageIndex] = []
         flags: set[str] = set()
-        for redirect in one.redirects:
+        for redirect in command.redirects:
             if _REDIRECT.match(redirect):
                 self.faults.append(Fault(place, "redirect", f"the shell takes `>{redirect}` for a file, not for a version",
                                          "Without quotes the shell writes the output of the command to a file of that name, and pip takes any version."))  # fmt: skip
@@ -163,9 +163,9 @@ class CommandReader:
             elif option == "--constraint":
                 self.skip(Unread(place, UnreadReason.CONSTRAINT, True))
             elif option == "--requirement":
-                self._add_file(value, one, requests, indexes)
+                self._add_file(value, command, requests, indexes)
             elif option in ("", "--editable"):
-                self._add_word(value, one, requests)
+                self._add_word(value, command, requests)
             else:
                 flags.add(option)
         step = Install(
@@ -181,13 +181,13 @@ class CommandReader:
         if base in (".", "./") or (base.startswith(("./", "../")) and not base.endswith(".whl")):
             self._add_project(base, extras.rstrip("]"), command, requests)
             return
-        found = requirements.requirement(word, command.place)
-        if isinstance(found, Requirement):
-            requests.append(found)
-            self.builds = self.builds or found.url.startswith("git+") or found.url.endswith((".tar.gz", ".zip"))
+        wanted = requirements.requirement(word, command.place)
+        if isinstance(wanted, Requirement):
+            requests.append(wanted)
+            self.builds = self.builds or wanted.url.startswith("git+") or wanted.url.endswith((".tar.gz", ".zip"))
         else:
             self.builds = self.builds or "/" in word
-            self.skip(Unread(command.place, UnreadReason.MISSING if "/" in word else found, True))
+            self.skip(Unread(command.place, UnreadReason.MISSING if "/" in word else wanted, True))
 
     def _add_project(self, folder: str, extras: str, command: ShellCommand, requests: list[Requirement]) -> None:
         """The dependencies of a project of the repository that is installed."""

@@ -60,13 +60,13 @@ def _node(node: Any, depth: int) -> YamlNode:
     if node.id == "mapping":
         values: dict[str, YamlNode] = {}
         for key, value in node.value:
-            made = _node(value, depth + 1)
+            merged = _node(value, depth + 1)
             if key.value == "<<":
-                for one in [made] if isinstance(made.value, dict) else made.list():
-                    values = {**(one.value if isinstance(one.value, dict) else {}), **values}
+                for child in [merged] if isinstance(merged.value, dict) else merged.list():
+                    values = {**(child.value if isinstance(child.value, dict) else {}), **values}
             elif key.id == "scalar":
-                made.line = key.start_mark.line + 1 if isinstance(made.value, str) else made.line
-                values[str(key.value)] = made
+                merged.line = key.start_mark.line + 1 if isinstance(merged.value, str) else merged.line
+                values[str(key.value)] = merged
         return YamlNode(values, line)
     if node.id == "sequence":
         return YamlNode([_node(value, depth + 1) for value in node.value], line)
@@ -129,30 +129,30 @@ def _service(tree: Tree, name: str, node: YamlNode, path: str) -> Environment:
 def _assignments(node: YamlNode, *keys: str) -> Iterator[tuple[str, YamlNode]]:
     """(name, value) for each variable of `environment:` or `args:`, written as a mapping or as a list."""
     yield from node.items(*keys)
-    for one in node.list(*keys):
-        key, equals, value = one.text.partition("=")
-        yield key, YamlNode(value if equals else None, one.line)
+    for item in node.list(*keys):
+        key, equals, value = item.text.partition("=")
+        yield key, YamlNode(value if equals else None, item.line)
 
 
 def _devices(node: YamlNode, place: Callable[[YamlNode], Place]) -> Service:
     """What a service gets of the machine's devices."""
     devices: list[Variable] = []
     open_ = any(node.get(key) is not None for key in ("extends", "device_cgroup_rules", "gpus"))
-    for one in node.list("devices"):
-        if isinstance(one.value, dict):
+    for item in node.list("devices"):
+        if isinstance(item.value, dict):
             open_ = True
             continue
-        value = literal(one.text)
+        value = literal(item.text)
         open_ = open_ or value is None
-        devices.append(Variable("device", (value or "").split(":")[0], place(one)))
+        devices.append(Variable("device", (value or "").split(":")[0], place(item)))
     nvidia = None
     runtime = node.get("runtime")
     if runtime and runtime.text == "nvidia":
         nvidia = place(runtime)
-    for one in node.list("deploy", "resources", "reservations", "devices"):
-        driver = one.get("driver")
+    for item in node.list("deploy", "resources", "reservations", "devices"):
+        driver = item.get("driver")
         if driver is None or driver.text == "nvidia":
-            nvidia = place(driver or one)
+            nvidia = place(driver or item)
         else:
             open_ = True
     privileged = node.get("privileged")

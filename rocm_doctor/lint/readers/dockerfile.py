@@ -86,29 +86,29 @@ class _Reading:
         self.names: dict[str, str] = {}
         self.has_copied = self.has_cloned = False
 
-    def take(self, one: Instruction) -> None:
-        if one.name in ("ENV", "ARG"):
-            self._assign(one)
-        elif one.name in ("COPY", "ADD"):
-            if not _FROM_STAGE.search(one.words):
-                self.has_copied = self.has_copied or _OWN_FILES.search(one.words) is not None
-            elif _PACKAGES.search(one.words):
-                self.commands.skip(Unread(Place(self.path, one.line, one.words[:200]), UnreadReason.SCRIPT, True))
-        elif one.name == "RUN":
-            self.has_cloned = self.has_cloned or _CLONE.search(one.text) is not None
+    def take(self, instruction: Instruction) -> None:
+        if instruction.name in ("ENV", "ARG"):
+            self._assign(instruction)
+        elif instruction.name in ("COPY", "ADD"):
+            if not _FROM_STAGE.search(instruction.words):
+                self.has_copied = self.has_copied or _OWN_FILES.search(instruction.words) is not None
+            elif _PACKAGES.search(instruction.words):
+                self.commands.skip(Unread(Place(self.path, instruction.line, instruction.words[:200]), UnreadReason.SCRIPT, True))
+        elif instruction.name == "RUN":
+            self.has_cloned = self.has_cloned or _CLONE.search(instruction.text) is not None
             self.commands.foreign = self.has_cloned and not self.has_copied
-            self.commands.take(shell.parse(_FLAGS.sub("", one.text, 1), self.path, one.line, self.names))
+            self.commands.take(shell.parse(_FLAGS.sub("", instruction.text, 1), self.path, instruction.line, self.names))
 
-    def _assign(self, one: Instruction) -> None:
-        for key, raw in _pairs(one):
+    def _assign(self, instruction: Instruction) -> None:
+        for key, raw in _pairs(instruction):
             value = self.arguments.get(key) if raw is None else shell.fill(raw, self.names)
             if value is None:
                 self.names.pop(key, None)
                 if raw is not None:
-                    self.commands.skip(Unread(_find_line(key, one, self.path), UnreadReason.VARIABLE))
+                    self.commands.skip(Unread(_find_line(key, instruction, self.path), UnreadReason.VARIABLE))
             else:
                 self.names[key] = value
-                self.commands.variables.append(Variable(key, value, _find_line(key, one, self.path)))
+                self.commands.variables.append(Variable(key, value, _find_line(key, instruction, self.path)))
 
 
 _FROM_STAGE = regex(r"(?:--|,)from=([\w.-]+)")
@@ -120,32 +120,32 @@ _PACKAGES = regex(r"site-packages|dist-packages|venv|/opt/conda|/wheels|\.whl|/u
 
 def _folders(path: str) -> list[str]:
     """Where the files of a build may lie: the folder of the Dockerfile, and those above it."""
-    found, folder = [], posixpath.dirname(path)
+    folders, folder = [], posixpath.dirname(path)
     while folder:
-        found.append(folder)
+        folders.append(folder)
         folder = posixpath.dirname(folder)
-    return [*found, ""]
+    return [*folders, ""]
 
 
-def _find_line(key: str, one: Instruction, path: str) -> Place:
+def _find_line(key: str, instruction: Instruction, path: str) -> Place:
     word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
-    for number, line in enumerate(one.text.split("\n")):
+    for number, line in enumerate(instruction.text.split("\n")):
         if word.search(line):
-            return Place(path, one.line + number, line.strip()[:200])
-    return Place(path, one.line, one.words[:200])
+            return Place(path, instruction.line + number, line.strip()[:200])
+    return Place(path, instruction.line, instruction.words[:200])
 
 
-def _pairs(one: Instruction) -> Iterator[tuple[str, str | None]]:
+def _pairs(instruction: Instruction) -> Iterator[tuple[str, str | None]]:
     """(name, value) for each variable of an ENV or ARG; the value is None for an ARG without a default."""
-    found = list(_PAIR.finditer(one.words))
-    if found:
-        for pair in found:
+    pairs = list(_PAIR.finditer(instruction.words))
+    if pairs:
+        for pair in pairs:
             yield pair[1], pair[2][1:-1] if pair[2][:1] in ("'", '"') else pair[2]
-    elif one.name == "ENV":
-        key, _, value = one.words.partition(" ")
+    elif instruction.name == "ENV":
+        key, _, value = instruction.words.partition(" ")
         yield key, value.strip()
     else:
-        yield from ((word, None) for word in one.words.split())
+        yield from ((word, None) for word in instruction.words.split())
 
 
 def _stages(text: str) -> tuple[list[BuildStage], dict[str, str]]:
@@ -153,8 +153,8 @@ def _stages(text: str) -> tuple[list[BuildStage], dict[str, str]]:
     stages: list[BuildStage] = []
     arguments: dict[str, str] = {}
     for instruction in _instructions(text):
-        if instruction.name == "FROM" and (found := _FROM.match(instruction.words)):
-            stages.append(BuildStage((found[2] or "").lower(), found[1], instruction.line, []))
+        if instruction.name == "FROM" and (match := _FROM.match(instruction.words)):
+            stages.append(BuildStage((match[2] or "").lower(), match[1], instruction.line, []))
         elif stages:
             stages[-1].instructions.append(instruction)
         elif instruction.name == "ARG":
@@ -168,8 +168,8 @@ def _instructions(text: str) -> Iterator[Instruction]:
     lines = text.split("\n")
     at = 0
     while at < len(lines):
-        found = _INSTRUCTION.match(lines[at])
-        if not found:
+        match = _INSTRUCTION.match(lines[at])
+        if not match:
             at += 1
             continue
         first, parts = at, []
@@ -182,7 +182,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
                 break
             if not comment and not line.strip() and len(parts) == 1:
                 break
-        name = found[1].upper()
+        name = match[1].upper()
         if name == "RUN" and (document := _HEREDOC.search(parts[0])):
             while at < len(lines) and lines[at].strip() != document[1]:
                 parts.append(lines[at])
@@ -190,7 +190,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
             at += 1
             parts[0] = ""
         else:
-            parts[0] = parts[0][found.end() :]
+            parts[0] = parts[0][match.end() :]
         # A comment between continued lines is not a line of the shell's command.
         body = "\n".join(
             part if part else ("\\" if 0 < n < len(parts) - 1 and not is_here_document(parts) else "")

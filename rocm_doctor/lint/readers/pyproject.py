@@ -70,31 +70,32 @@ class Project:
     def indexes(self, extra: str) -> tuple[list[PackageIndex], list[Unread]]:
         """(indexes, unread) that uv asks for the project with one extra (empty: without any). A package's own index behind a
         marker counts if the marker is for Linux; what else decides where torch comes from is `unread`."""
-        found: list[PackageIndex] = []
+        indexes: list[PackageIndex] = []
         unread: list[Unread] = []
         uv = self.table("tool", "uv")
         listed = [i for i in uv.get("index") or () if isinstance(i, dict) and isinstance(i.get("url"), str)]
         named = {str(i.get("name")): i["url"] for i in listed}
-        for one in listed:
-            if not one.get("explicit"):
-                found.append(PackageIndex(one["url"], "default" if one.get("default") else "extra", self.place(one["url"])))
+        for entry in listed:
+            if not entry.get("explicit"):
+                place = self.place(entry["url"])
+                indexes.append(PackageIndex(entry["url"], "default" if entry.get("default") else "extra", place))
         for table in (uv, self.table("tool", "uv", "pip")):
             for option, role in ROLES.items():
                 urls = table.get(option[2:]) or ()
                 named_urls = [urls] if isinstance(urls, str) else [url for url in urls if isinstance(url, str)]
-                found += [PackageIndex(url, role, self.place(url)) for url in named_urls]
+                indexes += [PackageIndex(url, role, self.place(url)) for url in named_urls]
         for package, source in self.table("tool", "uv", "sources").items():
-            for one in source if isinstance(source, list) else [source]:
-                if not isinstance(one, dict) or (one.get("extra") or one.get("group") or extra) != extra:
+            for entry in source if isinstance(source, list) else [source]:
+                if not isinstance(entry, dict) or (entry.get("extra") or entry.get("group") or extra) != extra:
                     continue
-                url = named.get(str(one.get("index")), "")
-                place = self.place(package, str(one.get("index"))) if url else self.place(package)
-                marker = str(one.get("marker", ""))
+                url = named.get(str(entry.get("index")), "")
+                place = self.place(package, str(entry.get("index"))) if url else self.place(package)
+                marker = str(entry.get("marker", ""))
                 if url and (not marker or ("linux" in marker and "!=" not in marker)):
-                    found.append(PackageIndex(url, "default", place, (canonicalize_name(package),)))
+                    indexes.append(PackageIndex(url, "default", place, (canonicalize_name(package),)))
                 elif canonicalize_name(package) == "torch" and not (url and "linux" not in marker and "platform" in marker):
                     unread.append(Unread(place, UnreadReason.EXPRESSION, True))
-        return found, unread
+        return indexes, unread
 
 
 def read(tree: Tree, path: str) -> list[Environment]:
@@ -103,7 +104,7 @@ def read(tree: Tree, path: str) -> list[Environment]:
     project = Project(tree, path)
     base, extras = project.base(), project.extras
     elsewhere = ELSEWHERE.search(project.text) is not None
-    found: list[Environment] = []
+    environments: list[Environment] = []
     for extra in ("", *extras):
         asked = [*base, *_expand_extras(extra, extras, project.name)]
         indexes, unread = project.indexes(extra)
@@ -112,12 +113,12 @@ def read(tree: Tree, path: str) -> list[Environment]:
         place = extras[extra][0].place if extra and extras[extra] else project.place(extra or "[project]")
         tool = "uv" if project.table("tool", "uv") else "pip"
         step = Install(tool, place, tuple(asked), tuple(indexes))  # type: ignore[arg-type]
-        found.append(
+        environments.append(
             Environment(
                 "project", place, extra, steps=(*unread, step), unread=tuple(unread), files=(path,), has_torch_elsewhere=elsewhere
             )
         )
-    return found
+    return environments
 
 
 def dependencies(tree: Tree, path: str, extras: Sequence[str]) -> list[Requirement] | None:

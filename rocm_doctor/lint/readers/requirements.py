@@ -26,14 +26,14 @@ _PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+
 
 def read(tree: Tree, path: str) -> list[Environment]:
     """The environment of a requirements file; none for a text without requirements."""
-    found = read_file(tree, path)
-    steps = found.steps(is_complete=False) if found.requirements or found.indexes else ()
-    if not steps and not found.unread and not found.faults:
+    file = read_file(tree, path)
+    steps = file.steps(is_complete=False) if file.requirements or file.indexes else ()
+    if not steps and not file.unread and not file.faults:
         return []
     return [
         Environment(
-            "requirements", Place(path, 1), steps=steps, unread=tuple(found.unread), files=tuple(dict.fromkeys(found.files)),
-            faults=tuple(found.faults), has_torch_elsewhere=found.has_torch_elsewhere,
+            "requirements", Place(path, 1), steps=steps, unread=tuple(file.unread), files=tuple(dict.fromkeys(file.files)),
+            faults=tuple(file.faults), has_torch_elsewhere=file.has_torch_elsewhere,
         )
     ]  # fmt: skip
 
@@ -107,23 +107,23 @@ class RequirementsFile:
                 title = f"it includes {value}, which is not in the repository"
                 self.faults.append(Fault(place, "missing", title, "pip stops at a requirements file that it cannot open."))
         elif other not in self.files:
-            found = read_file(self.tree, other, depth + 1)
-            self.requirements += found.requirements
-            self.indexes += found.indexes
-            self.unread += found.unread
-            self.files += found.files
-            self.has_torch_elsewhere = self.has_torch_elsewhere or found.has_torch_elsewhere
+            file = read_file(self.tree, other, depth + 1)
+            self.requirements += file.requirements
+            self.indexes += file.indexes
+            self.unread += file.unread
+            self.files += file.files
+            self.has_torch_elsewhere = self.has_torch_elsewhere or file.has_torch_elsewhere
 
     def _requirement(self, line: str, place: Place) -> None:
-        one = requirement(line, place)
-        if isinstance(one, Requirement):
-            self.requirements.append(one)
-            if one.url.startswith("file:///") and not self.has_disk_path:
+        wanted = requirement(line, place)
+        if isinstance(wanted, Requirement):
+            self.requirements.append(wanted)
+            if wanted.url.startswith("file:///") and not self.has_disk_path:
                 self.has_disk_path = True
-                cause = f"pip takes it from {one.url[:120]} alone, and stops where there is no such path: name a version."
-                self.faults.append(Fault(place, "path", f"{one.name} is taken from a path of its writer's disk", cause))
-        elif one is UnreadReason.MISSING:
-            self.unread.append(Unread(place, one, True))
+                cause = f"pip takes it from {wanted.url[:120]} alone, and stops where there is no such path: name a version."
+                self.faults.append(Fault(place, "path", f"{wanted.name} is taken from a path of its writer's disk", cause))
+        elif wanted is UnreadReason.MISSING:
+            self.unread.append(Unread(place, wanted, True))
         else:
             self.unread.append(Unread(place, UnreadReason.SYNTAX))
             cause = "It is not a requirement: pip installs nothing of the file."
@@ -135,8 +135,8 @@ def requirement(words: str, place: Place) -> Requirement | UnreadReason:
     words = _BEHIND.sub("", words).strip()
     if _PATH.match(words) and " @ " not in words:
         url, _, marker = words.partition(" ;")
-        found = parse_address(url.strip(), place)
-        return msgspec.structs.replace(found, marker=marker.strip()) if isinstance(found, Requirement) and marker else found
+        address = parse_address(url.strip(), place)
+        return msgspec.structs.replace(address, marker=marker.strip()) if isinstance(address, Requirement) and marker else address
     return parse_specification(words, place) or UnreadReason.SYNTAX
 
 
@@ -168,7 +168,7 @@ def parse_address(url: str, place: Place) -> Requirement | UnreadReason:
 
 def logical_lines(text: str) -> list[tuple[int, str]]:
     """(line number, text) of each line with text; comments are removed, and continued lines are joined."""
-    found: list[tuple[int, str]] = []
+    logical: list[tuple[int, str]] = []
     joined, first = "", 0
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip()
@@ -179,8 +179,8 @@ def logical_lines(text: str) -> list[tuple[int, str]]:
         line = _COMMENT.sub("", joined + line).strip()
         joined = ""
         if line:
-            found.append((first, line))
-    return found
+            logical.append((first, line))
+    return logical
 
 
 _COMMENT = regex(r"(?:^|\s)#.*$")

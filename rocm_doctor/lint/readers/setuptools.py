@@ -36,19 +36,19 @@ def read(tree: Tree, path: str) -> list[Environment]:
     lists = _Lists(module, tree, path)
     base = lists.requirements(stated.get("install_requires"))
     extras = lists.extras(stated.get("extras_require"))
-    found = []
+    environments = []
     for extra, more in {"": [], **extras}.items():
         asked = [*base, *more]
         if asked and (not extra or concerns_gpu(extra, more)):
             place = more[0].place if more else asked[0].place
             steps: tuple[Step, ...] = (*lists.unread, Install("pip", place, tuple(asked)))
-            found.append(
+            environments.append(
                 Environment(
                     "project", place, extra, steps=steps, unread=tuple(lists.unread), files=(path,),
                     has_torch_elsewhere=ELSEWHERE.search(text) is not None,
                 )
             )  # fmt: skip
-    return found
+    return environments
 
 
 def _name(node: ast.expr) -> str:
@@ -83,15 +83,15 @@ class _Lists:
         if not isinstance(value, (ast.List, ast.Tuple)):
             self.unread.append(Unread(self._place(node), UnreadReason.EXPRESSION, True))
             return []
-        found = []
+        wanted = []
         for word in value.elts:
             literal = word.value if isinstance(word, ast.Constant) and isinstance(word.value, str) else None
-            one = requirements.requirement(literal, self._place(word)) if literal is not None else UnreadReason.EXPRESSION
-            if isinstance(one, Requirement):
-                found.append(one)
+            requirement = requirements.requirement(literal, self._place(word)) if literal is not None else UnreadReason.EXPRESSION
+            if isinstance(requirement, Requirement):
+                wanted.append(requirement)
             else:
-                self.unread.append(Unread(self._place(word), one, True))
-        return found
+                self.unread.append(Unread(self._place(word), requirement, True))
+        return wanted
 
     def extras(self, node: ast.expr | None) -> dict[str, list[Requirement]]:
         """The requirements of each extra that is stated as a literal list."""

@@ -123,7 +123,7 @@ class _Reader:
             if child.type == "variable_assignment":
                 assigned.append(self._read_assignment(child))
             elif child.type == "file_redirect":
-                files = (*files, *(word for one in child.named_children if (word := self._word(one))))
+                files = (*files, *(word for part in child.named_children if (word := self._word(part))))
             elif child.type in ("herestring_redirect", "heredoc_redirect", "comment", "file_descriptor"):
                 continue
             elif words and child.start_byte == end:
@@ -139,10 +139,10 @@ class _Reader:
             assigned = [self._read_assignment(node)]
         if node.type == "declaration_command" and not _text(node).startswith(("export", "declare -x", "typeset -x")):
             return
-        one = ShellCommand(tuple(words), tuple(assigned), self._place(node), self.folder, files)
-        if one.program == "cd":
-            self.folder = _change_folder(self.folder, one.words[1] if len(one.words) > 1 else None)
-        yield one
+        command = ShellCommand(tuple(words), tuple(assigned), self._place(node), self.folder, files)
+        if command.program == "cd":
+            self.folder = _change_folder(self.folder, command.words[1] if len(command.words) > 1 else None)
+        yield command
 
     def _read_assignment(self, node: Node) -> tuple[str, str | None]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -172,8 +172,8 @@ class _Reader:
 def fill(text: str, names: Mapping[str, str]) -> str | None:
     """The text with names as their literal values: `$NAME`, `${NAME}`, and `${NAME:-value}`, whose default holds where nothing else is
     given; None for a name that has none, and for any other expansion."""
-    known = _SIMPLE.sub(lambda m: names.get(m[1] or m[3], m[0] if m[2] is None else m[2]), text)
-    return None if "$" in known or "`" in known else known
+    filled = _SIMPLE.sub(lambda m: names.get(m[1] or m[3], m[0] if m[2] is None else m[2]), text)
+    return None if "$" in filled or "`" in filled else filled
 
 
 def _change_folder(folder: str | None, to: str | None) -> str | None:

@@ -19,8 +19,8 @@ _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 def lists(case: LintCase) -> list[tuple[Variable, tuple[str, ...]]]:
     """(variable, targets) for each list of build targets that a variable of the environment has."""
-    found = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
-    return [(v, targets) for v, targets in found if targets]
+    pairs = ((v, catalog.build_list(v.name, v.value)) for v in case.environment.variables)
+    return [(v, targets) for v, targets in pairs if targets]
 
 
 def has_target(targets: tuple[str, ...], case: LintCase) -> bool:
@@ -37,7 +37,7 @@ def build_lists(case: LintCase) -> Iterator[Problem]:
         return
     (first, targets), more = lacking[0], len(lacking) - 1
     variable = case.matrix.env.get(first.name)
-    library = next((one for one in case.matrix.section("libraries", Library) if one.variable == first.name), None)
+    library = next((entry for entry in case.matrix.section("libraries", Library) if entry.variable == first.name), None)
     more_lists = f" and {more} more list{'s' if more > 1 else ''}" if more else ""
     yield case.problem(
         "arch.not-in-build", f"{first.name}={first.value}{more_lists} leave{'s' if not more else ''} the target out",

@@ -17,10 +17,10 @@ def devices(case: LintCase) -> Iterator[Problem]:
     if service is None or not case.is_amd or service.all_devices or service.may_have_more:
         return
     by_node = {"/dev/dri" if d.value.startswith("/dev/dri") else d.value: d for d in service.devices}
-    found = by_node.keys() & {"/dev/kfd", "/dev/dri"}
-    if len(found) != 1 or "/dev/dxg" in by_node or (found == {"/dev/dri"} and case.image.torch != "rocm"):
+    nodes = by_node.keys() & {"/dev/kfd", "/dev/dri"}
+    if len(nodes) != 1 or "/dev/dxg" in by_node or (nodes == {"/dev/dri"} and case.image.torch != "rocm"):
         return
-    (has,), (missing,) = found, {"/dev/kfd", "/dev/dri"} - found
+    (has,), (missing,) = nodes, {"/dev/kfd", "/dev/dri"} - nodes
     yield case.problem(
         "access.container", f"this service gets {has} and not {missing}", "ROCm opens both: without one of them it finds no GPU.",
         (by_node[has].place,), sources=(_DEVICES,),
@@ -35,10 +35,10 @@ def hidden_gpus(case: LintCase) -> Iterator[Problem]:
             continue
         if visible_indices(value) != [] or not (value.strip("\"'") or (variable.name == ROCR and not value)):
             continue  # HIP takes an empty value for none; what quotes in a value do is not known
-        known = case.matrix.env.get(variable.name)
+        entry = case.matrix.env.get(variable.name)
         who = "The HSA runtime" if variable.name == ROCR else "The HIP runtime"
         yield case.problem(
             "access.visible-devices", f"{variable.name}={variable.value or '(empty)'} hides every GPU",
             f"{who} takes a list of numbers or UUIDs; a value that names none of its GPUs leaves none.", (variable.place,),
-            sources=known.sources if known else (), hints=("Remove the variable.",),
+            sources=entry.sources if entry else (), hints=("Remove the variable.",),
         )  # fmt: skip

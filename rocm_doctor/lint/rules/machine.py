@@ -26,14 +26,14 @@ _OF_MACHINES = ("access.", "platform.", "hw.", "arch.not-listed", "version.torch
 
 def machine_rules(case: LintCase) -> Iterator[Problem]:
     """What the rules for machines say of what an environment declares."""
-    one = case.environment
-    is_plain_list = case.audience == "neutral" and one.kind in LISTS
+    environment = case.environment
+    is_plain_list = case.audience == "neutral" and environment.kind in LISTS
     is_for_amd = case.is_amd or case.audience == "main" or is_plain_list
-    if not is_for_amd or not (one.steps or one.variables or one.image):
+    if not is_for_amd or not (environment.steps or environment.variables or environment.image):
         return
-    facts = make_snapshot(one, case.torch, case.target, case.matrix)
-    found, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
-    for finding in found:
+    facts = make_snapshot(environment, case.torch, case.target, case.matrix)
+    findings, _ = judge(facts, Logs(()), _narrow_rows(case.matrix, facts.facts.keys()), RULES)
+    for finding in findings:
         ours = [r for r in finding.evidence if _is_from_file(r)]
         if not ours or finding.id.startswith(_OF_MACHINES) or finding.follows_from:
             continue
@@ -55,9 +55,9 @@ def _is_from_file(reading: Reading) -> bool:
     return reading.origin == "text" and reading.place.startswith("line ")
 
 
-def _narrow_rows(matrix: Matrix, known: Set[str]) -> Matrix:
+def _narrow_rows(matrix: Matrix, facts: Set[str]) -> Matrix:
     """The matrix with the rows that may hold for these facts; one matrix for each set of rows."""
-    rows = tuple(row for needs, row in matrix.once(_decidable_rows) if needs <= known)
+    rows = tuple(row for needs, row in matrix.once(_decidable_rows) if needs <= facts)
     kept = matrix.once(_matrices)
     key = frozenset(row.key for row in rows)
     if key not in kept:
