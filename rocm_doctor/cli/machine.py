@@ -109,9 +109,9 @@ _NO_HIP = regex(r"^hip\b[^=\n]*=\s*None\s*$", re.MULTILINE)
 
 
 def choose_smoke_framework(artifacts: list[Artifact]) -> str:
-    """The framework to test: torch, JAX where it is for AMD GPUs, or auto for both or where JAX alone is installed. Empty without any, without a device (the kernel's node, WSL's, or on Windows a GPU that hipInfo lists), or where there
-    is only a torch whose version file says that it is a build for the CPU or CUDA: what it computes says nothing of the GPU.
-    """
+    """The framework to test: torch, jax if its build is for AMD GPUs, or auto for both, or if JAX alone is installed. Empty
+    without any, and without a device (the kernel's node, WSL's, or on Windows a GPU that hipInfo lists). A torch whose version
+    file says that it is a build for the CPU or CUDA is not tested: what it computes says nothing of the GPU."""
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
     if not node and "device#" not in texts.get("cmd/hipInfo", ""):

@@ -125,9 +125,10 @@ Step = Union[Install, Unread]
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """One thing that is installed or run: a requirements file, a project with one extra, a stage of a Dockerfile, a service, a script. `steps` are in their order; `files` are all that it was read from; `has_torch_elsewhere`: a comment says that torch comes from
-    elsewhere; `label`: the part of the file that it is (an extra, a service); `builds`: it compiles something, by make, CMake, a setup.py,
-    or pip from a repository."""
+    """One thing that is installed or run: a requirements file, a project with one extra, a stage of a Dockerfile, a service, a
+    script. `label`: the part of the file that it is (an extra, a service); `steps`: in their order; `files`: all that it was read
+    from; `has_torch_elsewhere`: a comment says that torch comes from elsewhere; `builds`: it compiles something, by make, CMake,
+    a setup.py, or pip from a repository."""
 
     kind: Kind
     place: Place

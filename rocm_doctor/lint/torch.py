@@ -17,9 +17,10 @@ from rocm_doctor.matrix import Matrix
 
 
 class Torch(NamedTuple):
-    """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version` without its local part; `rocm`: its ROCm release
-    (both may be empty: not known); `gpus`: those that its index or its device packages are for; `place`: what decides; `reason`: why it is this
-    one; `requirement`: what asks for it; `is_literal`: nothing unread comes before it."""
+    """A torch. `vendor`: rocm, cuda, cpu, or none where pip finds no such build; `version`: without its local part; `rocm`: its
+    ROCm release (both may be empty: not known); `place`: what decides; `reason`: why it is this one; `gpus`: those that its index
+    or its device packages are for; `requirement`, `step`: what asks for it, in which installation; `is_literal`: nothing unread
+    comes before it."""
 
     vendor: str
     version: str

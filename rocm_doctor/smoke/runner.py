@@ -48,13 +48,11 @@ def run_smoke(
     environment: dict[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> list[Artifact]:
-    """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
-
-    `framework`: torch, jax, or auto for those that are installed, one after the other. `gpu`: only this index, without
-    fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds per stage instead of the table's. `plan`: stages
-    to run instead of the framework's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
-    stage.
-    """
+    """The artifacts of a smoke test in `python` (default: the running one), of the stages up to `level`, of the named `stages`,
+    or of those of `plan`. `framework`: torch, jax, or auto for those that are installed, one after the other. `gpu`: only this
+    index, without fallback to the CPU; by default every GPU that the framework lists. `limit`: seconds for each stage instead of
+    its own. `prelude`: a Python file that the worker runs first, for tests. An interrupt ends the children and is the artifacts'
+    note. Raises KeyError for a stage that does not exist."""
     names = find_frameworks(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
     plans = {name: chosen for name in names if (chosen := list(plan) or choose_stages(level, stages, name))}
     if not plans:

@@ -38,10 +38,9 @@ CHUNK = 1 << 16
 
 
 class ChildSpec(Struct, frozen=True):
-    """One program to run. `limit` and `idle_after_output` are seconds, `cap` bytes for each of stdout and stderr.
-
-    `keep`: what happens at `cap`. "head" ends the child, "tail" forgets the oldest bytes and lets it run.
-    """
+    """One program to run. `limit`: seconds in all; `idle_after_output`: seconds of silence after output; `cap`: bytes for each of
+    stdout and stderr. `keep`: what happens at `cap`: "head" ends the child, "tail" forgets the oldest bytes and lets it run.
+    `env`: None is our own."""
 
     argv: Sequence[str]
     limit: float = 5.0
