@@ -69,7 +69,8 @@ def _numbers(chip: Target) -> Iterator[tuple[str, str]]:
 
 
 def indexes(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """A fault for each wheel whose index is no address and not in catalog/indexes.yaml; AMD's listings are none."""
+    """(entry, field, message) for each wheel whose index is neither an address nor in catalog/indexes.yaml. Empty is allowed, and
+    so are AMD's listings."""
     catalogued = {entry.key for entry in entries if entry.section == "indexes"} | {""}
     for entry in entries:
         index = entry.value.index if isinstance(entry.value, TorchBuild) and entry.value.family != "amd-listing" else ""
@@ -78,7 +79,7 @@ def indexes(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
 
 
 def figures(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str, str]]:
-    """(entry, field, message) for each peak that cannot be worked out, and for each measurement of a product that the catalog
+    """(entry, field, message) for each peak without what it is worked out from, and for a product or a target that the catalog
     lacks."""
     targets = {e.value.gfx: e.value for e in entries if isinstance(e.value, Target)}
     rated = {e.value.family for e in entries if isinstance(e.value, Rate)}
