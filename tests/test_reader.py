@@ -288,7 +288,11 @@ def test_an_instruction_in_the_report_changes_nothing_but_the_opinion(server: Se
     assert prompt.endswith("</report>")
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+KINDS = ("clear", "bidi", "mask", "line", "half")
+"""One payload of each kind: escapes, directions, commands of a CI, of several lines, no text. The others run with the slow tests."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in KINDS)) for name in PAYLOADS])
 def test_an_answer_is_as_strange_a_text_as_a_report(server: Server, tmp_path: Path, name: str) -> None:
     said = f"{PAYLOADS[name]} hf_ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvu of wombexkim@quozzle.example " + "#=" * 40
     server.content = opinion(f"rocminfo {said}", do=said, quote=said, cause=said, diagnosis=said[:60])
@@ -331,7 +335,7 @@ def test_what_evidence_decides_is_not_contradicted(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["I am sorry.", "{", '{"causes": []}', '{"causes": [{"diagnosis": 1}]}', "[" * 50_000, '{"a":"\\ud800"}']
+    "content", ["I am sorry.", '{"causes": []}', '{"causes": [{"diagnosis": 1}]}', "[" * 50_000, '{"a":"\\ud800"}']
 )
 def test_an_answer_of_another_form_leaves_the_offline_report_and_one_line(server: Server, tmp_path: Path, content: str) -> None:
     server.content = content
