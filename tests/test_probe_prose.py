@@ -200,3 +200,4 @@ def test_the_end_of_a_long_text_is_read_with_its_line_numbers() -> None:
     assert len([s for s in found if s.text == lines[0]]) <= 21, (
         "lines that differ in digits only, or in nothing, are read 20 times"
     )
+    assert len([s for s in found if s.text not in lines]) <= 1, "the first part ends within a line, the last begins with one"
