@@ -50,5 +50,5 @@ def explain_entry(thing: NamedThing, matrix: Matrix) -> Page:
 
 
 def _candidates(text: str, how: str, things: list[NamedThing]) -> Page:
-    lines = [shorten(f"rocm-doctor explain {one.query}: {one.entry.words}", _WIDTH, placeholder=" ...") for one in things]
+    lines = [shorten(f"rocm-doctor explain {thing.query}: {thing.entry.words}", _WIDTH, placeholder=" ...") for thing in things]
     return Page(f"`{text}` {how}", (Section("", lines, _MOST),))

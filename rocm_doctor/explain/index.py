@@ -69,7 +69,7 @@ def _index(matrix: Matrix) -> NameIndex:
     for entry in entries:
         same = by_name.setdefault(key(entry.name), [])
         # Two kinds of one name are one page, that of the first: the page of a library has the rows about it.
-        if all(entry.kind == one.kind and entry.of != one.of for one in same):
+        if all(entry.kind == other.kind and entry.of != other.of for other in same):
             same.append(entry)
     for synonym in matrix.synonyms:
         meant = [one for name in synonym.see for one in by_name.get(key(name), ())]
@@ -84,8 +84,8 @@ def _entries(matrix: Matrix) -> Iterator[IndexEntry]:
         names = (*target.names, *target.codename.split(" / "), *(processor.strip("* ") for processor in target.processors))
         yield from (IndexEntry("gpu", target.gfx, name, f"{target.gfx} ({target.family})") for name in names if "?" not in name)
     yield from (IndexEntry("diagnosis", diagnosis.id, diagnosis.id, diagnosis.title) for diagnosis in matrix.diagnoses.values())
-    for one in matrix.env.values():
-        yield from (IndexEntry("variable", one.name, name, one.effect) for name in (one.name, *one.also))
+    for variable in matrix.env.values():
+        yield from (IndexEntry("variable", variable.name, name, variable.effect) for name in (variable.name, *variable.also))
     yield from (IndexEntry("torch", "torch", name, "its builds for ROCm") for name in ("torch", "PyTorch"))
     yield IndexEntry("rocm", "rocm", "ROCm", "its releases")
     yield IndexEntry("python", "python", "Python", "the versions that torch has builds for")
@@ -107,7 +107,7 @@ def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
     """Packages, parts of ROCm, programs, images and features of torch: everything that statements are about by its name."""
     taken = {key(name) for name in ("linux", "windows", "wsl", "rocm", "pytorch", "torch", "python", "amdgpu driver", "")}
     programs = {
-        name: f"{one.title}, a program that runs on the GPU" for one in matrix.applications for name in (one.title, *one.names)
+        name: f"{app.title}, a program that runs on the GPU" for app in matrix.applications for name in (app.title, *app.names)
     }
     described = {key(name): words for name, words in (*programs.items(), *_descriptions(matrix))}
     known: dict[str, str] = {}
@@ -124,16 +124,16 @@ def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
 
 def _descriptions(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """(name, what it is); of two descriptions of a name the later counts."""
-    yield from ((one["name"], "an image") for one in matrix.plain("images") or () if "/" in one["name"])
-    for one in matrix.plain("requires_torch") or ():
-        yield from ((name, "a package that brings torch as a dependency") for name in one["packages"])
+    yield from ((image["name"], "an image") for image in matrix.plain("images") or () if "/" in image["name"])
+    for entry in matrix.plain("requires_torch") or ():
+        yield from ((name, "a package that brings torch as a dependency") for name in entry["packages"])
     for program in matrix.programs.values():
         if any("rocm" in source.lower() for source in program.sources):
             yield program.name, f"a program of the package {program.package}"
-    for one in matrix.plain("cuda_only") or ():
-        if "[" not in one["name"]:
-            yield one["name"], f"its wheels on the package index are for {one.get('wheels', 'CUDA')}"
-    yield from ((one["name"], one["what"]) for one in matrix.plain("packages") or ())
+    for entry in matrix.plain("cuda_only") or ():
+        if "[" not in entry["name"]:
+            yield entry["name"], f"its wheels on the package index are for {entry.get('wheels', 'CUDA')}"
+    yield from ((package["name"], package["what"]) for package in matrix.plain("packages") or ())
 
 
 def _subjects(matrix: Matrix) -> Iterator[str]:

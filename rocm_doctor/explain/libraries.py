@@ -82,9 +82,9 @@ def _wheels(matrix: Matrix, of: str) -> Iterator[str]:
 def _releases(package: CatalogPackage, version: str, gpu: str) -> Iterator[str]:
     """The newest releases with what they take, or the one that is asked for."""
     yield package.elsewhere
-    releases = [one for one in package.releases if matches_release(one.version, version)] if version else package.releases[:2]
+    releases = [r for r in package.releases if matches_release(r.version, version)] if version else package.releases[:2]
     if version and not releases:
-        yield f"{version} is not in the catalog; known are {', '.join(one.version for one in package.releases[:6]) or 'none'}"
+        yield f"{version} is not in the catalog; known are {', '.join(r.version for r in package.releases[:6]) or 'none'}"
     for release in releases:
         targets = sorted({gfx for code in (release.code, release.code_windows) for several in code.values() for gfx in several})
         code = (

@@ -101,7 +101,7 @@ def read_lines(paths: Iterable[Path], stdin: IO[bytes]) -> Iterator[ReportLine]:
         if str(path) == "-":
             yield from _read_stream(stdin, "standard input")
             continue
-        files = sorted(one for one in path.rglob("*") if one.is_file() and one.name[0] != ".") if path.is_dir() else [path]
+        files = sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] != ".") if path.is_dir() else [path]
         for file in files:
             name = str(file.relative_to(path)) if file != path else file.name
             try:

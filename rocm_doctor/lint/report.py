@@ -100,7 +100,7 @@ def table(result: Result, shown: Shown, *, whole: bool) -> Iterator[str]:
     if len(result.rows) > len(rows):
         yield f"and {len(result.rows) - len(rows)} more (-v shows them)"
     if result.unread:
-        counts = Counter(one.reason for one in result.unread)
+        counts = Counter(u.reason for u in result.unread)
         reasons = "; ".join(f"{reason.value} {counts[reason]}" for reason in UnreadReason if counts[reason])
         yield f"not read: {_count(len(result.unread), 'place')} ({reasons}){'' if whole else '; -v lists them'}"
     for part in result.unread if whole else [u for u in result.unread if u.reason in _WHOLE_FILES][:_SHOWN_FILES]:

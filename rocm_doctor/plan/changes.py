@@ -29,8 +29,8 @@ def nearest_changes(resolver: Resolver) -> Iterator[Change]:
     else has wheels."""
     machine, matrix, wish = resolver.machine, resolver.known.matrix, resolver.wish
     removals = [(f"without {name}", [w for w in wish if w != name]) for name in wish]
-    found = [c for what, rest in removals for c in _change(what, next(resolver.for_wish(rest).stacks(), None))]
-    yield from found or _change("with torch alone", next(resolver.for_wish(()).stacks(), None) if wish else None)
+    nearest = [c for what, rest in removals for c in _change(what, next(resolver.for_wish(rest).stacks(), None))]
+    yield from nearest or _change("with torch alone", next(resolver.for_wish(()).stacks(), None) if wish else None)
     by_hand: dict[str, Finding] = {}
     for finding in (rejected.finding for rejected in resolver.rejected if rejected.finding and rejected.finding.commands):
         row = matrix.row(finding.row)

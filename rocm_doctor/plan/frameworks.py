@@ -128,17 +128,17 @@ def framework_plan(framework: str, machine: Machine, catalog: Catalog, report: R
     return msgspec.structs.replace(plan, against=against, instead=tuple(_instead(releases, machine, catalog)))
 
 
-def _unfit(one: FrameworkRelease, machine: Machine, catalog: Catalog) -> str:
+def _unfit(release: FrameworkRelease, machine: Machine, catalog: Catalog) -> str:
     """Why a release is not for a machine; empty where it is."""
-    if machine.gfx not in one.gfx:
-        return f"listed for {', '.join(one.gfx)}"
-    if machine.system not in one.systems:
-        return f"for {' and '.join(one.systems)}; no source says that it runs on {machine.system}"
-    if machine.python and one.pythons and machine.python not in one.pythons:
-        return f"for Python {', '.join(one.pythons)}"
+    if machine.gfx not in release.gfx:
+        return f"listed for {', '.join(release.gfx)}"
+    if machine.system not in release.systems:
+        return f"for {' and '.join(release.systems)}; no source says that it runs on {machine.system}"
+    if machine.python and release.pythons and machine.python not in release.pythons:
+        return f"for Python {', '.join(release.pythons)}"
     driver = driver_release(machine.driver, catalog.matrix) if machine.driver not in ("", INBOX) else ""
-    if driver and outside(driver, one.rocm, catalog.matrix) == "older":
-        return f"the driver {machine.driver} is too old for ROCm {one.rocm}"
+    if driver and outside(driver, release.rocm, catalog.matrix) == "older":
+        return f"the driver {machine.driver} is too old for ROCm {release.rocm}"
     return ""
 
 

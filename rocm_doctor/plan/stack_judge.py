@@ -92,7 +92,7 @@ def stack_judge(machine: Machine, catalog: Catalog) -> StackJudge:
         driver = {} if machine.driver else {"driver.version": Fact(None)}
         before, _ = judge(install_stack(machine, driver), _NO_LOGS, catalog.matrix.replace_rows(rows), ())
     present = {name: one for name, package in catalog.packages.items() if (one := installed_release(package, machine))}
-    coded = {name: one for name, one in present.items() if one.code or one.code_windows}
+    coded = {name: r for name, r in present.items() if r.code or r.code_windows}
     return StackJudge(machine, catalog, matrix, about, tuple(before), coded)
 
 
@@ -103,7 +103,7 @@ def installed_release(package: CatalogPackage, machine: Machine) -> Release | No
     mine = machine.installed_version(package.name)
     if not mine or not package.releases:
         return None
-    older = next((one for one in package.releases if sort_key(one.version) <= sort_key(mine)), None)
+    older = next((r for r in package.releases if sort_key(r.version) <= sort_key(mine)), None)
     oldest = package.releases[-1]
     if older is None and oldest.code:
         older = msgspec.structs.replace(oldest, code=dict.fromkeys(oldest.code, ()), code_windows={}, exact=True)
@@ -130,7 +130,7 @@ def stack_facts(
 ) -> dict[str, Fact]:
     """The facts that probes would read with this stack installed and these variables set."""
     build = candidate.build
-    held = {name: package_targets(one, name, candidate, machine, catalog) for name, one in chosen.items()}
+    held = {name: package_targets(r, name, candidate, machine, catalog) for name, r in chosen.items()}
     values: dict[str, str | bool | tuple[str, ...] | None] = {
         "torch.version": build.local or build.torch,
         "torch.build": "rocm",
@@ -139,7 +139,7 @@ def stack_facts(
         **({} if candidate.index.nightly else {"torch.rocm": build.rocm}),
         **({"torch.device_dists": machine.targets} if candidate.index.extras else {}),
         **{f"pkg.{name}": version for name, version in companions(candidate).items() if version},
-        **{f"pkg.{name}": one.version for name, one in chosen.items()},
+        **{f"pkg.{name}": r.version for name, r in chosen.items()},
         **{f"code.{name}": targets for name, targets in held.items() if targets is not None},
         **{f"env.{name}": value for name, value in env.items()},
     }

@@ -33,7 +33,7 @@ def variables(stack: Stack, machine: Machine, catalog: Catalog, after: Iterable[
 
 def _stack_variables(stack: Stack, catalog: Catalog) -> Iterator[PlanVariable]:
     override = stack.candidate.override
-    brought = {name: (catalog.packages[p], one) for p, one in stack.packages.items() for name in one.env}
+    brought = {name: (catalog.packages[p], r) for p, r in stack.packages.items() for name in r.env}
     for name, value in stack.env.items():
         if override and name == OVERRIDE:
             why = f"no wheel here contains code for this GPU; reported of this value: {override.words}"

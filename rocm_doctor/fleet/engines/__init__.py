@@ -26,9 +26,9 @@ class RunRequest(NamedTuple):
     skip: Collection[str] = ()
     """Nodes that have reported already."""
 
-    def nodes_to_ask(self, known: Iterable[str]) -> list[str]:
+    def nodes_to_ask(self, names: Iterable[str]) -> list[str]:
         """The nodes to ask: those that are named, else all that the engine knows."""
-        return [name for name in self.nodes or known if name not in self.skip]
+        return [name for name in self.nodes or names if name not in self.skip]
 
 
 class Launch(NamedTuple):
@@ -61,10 +61,10 @@ class EngineError(Unreadable):
 
 def plan(engine: str, request: RunRequest) -> LaunchPlan:
     """The plan of an engine. Raises EngineError if there is no node to ask, or the engine does not answer."""
-    made: LaunchPlan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
-    if not made.launches and not made.silent and not request.skip:
+    launch: LaunchPlan = importlib.import_module(f"rocm_doctor.fleet.engines.{engine}").plan(request)
+    if not launch.launches and not launch.silent and not request.skip:
         raise EngineError("no nodes")
-    return made
+    return launch
 
 
 def node_command(request: RunRequest, host: str) -> list[str]:

@@ -106,7 +106,7 @@ class _HeldIndex(msgspec.Struct, frozen=True):
 
 
 def _torch_index(matrix: Matrix) -> _HeldIndex | None:
-    return next((one for one in matrix.section("held", _HeldIndex) if one.name == "download.pytorch.org/whl"), None)
+    return next((index for index in matrix.section("held", _HeldIndex) if index.name == "download.pytorch.org/whl"), None)
 
 
 _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
