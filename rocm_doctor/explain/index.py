@@ -72,7 +72,7 @@ def _index(matrix: Matrix) -> NameIndex:
         if all(entry.kind == other.kind and entry.of != other.of for other in same):
             same.append(entry)
     for synonym in matrix.synonyms:
-        meant = [one for name in synonym.see for one in by_name.get(key(name), ())]
+        meant = [e for name in synonym.see for e in by_name.get(key(name), ())]
         by_name |= {key(name): meant for name in synonym.names if meant}
     return NameIndex(by_name, entries)
 
@@ -110,15 +110,15 @@ def _libraries(matrix: Matrix) -> Iterator[IndexEntry]:
         name: f"{app.title}, a program that runs on the GPU" for app in matrix.applications for name in (app.title, *app.names)
     }
     described = {key(name): words for name, words in (*programs.items(), *_descriptions(matrix))}
-    known: dict[str, str] = {}
+    words_of: dict[str, str] = {}
     for name in (*_subjects(matrix), *(name for name, _ in _descriptions(matrix))):
         bare = name.partition("[")[0]
-        known.setdefault(key(bare), bare)
-    for at, name in known.items():
+        words_of.setdefault(key(bare), bare)
+    for at, name in words_of.items():
         if at not in taken:
             yield IndexEntry("library", fold(name), name, described.get(at, "what is known of it"))
     for application in matrix.applications:
-        names = (name for name in dict.fromkeys((application.title, *application.names)) if key(name) not in known)
+        names = (name for name in dict.fromkeys((application.title, *application.names)) if key(name) not in words_of)
         yield from (IndexEntry("library", fold(application.names[0]), name, programs[name]) for name in names)
 
 

@@ -42,7 +42,7 @@ class Deviation(msgspec.Struct, frozen=True):
 def compare_with_majority(table: NodeTable) -> tuple[list[Deviation], list[str]]:
     """(deviations, facts): every deviation from the majority of the nodes, the rarest first; and the facts that have a value of
     their own on almost every node, which are not compared."""
-    found: list[Deviation] = []
+    deviations: list[Deviation] = []
     individual: list[str] = []
     for fact in table.differing_facts():
         for parts in table.groups(fact):
@@ -52,12 +52,12 @@ def compare_with_majority(table: NodeTable) -> tuple[list[Deviation], list[str]]
             else:
                 usual = _majority(fact, counts)
                 others = (value for value in counts if not _is_same(fact, value, usual))
-                found += _deviations(fact, ((value, usual, table.places(fact, parts, value)) for value in others))
-    return _rank(found), [*dict.fromkeys(individual)]
+                deviations += _deviations(fact, ((value, usual, table.places(fact, parts, value)) for value in others))
+    return _rank(deviations), [*dict.fromkeys(individual)]
 
 
-def _rank(found: list[Deviation]) -> list[Deviation]:
-    return sorted(found, key=lambda one: (len(one.nodes), one.fact, one.value))
+def _rank(deviations: list[Deviation]) -> list[Deviation]:
+    return sorted(deviations, key=lambda one: (len(one.nodes), one.fact, one.value))
 
 
 def _majority(fact: str, counts: Counter[Any]) -> Any:
@@ -72,10 +72,10 @@ def _is_individual(fact: str, counts: Counter[Any]) -> bool:
     return counts.total() >= FEW and len(counts) > counts.total() / 2 and not fact.endswith("_bytes")
 
 
-def _deviations(fact: str, found: Iterable[tuple[Any, Any, Iterable[Place]]]) -> Iterator[Deviation]:
+def _deviations(fact: str, values: Iterable[tuple[Any, Any, Iterable[Place]]]) -> Iterator[Deviation]:
     """A deviation for each pair of words; `found`: value, wanted value, places."""
     groups: dict[tuple[str, str], list[Place]] = {}
-    for value, wanted, places in found:
+    for value, wanted, places in values:
         groups.setdefault((show(value), show(wanted)), []).extend(places)
     return (Deviation(fact, *words, tuple(sorted(places))) for words, places in groups.items() if places)
 
@@ -98,13 +98,13 @@ def find_stragglers(table: NodeTable) -> list[Straggler]:
     for number, node in enumerate(table.nodes):
         for gfx, one in node.figures:
             groups.setdefault((one.name, one.unit, one.better, gfx), {}).setdefault(number, {})[one.gpu] = one.value
-    found: list[Straggler] = []
+    stragglers: list[Straggler] = []
     for figure, nodes_of_figure in groups.items():
         nodes = _stragglers(table, figure, {(node, -1): median(values.values()) for node, values in nodes_of_figure.items()})
         slow = {one.node for one in nodes}
         singles = {(node, gpu): value for node, values in nodes_of_figure.items() for gpu, value in values.items() if gpu >= 0}
-        found += [*nodes, *(straggler for straggler in _stragglers(table, figure, singles) if straggler.node not in slow)]
-    return sorted(found, key=lambda one: (-abs(one.z), one.node))
+        stragglers += [*nodes, *(straggler for straggler in _stragglers(table, figure, singles) if straggler.node not in slow)]
+    return sorted(stragglers, key=lambda one: (-abs(one.z), one.node))
 
 
 def _stragglers(table: NodeTable, figure: tuple[str, str, str, str], values: Mapping[Place, float]) -> list[Straggler]:

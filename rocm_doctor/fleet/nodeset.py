@@ -27,8 +27,8 @@ def fold(names: Iterable[str]) -> str:
     # Ten times as fast as a name at a time, which counts where a judgement names thousands of nodes in each line.
     series: dict[str, list[str]] = {}
     for name in names:
-        found = _NUMBER.match(name)
-        key, number = (f"{found[1]}[%s]{found[3]}", found[2]) if found else (name, "")
+        digits = _NUMBER.match(name)
+        key, number = (f"{digits[1]}[%s]{digits[3]}", digits[2]) if digits else (name, "")
         series.setdefault(key, []).append(number)
     joined = ",".join(key % ",".join(numbers) if numbers[0] else key for key, numbers in series.items())
     return str(NodeSet(joined, resolver=RESOLVER_NOGROUP))

@@ -63,24 +63,24 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
     return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), has_ended(about))
 
 
-def supporting_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
+def supporting_claims(build: TorchBuild, machine: Machine, stated: Statements) -> Iterator[Claim]:
     """Claims for this build on this target and system: statements that its ROCm is supported, tested, a preview or works
     unofficially, and rows about this very build. An official statement has the grade `upstream` where AMD has ended its support
     since."""
-    for support in (s for s in said.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
+    for support in (s for s in stated.support if s.state in _FOR and spans(s.since, s.until, build.rocm)):
         words = _words(support, build, machine.gfx) + _scope(support, machine.gfx)
-        if said.history and support.grade == "official":
+        if stated.history and support.grade == "official":
             yield Claim("upstream", f"{words}; AMD has ended that since", support.sources[0])
         else:
             yield Claim(support.grade, words, support.sources[0])
-    for row in said.rows:
+    for row in stated.rows:
         if _is_about_build(row.when, build):
             yield Claim(row.grade, row.title, row.sources[0], known_good=True)
 
 
-def opposing_claims(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
+def opposing_claims(build: TorchBuild, machine: Machine, stated: Statements) -> Iterator[Claim]:
     """Statements that this ROCm does not run there, or was only built."""
-    for support in (s for s in said.support if s.state in _AGAINST and spans(s.since, s.until, build.rocm)):
+    for support in (s for s in stated.support if s.state in _AGAINST and spans(s.since, s.until, build.rocm)):
         yield Claim(support.grade, f"{_words(support, build, machine.gfx)}: {support.words}".rstrip("."), support.sources[0])
 
 

@@ -73,7 +73,7 @@ def recipe(plan: Plan | FrameworkPlan, old: PythonEnvironment, new: Path, tool: 
     return Recipe([create, *first, *carry, *rest], lines, pin, variables)
 
 
-def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
+def build(planned: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     """Make the new environment; the packages that could not be carried over. Raises EnvironmentProblem, with nothing left behind."""
     if new.exists() and not (new / UNFINISHED).exists():
         raise EnvironmentProblem(f"{new} is there already: use it, or remove it for a new one")
@@ -81,7 +81,7 @@ def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     try:
         new.mkdir(parents=True)
         (new / UNFINISHED).touch()
-        left = _build(made, new, tool, say)
+        left = _build(planned, new, tool, say)
     except BaseException as exc:
         shutil.rmtree(new, ignore_errors=True)
         if isinstance(exc, OSError):
@@ -91,31 +91,31 @@ def build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     return left
 
 
-def _build(made: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
+def _build(planned: Recipe, new: Path, tool: Tool, say: Say) -> list[str]:
     left: list[str] = []
-    create, *commands = made.commands
+    create, *commands = planned.commands
     _run((*create[:-1], "--allow-existing", create[-1]) if tool == "uv" else create, say)
-    (new / "carried.txt").write_text("".join(f"{line}\n" for line in made.carried), encoding="utf-8")
+    (new / "carried.txt").write_text("".join(f"{line}\n" for line in planned.carried), encoding="utf-8")
     for command in commands:
         try:
             _run(command, say)
         except EnvironmentProblem:
             if "carried.txt" not in command[-1]:
                 raise
-            for line in made.carried:
+            for line in planned.carried:
                 words = line.split(" ", 1) if line.startswith("-e ") else (line,)
                 try:
                     _run((*command[: command.index("--no-deps") + 1], *words), say)
                 except EnvironmentProblem:
                     left.append(line)
-    if made.pin:
+    if planned.pin:
         pins = new / "rocm-pins.txt"
-        pins.write_text(f"{made.pin}\n", encoding="utf-8")
+        pins.write_text(f"{planned.pin}\n", encoding="utf-8")
         name = "pip.ini" if sys.platform == "win32" else "pip.conf"
         # pip splits the value at blanks, hence a URL, which has none.
         (new / name).write_text(f"[install]\nconstraint = {pins.absolute().as_uri()}\n", encoding="utf-8")
-    if made.variables:
-        written = "".join(f"{line}\n" for line in variable_lines(made.variables, SHELL))
+    if planned.variables:
+        written = "".join(f"{line}\n" for line in variable_lines(planned.variables, SHELL))
         (new / VARIABLES).write_text(written, encoding="utf-8")
     return left
 

@@ -121,8 +121,8 @@ def _holds(name: str, condition: str, machine: Machine) -> bool:
     if name.startswith("log"):
         return condition.startswith("!")
     sources, fact = (machine.base.gpus, name[4:]) if name.startswith("gpu.") else ((machine.base,), name)
-    known = coord(name)
-    return known is None or any(holds(known.kind, condition, source.get(fact)) for source in sources)
+    fact_name = coord(name)
+    return fact_name is None or any(holds(fact_name.kind, condition, source.get(fact)) for source in sources)
 
 
 def stack_facts(
@@ -130,7 +130,7 @@ def stack_facts(
 ) -> dict[str, Fact]:
     """The facts that probes would read with this stack installed and these variables set."""
     build = candidate.build
-    held = {name: package_targets(r, name, candidate, machine, catalog) for name, r in chosen.items()}
+    code_of = {name: package_targets(r, name, candidate, machine, catalog) for name, r in chosen.items()}
     values: dict[str, str | bool | tuple[str, ...] | None] = {
         "torch.version": build.local or build.torch,
         "torch.build": "rocm",
@@ -140,7 +140,7 @@ def stack_facts(
         **({"torch.device_dists": machine.targets} if candidate.index.extras else {}),
         **{f"pkg.{name}": version for name, version in companions(candidate).items() if version},
         **{f"pkg.{name}": r.version for name, r in chosen.items()},
-        **{f"code.{name}": targets for name, targets in held.items() if targets is not None},
+        **{f"code.{name}": targets for name, targets in code_of.items() if targets is not None},
         **{f"env.{name}": value for name, value in env.items()},
     }
     here = (Reading("plan", build.key, "as it would be installed"),)

@@ -26,11 +26,11 @@ STATES: dict[Answer, Verdict] = {"Yes": "ready", "Partly": "undetermined", "No":
 
 def answers(gfx: str, matrix: Matrix, wish: Sequence[str] = (), python: str = PYTHON) -> dict[System, Plan]:
     """The plan of a target for each system and this version of Python; made once for a matrix."""
-    known, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
-    if asked not in known:
+    cached, asked = matrix.once(_no_answers), (gfx, tuple(wish), python)
+    if asked not in cached:
         catalog = load_catalog(matrix)
-        known[asked] = {name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in TITLES}
-    return known[asked]
+        cached[asked] = {name: answer(declare_machine(gfx, python, matrix, name), catalog, wish) for name in TITLES}
+    return cached[asked]
 
 
 def _no_answers(matrix: Matrix) -> dict[tuple[str, tuple[str, ...], str], dict[System, Plan]]:

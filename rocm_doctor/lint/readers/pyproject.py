@@ -130,8 +130,8 @@ def dependencies(tree: Tree, path: str, extras: Sequence[str]) -> list[Requireme
     table = project.table("project")
     if not table or "dependencies" in (table.get("dynamic") or ()):
         return None
-    known = project.extras
-    return [*project.base(), *(r for extra in extras for r in _expand_extras(extra, known, project.name))]
+    groups = project.extras
+    return [*project.base(), *(r for extra in extras for r in _expand_extras(extra, groups, project.name))]
 
 
 def _expand_extras(extra: str, extras: dict[str, list[Requirement]], name: str, depth: int = 0) -> Iterable[Requirement]:
