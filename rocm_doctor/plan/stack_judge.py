@@ -121,8 +121,8 @@ def _holds(name: str, condition: str, machine: Machine) -> bool:
     if name.startswith("log"):
         return condition.startswith("!")
     sources, fact = (machine.base.gpus, name[4:]) if name.startswith("gpu.") else ((machine.base,), name)
-    fact_name = coord(name)
-    return fact_name is None or any(holds(fact_name.kind, condition, source.get(fact)) for source in sources)
+    coordinate = coord(name)
+    return coordinate is None or any(holds(coordinate.kind, condition, source.get(fact)) for source in sources)
 
 
 def stack_facts(
