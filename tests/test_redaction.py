@@ -148,6 +148,15 @@ def test_what_only_looks_like_a_secret_stays(kept: str) -> None:
     assert Redactor("wavebox", "jmiller", "/home/jmiller").text(kept) == kept
 
 
+def test_what_a_private_key_holds_is_removed_whatever_it_looks_like() -> None:
+    text = "-----BEGIN PRIVATE KEY-----\nshort words only here\nMIGH+AgEA\n-----END PRIVATE KEY-----\nthe next line, to jane.roe@kestrel.example\n"
+    out = Redactor("wavebox", "jmiller", "/home/jmiller").text(text)
+    assert "words" not in out
+    assert "MIGH" not in out
+    assert "jane.roe@" not in out
+    assert "the next line" in out
+
+
 def commands_in(value: object) -> Iterator[str]:
     """The text of each Command within a structure of the matrix."""
     if isinstance(value, Command):
