@@ -80,8 +80,8 @@ class NoTarget(InputError):
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
-    """What a plan is asked for, and the machine that was read or declared. `frameworks`: their keys; `wish`: packages beside torch;
-    `rocm`: the only release; `report`: what `check` says of a machine that was read."""
+    """The options of a plan, and the machine that was read or declared. `frameworks`: their keys. `wish`: packages to install with
+    torch. `rocm`: the release, series or `nightly` to plan for; empty for any. `report`: the report of `check`; None for a declared machine."""
 
     machine: Machine
     known: Catalog

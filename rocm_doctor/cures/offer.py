@@ -1,7 +1,7 @@
-"""What a finding tells to type: the one place that decides it.
+"""The commands that a finding shows: the one place that decides them.
 
-The commands of a row, a rule, a diagnosis or a cure come in. `plan` and `fix` stand in place of what they do better, commands that
-do nothing here are left out, and the rest is spelled for the shell and the interpreter of this machine.
+Rows, rules, diagnoses and cures propose commands. This module replaces those that `plan` and `fix` do better, drops those that have
+no effect on this machine, and writes the rest for its shell and interpreter.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     variables: tuple[PlanVariable, ...] = ()
     """For the first stack; without one for what is installed."""
     by_hand: tuple[Finding, ...] = ()
-    """What `check` finds and no package or variable mends."""
+    """Findings of `check` that no package and no variable resolves."""
     nearest: tuple[Change, ...] = ()
     """What would change it that there is no stack."""
 
@@ -126,7 +126,7 @@ def answer(
 ) -> Plan:
     """The plan for a machine and a wish. What is installed stays where it works, except to `upgrade`.
 
-    `rocm`: only stacks of this release or series, or `nightly`. `report`: what `check` says of a machine that was read.
+    `rocm`: only stacks of this release or series, or `nightly`. `report`: the report of `check`; None for a declared machine.
     """
     wanted = [name for name in wish if not catalog.packages[name].elsewhere]
     resolver, stacks, blocked = _resolve(machine, catalog, wanted, upgrade)
@@ -152,7 +152,7 @@ def answer(
 
 
 def _complete(plan: Plan, best: Stack, stack_judge: StackJudge) -> Plan:
-    """The plan, completed for its first stack: the variables, and the faults that no stack mends."""
+    """Returns the plan with the variables that its first stack needs, and with the findings that it leaves (`by_hand`)."""
     machine, catalog, report = plan.machine, plan.known, plan.report
     findings, after = list(stack_judge.machine_findings), []
     cured: set[str] = set()

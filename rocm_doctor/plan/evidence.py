@@ -103,7 +103,8 @@ def _scope(support: Support, gfx: str) -> str:
 
 
 def spans(since: str, until: str, rocm: str) -> bool:
-    """True if a release lies in the range. Only the parts that both name are compared: `7.2` means any 7.2.x."""
+    """True if `rocm` is between `since` and `until`, bounds included. A version with fewer components matches every longer one: `7.2`
+    means any 7.2.x. Empty `until`: no upper bound."""
     mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
     if not mine or not low or not high:
         return False

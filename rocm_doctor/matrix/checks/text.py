@@ -45,7 +45,7 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
     dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
     dates += [("issues", issue.seen) for issue in getattr(entry, "issues", ())]
     released = [("released", entry.released)] if isinstance(entry, TorchBuild) else []
-    yield from (("error", field, f"{date} lies in the future") for field, date in [*dates, *released] if date and date > today)
+    yield from (("error", field, f"{date} is in the future") for field, date in [*dates, *released] if date and date > today)
     last = max((date for field, date in dates if date and field != "issues"), default=None)
     if last and today - last > _YEAR:
         yield "warning", "checked", f"last checked on {last}, more than a year ago; check its sources again"
