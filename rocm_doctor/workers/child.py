@@ -150,7 +150,7 @@ class Child(Struct):
             left = until - time.monotonic()
             if left <= 0:
                 return False
-            wait([self], min(left, POLL if self.pidfd is None else left))
+            wait([self], left)
             self.read()
         return True
 
