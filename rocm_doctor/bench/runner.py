@@ -67,7 +67,7 @@ def report(results: list[list[Record]], matrix: Matrix, interrupted: bool) -> Be
     return BenchReport(
         tool_version=__version__,
         matrix_version=matrix.version,
-        gpus=tuple(_device(n, records, matrix) for n, records in enumerate(results)),
+        gpus=tuple(_device(records, matrix) for records in results),
         figures=tuple(figure for records in results for figure in _figures(_index(records), records)),
         torch=str(header.get("torch") or ""),
         not_measured=tuple(stage for records in results for stage in _not_measured(_index(records), records)),
@@ -79,7 +79,7 @@ def _index(records: list[Record]) -> int:
     return int(next((r.get("index") or 0 for r in records if r.get("kind") == "header"), 0))
 
 
-def _device(number: int, records: list[Record], matrix: Matrix) -> Device:
+def _device(records: list[Record], matrix: Matrix) -> Device:
     about, limits = stage_details(records, "device"), stage_details(records, "idle").get("limits") or {}
     kind = about.get("kind") if about.get("kind") in ("hip", "cuda") else "cpu"
     name = str(about.get("name") or "CPU")

@@ -128,7 +128,7 @@ def _resolve(
     devices = tuple(e.removeprefix("device-") for e in request.extras if e.startswith("device-gfx"))
     indexes, is_first_taken = _sources(step, "torch")
     if build:
-        missing = _explain_missing(step, request, build[1], indexes, matrix) if build[0] == "rocm" and not request.url else ""
+        missing = _explain_missing(request, build[1], indexes, matrix) if build[0] == "rocm" and not request.url else ""
         if missing:
             certain = step.is_complete or bool(step.indexes)
             return Torch("none", version, build[1], request.place, missing, requirement=request, step=step, is_literal=certain)
@@ -194,7 +194,7 @@ def _make_torch(
     return Torch(vendor, version, source.rocm, request.place, f"it comes from {where}", source.gpus)
 
 
-def _explain_missing(step: Install, request: Requirement, rocm: str, indexes: list[Asked], matrix: Matrix) -> str:
+def _explain_missing(request: Requirement, rocm: str, indexes: list[Asked], matrix: Matrix) -> str:
     """A sentence that says why the asked indexes lack the pinned torch for this ROCm; empty where one of them may have it."""
     if all(s.vendor == "pypi" for s, _ in indexes):
         return f"no index that is asked has torch{request.specifier}"

@@ -27,7 +27,7 @@ _PATH = regex(r"(?:\.{0,2}/|file:|\.$)|.*\.(?:whl|tar\.gz|zip)(?:$|[#?])|[a-z+]+
 def read(tree: Tree, path: str) -> list[Environment]:
     """The environment of a requirements file; none for a text without requirements."""
     file = read_file(tree, path)
-    steps = file.steps(is_complete=False) if file.requirements or file.indexes else ()
+    steps = file.steps() if file.requirements or file.indexes else ()
     if not steps and not file.unread and not file.faults:
         return []
     return [
@@ -60,11 +60,10 @@ class RequirementsFile:
         self.refusals: list[Fault] = []
         self.has_disk_path = False
 
-    def steps(self, *, is_complete: bool = True) -> tuple[Step, ...]:
-        """The unread lines that may install packages, then one installation of all requirements. `is_complete` is that of
-        Install."""
+    def steps(self) -> tuple[Step, ...]:
+        """The unread lines that may install packages, then one installation of all requirements."""
         place = self.requirements[0].place if self.requirements else Place(self.path, 1)
-        install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), is_complete=is_complete)
+        install = Install("pip", place, tuple(self.requirements), tuple(self.indexes), is_complete=False)
         return (*(u for u in self.unread if u.installs), install)
 
     def read(self, depth: int) -> None:

@@ -57,7 +57,7 @@ def forward(context: TorchContext, name: str, q: Any, k: Any, v: Any, path: str 
         with torch.no_grad(), only_backend(torch, path) if path else contextlib.nullcontext():
             call(context, q, k, v)
 
-    return rate(context, name, "TFLOP/s", action, work(q.shape), describe(context, q, path))
+    return rate(context, name, "TFLOP/s", action, work(q.shape), describe(q, path))
 
 
 def backward(context: TorchContext, name: str, q: Any, k: Any, v: Any) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def backward(context: TorchContext, name: str, q: Any, k: Any, v: Any) -> dict[s
     out = call(context, q, k, v)
     grad = context.torch.randn_like(out)
     action = partial(context.torch.autograd.grad, out, (q, k, v), grad, retain_graph=True)
-    return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), describe(context, q, ""))
+    return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), describe(q, ""))
 
 
-def describe(context: TorchContext, q: Any, path: str) -> dict[str, Any]:
+def describe(q: Any, path: str) -> dict[str, Any]:
     """What was measured, for the detail of a figure."""
     return {"shape": list(q.shape), "dtype": "bfloat16", "causal": True, "path": path or "as torch chooses"}
 
