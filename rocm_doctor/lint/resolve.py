@@ -16,7 +16,7 @@ import msgspec
 
 from rocm_doctor.lint import catalog
 from rocm_doctor.lint.judge import Result
-from rocm_doctor.lint.model import Environment, LintTarget
+from rocm_doctor.lint.model import LISTS, OTHER, Environment, LintTarget
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Report, Subject
 from rocm_doctor.rules.findings import finding
@@ -78,7 +78,7 @@ def findings(
     python = ".".join((target.python or DEFAULT_PYTHON).split(".")[:2])
     for row in result.rows:
         env = row.environment
-        if env.kind not in ("requirements", "project") or row.audience not in ("amd", "main") or row.cells.get(target.gpu) == "-":
+        if env.kind not in LISTS or row.audience not in ("amd", "main") or row.cells.get(target.gpu) == OTHER:
             continue
         answer = resolve(result.tree.root, env, target)
         name = shown(env.name)
