@@ -41,8 +41,8 @@ def machine_rules(case: LintCase) -> Iterator[Problem]:
         if is_plain_list and not stops:
             continue
         places = tuple(Place(r.artifact, int(r.place.removeprefix("line ")), r.quote) for r in ours)
-        is_of_torch = isinstance(case.torch, Torch) and case.torch.vendor == "rocm" and case.torch.place in places
-        literal = not is_of_torch or not isinstance(case.torch, Torch) or case.torch.is_literal
+        torch = case.torch if isinstance(case.torch, Torch) and case.torch.vendor == "rocm" else None
+        literal = torch is None or torch.place not in places or torch.is_literal
         yield case.problem(
             finding.id, finding.title, finding.cause, places, row=finding.row, is_literal=literal,
             key=(places[0].file, str(places[0].line), case.target.gpu if any(r.origin == "target" for r in finding.evidence) else ""),

@@ -115,15 +115,17 @@ _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fb
 def not_on_index(case: LintCase) -> Iterator[Problem]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what it requires."""
     index = _torch_index(case.matrix)
+    if index is None or not case.is_amd:
+        return
     there = {"pip", "setuptools", "wheel", "uv"}
-    for step in case.environment.installs if index else ():
+    for step in case.environment.installs:
         default = [i for i in step.indexes if i.role == "default" and not i.packages]
         is_alone = all(i.role == "default" for i in step.indexes) and "download.pytorch.org/whl" in (
             default[-1].url if default else ""
         )
         requests = [r for r in step.requirements if r.name not in there]
-        missing = [r for r in requests if index and r.name not in index.holds and not _OF_TORCH.match(r.name) and not r.url]
-        if is_alone and missing and index and case.is_amd:
+        missing = [r for r in requests if r.name not in index.holds and not _OF_TORCH.match(r.name) and not r.url]
+        if is_alone and missing:
             names = ", ".join(r.name for r in missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
             yield case.problem(
                 "version.wheel-missing", f"{names}: not on {default[-1].url}, the only index that is asked",
