@@ -73,7 +73,7 @@ def _is_individual(fact: str, counts: Counter[Any]) -> bool:
 
 
 def _deviations(fact: str, values: Iterable[tuple[Any, Any, Iterable[Place]]]) -> Iterator[Deviation]:
-    """A deviation for each pair of words; `found`: value, wanted value, places."""
+    """A deviation for each pair of words; `values`: value, wanted value, places."""
     groups: dict[tuple[str, str], list[Place]] = {}
     for value, wanted, places in values:
         groups.setdefault((show(value), show(wanted)), []).extend(places)

@@ -26,8 +26,8 @@ _FAIL_ON = ("error", "warning", "note", "never")
 
 
 def read(tree: Tree) -> LintPolicy:
-    """The policy of the first of FILES that has one; an empty Policy if none has. An entry that is wrong is left out and recorded
-    as a fault at its line. A YAML file that cannot be read is an empty Policy with a fault. A .toml file that cannot be read is
+    """The policy of the first of FILES that has one; an empty one if none has. An entry that is wrong is left out and recorded
+    as a fault at its line. A YAML file that cannot be read is an empty policy with a fault. A .toml file that cannot be read is
     an empty one without."""
     for file in FILES:
         text = tree.text(file) if (tree.root / file).is_file() else None
