@@ -132,8 +132,8 @@ def classify(command: Command | str, programs: Mapping[str, Program]) -> Command
     except ValueError:
         return known
     used = [(programs[name], arguments) for name, arguments in parts if name in programs]
-    purposes = [(_longest_form(a, p.purposes, p.purpose), p, a) for p, a in used]
-    purpose, program, arguments = next((one for one in purposes if one[0]), ("", None, ()))
+    purposes = [(_longest_form(a, p.purposes, p.purpose), a) for p, a in used]
+    purpose, arguments = next((one for one in purposes if one[0]), ("", ()))
     return msgspec.structs.replace(
         known,
         effect=known.effect or max((_longest_form(a, p.forms, p.effect) for p, a in used), key=EFFECTS.index, default="reads"),
@@ -141,7 +141,7 @@ def classify(command: Command | str, programs: Mapping[str, Program]) -> Command
         distributions=known.distributions or next((p.distributions for p, _ in used if p.distributions), ()),
         placeholders=known.placeholders or placeholders(known.text),
         purpose=known.purpose or purpose,
-        packages=known.packages or (_packages(program, arguments) if program else ()),
+        packages=known.packages or _packages(arguments),
     )
 
 
@@ -159,7 +159,7 @@ _REQUIREMENT = regex(r"([A-Za-z][\w.-]*)(?:\[[\w,.-]+\])?(?:[=<>!~].*)?")
 _IMPORTS = regex(r"\bfrom (\w+)(?:\.\S*)? import|\bimport (\w+(?:, \w+)*)")
 
 
-def _packages(program: Program, arguments: Sequence[str]) -> tuple[str, ...]:
+def _packages(arguments: Sequence[str]) -> tuple[str, ...]:
     """The Python packages that the arguments name: what code behind `-c` imports, or the requirements behind `install` and the like."""
     if "-c" in arguments:
         return tuple(name for m in _IMPORTS.finditer(" ".join(arguments)) for name in (m[1] or m[2]).split(", "))
