@@ -94,10 +94,10 @@ def judge(
     from rocm_doctor.sources.declared import collect_environment
     from rocm_doctor.sources.live.python import interpreter_in_root, locate
 
-    here = Path("/")
-    examined = interpreter_in_root(python, root.resolve()) if root else locate(interpreter(python), here, os.environ)
+    base = root.resolve() if root else Path("/")
+    examined = interpreter_in_root(python, base) if root else locate(interpreter(python), base, os.environ)
     if isinstance(examined, str):
         raise InputError(examined)
-    artifacts = [*collect_environment(examined, root.resolve() if root else here, None if root else os.environ), *beside]
-    name = str(root.resolve() if root else examined.prefix)
+    artifacts = [*collect_environment(examined, base, None if root else os.environ), *beside]
+    name = str(base if root else examined.prefix)
     return [pipeline.judge_environment(artifacts, target, matrix, source=name, ignore=ignore) for target in targets], artifacts
