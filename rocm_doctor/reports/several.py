@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rocm_doctor.model import Report
-from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.reports import RenderOptions, render_cleaned
 from rocm_doctor.reports.neutral import clean, defuse
 
 
@@ -40,7 +40,7 @@ def render_several(format_: str, reports: Sequence[Report], look: RenderOptions)
 
 
 def _join(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
-    each = [render(format_, report, look) for report in reports]
+    each = [render_cleaned(format_, report, look) for report in reports]
     if format_ == "json":
         body = {"machines": [msgspec.json.decode(one) for one in each], "summary": summary(reports)}
         return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
