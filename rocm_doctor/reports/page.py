@@ -90,7 +90,7 @@ class _Shown:
 
 def wrap_line(line: Line, look: RenderOptions) -> list[str]:
     """The rows of `line`, without indentation. A command is one row, bold, with `$ ` before it, whatever its length. Other text
-    is wrapped to the width less the label's column; no word is broken. With `look.verbose` a Stated line has its source as a last
+    is wrapped to the width less the label's column; no word is broken. With `look.verbose` a CitedLine has its source as a last
     row."""
     if isinstance(line, Command):
         return [click.style(f"$ {line.text}", bold=True)]
