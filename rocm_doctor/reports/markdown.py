@@ -15,7 +15,7 @@ from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.answer import AnswerLine, finding_lines, lines, whole_findings
 from rocm_doctor.reports.machine import gpu_lines, stack_lines
 from rocm_doctor.reports.markup import block, code, escape, fold, prose, reading
-from rocm_doctor.reports.places import SURE, finding_name, location, request, where
+from rocm_doctor.reports.places import certainty, finding_name, location, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
@@ -63,7 +63,7 @@ def _machine(report: Report) -> Iterator[str]:
 
 def _finding(finding: Finding, report: Report | None = None) -> Iterator[str]:
     yield ""
-    yield f"### {finding.severity}{SURE[finding.confidence]}: {prose(finding.title + where(finding))}"
+    yield f"### {certainty(finding)}: {prose(finding.title + where(finding))}"
     yield ""
     file, line = location(finding)
     at = f", {code(f'{file}:{line}')}" if line else ""

@@ -28,13 +28,13 @@ def finding_name(finding: Finding) -> str:
     return finding.id + (f" [{finding.row}]" if finding.row else "")
 
 
-SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
+_SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
 """Words for a confidence, behind the severity."""
 
 
 def certainty(finding: Finding) -> str:
     """Severity and confidence in words: `error`, `warning, a hypothesis`."""
-    return finding.severity + SURE[finding.confidence]
+    return finding.severity + _SURE[finding.confidence]
 
 
 def followers(report: Report, finding: Finding) -> list[Finding]:
