@@ -47,11 +47,11 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     for document in artifacts.texts():
         records = [*_rows(document), *_objects(document)]
-        described = [record for record in records if any(key in record for key in _OF_GPU)]
-        listing = result.listing(complete=False) if described else None
-        for record in records:
+        described = [any(key in record for key in _OF_GPU) for record in records]
+        listing = result.listing(complete=False) if any(described) else None
+        for record, is_gpu in zip(records, described):
             record_entries(result, None, record, _MACHINE)
-            if listing and record in described:
+            if listing and is_gpu:
                 record_entries(result, listing.gpu(), record, _GPU)
             elif names := record.get("torch.devices"):
                 devices = result.listing()
