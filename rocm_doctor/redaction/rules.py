@@ -44,7 +44,7 @@ class Pattern(NamedTuple):
 class RedactionRule(NamedTuple):
     """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried at each lower-case hint.
 
-    Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "word" wants the whole run of letters around it.
+    Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line.
     """
 
     hints: tuple[str, ...]
@@ -63,7 +63,6 @@ _BRACKETS = regex(r"([A-Za-z][\w.-]*)\[[\d,-]+\][\w.-]*|[A-Za-z][\w.-]*")
 _UNBROKEN = regex(r"[^\s\"'`<>,;$&|()\[\]{}]*")
 _LONG = 150
 """Letters of a token from which it goes on to the end of its word: patterns are bounded, tokens are not."""
-_WORD = regex(r"[\w.-]*")
 
 
 class RuleSet:
@@ -99,12 +98,12 @@ class RuleSet:
                 if number in done and at < done[number]:
                     continue
                 rule = self._rules[number]
-                if rule.at == "hint":
+                if rule.at == "line":
+                    match, beyond = _search_line(self._patterns[number], text, at)
+                else:
                     match, beyond = self._patterns[number].match(text, at), at
                     if match is None:
                         continue
-                else:
-                    match, beyond = SEARCHES[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
                 while match:
                     accepted = rule.accept is None or rule.accept(match)
@@ -128,22 +127,10 @@ def _search_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match
     return pattern.search(text, begin, end), end
 
 
-def _match_word(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
-    begin = at
-    while begin > max(0, at - 200) and (text[begin - 1].isalnum() or text[begin - 1] in "._-"):
-        begin -= 1
-    run = _WORD.match(text, begin, at + 200)
-    end = run.end() if run else at
-    return pattern.fullmatch(text, begin, end), end
-
-
 def end_of_line(text: str, at: int) -> int:
     """Where the line ends that `at` is in."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
-
-
-SEARCHES = {"line": _search_line, "word": _match_word}
 
 
 def _find_groups(rule: RedactionRule, match: re.Match[str]) -> Iterator[RedactedPlace]:
