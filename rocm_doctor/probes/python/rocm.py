@@ -47,7 +47,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     result = ProbeResult()
     link = _link(artifacts)
     found = _installations(artifacts, link)
-    folders = _library_path(artifacts)
+    path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
+    folders = [part.strip("/") for part in path.value.split(":") if part.startswith("/")] if path else []
     holders = (_holder(found, _resolve(folder, link)) for folder in _loader_folders(artifacts, folders))
     chosen = next(filter(None, holders), None) or found.get(_resolve("opt/rocm", link))
     if len(found) == 1:
@@ -60,7 +61,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         result.record("rocm.source", chosen.source, chosen.reading)
     if chosen and chosen.version:
         result.record("rocm.version", chosen.version, chosen.reading)
-    if path := read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH"):
+    if path:
         holders = (_holder(found, _resolve(folder, link)) for folder in folders)
         result.record(
             "rocm.on_path", tuple(dict.fromkeys(_installation_name(holder) for holder in holders if holder)), path.reading
@@ -124,14 +125,8 @@ def _has_runtime(text: str) -> bool:
     return any(line.startswith(_RUNTIME) for line in text.splitlines())
 
 
-def _library_path(artifacts: Artifacts) -> list[str]:
-    """The folders on LD_LIBRARY_PATH, without leading slash."""
-    path = read_keys(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
-    return [part.strip("/") for part in path.value.split(":") if part.startswith("/")] if path else []
-
-
 def _loader_folders(artifacts: Artifacts, path: list[str]) -> Iterator[str]:
-    """The folders that hold the HIP runtime, in the loader's order: LD_LIBRARY_PATH, ld.so.conf.d, the system's."""
+    """The folders that hold the HIP runtime, in the loader's order: LD_LIBRARY_PATH (`path`), ld.so.conf.d, the system's."""
     configured = [line.strip() for artifact in artifacts.like("etc/ld.so.conf.d/*") for line in artifact.text.splitlines()]
     for folder in (*path, *(line.strip("/") for line in configured if line.startswith("/")), *_OF_SYSTEM):
         if "libamdhip64.so" in (artifacts.text(f"{folder}/.listing") or ""):
