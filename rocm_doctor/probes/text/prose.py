@@ -27,7 +27,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.advice import Application
-from rocm_doctor.model import Fact, Reading, Unknown
+from rocm_doctor.model import Reading, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.sentences import Sentence, sentences
 from rocm_doctor.probes.text.gpu_names import GpuNames, Mention
@@ -173,12 +173,13 @@ class GpuMentions(msgspec.Struct):
 def record_gpus(result: ProbeResult, text: Iterable[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs that the text names."""
     groups = _groups([(mention, sentence) for sentence in text for mention in _mentions(sentence.text, names)])
-    gpus: list[dict[str, Fact]] = result.listing(complete=False).gpus if groups else []
+    if not groups:
+        return
+    listing = result.listing(complete=False)
     for group in groups[:MOST]:
         mention, reading = group.mention, group.sentence.reading
         for _ in range(group.count):
-            gpu: dict[str, Fact] = {}
-            gpus.append(gpu)
+            gpu = listing.gpu()
             if mention.kind == "name":
                 result.record("marketing_name", mention.text, reading, gpu)
             elif mention.kind == "family":
