@@ -32,7 +32,6 @@ Read = Callable[[str], "inspect.Found | None"]
 
 def audit_environment(
     sites: Path | Sequence[Path],
-    torch_hip: str | None = None,
     *,
     everything: bool = False,
     rocm: Sequence[Path] = (),
@@ -40,9 +39,8 @@ def audit_environment(
 ) -> Audit:
     """GPU code in the site-packages folders of one interpreter, in its search order.
 
-    `torch_hip`: torch.version.hip if already known ("" for a build without ROCm). `rocm`: roots of a ROCm outside of Python, whose
-    kernel folders are listed. `bnb_override`: value of BNB_ROCM_VERSION. Without `everything` only the folders of `RELEVANT`
-    are read, to keep `check` fast.
+    `rocm`: roots of a ROCm outside of Python, whose kernel folders are listed. `bnb_override`: value of BNB_ROCM_VERSION. Without
+    `everything` only the folders of `RELEVANT` are read, to keep `check` fast.
     """
     roots: dict[str, Path] = {}
     folders = [sites] if isinstance(sites, Path) else list(sites)
@@ -53,7 +51,7 @@ def audit_environment(
         for folder in ROCM_FOLDERS:
             for name, _ in list_folder(root / folder):
                 roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
-    hip = torch_hip if torch_hip is not None else next(filter(None, (_read_hip_version(folder) for folder in folders)), "")
+    hip = next(filter(None, map(_read_hip_version, folders)), "")
 
     def read(path: str) -> inspect.Found | None:
         return inspect.inspect_file(roots[path] / path, library_name(path), path)
