@@ -33,10 +33,10 @@ def explain(text: str, matrix: Matrix) -> Page | None:
     A text that is not a name is judged as a line of a log.
     """
     things = search(text, matrix)
-    if not (things and things[0].sure) and (not things or "-" in fold(text)) and (page := judgements.line(text, matrix)):
-        return page
     if not things:
         return judgements.line(text, matrix, guess=True)
+    if not things[0].sure and "-" in fold(text) and (page := judgements.line(text, matrix)):
+        return page
     if len(things) != 1:
         return _candidates(text, f"may be one of {len(things)}", things)
     if things[0].entry.kind == "row" and not things[0].sure:

@@ -94,6 +94,7 @@ def line(text: str, matrix: Matrix, *, guess: bool = False) -> Page | None:
 
     report = redact_report(judge(cut(text, "the line"), matrix, source="the line", kind="capture"))
     findings = [f for f in report.findings if f.id in matrix.diagnoses]
+    guess = guess and not any(f.leads for f in findings) and all(g.probability < _LIKELY for g in report.guesses)
     read = [matrix.diagnoses[g.id] for g in report.guesses if guess or g.probability >= _LIKELY]
     candidates: list[Finding | Diagnosis] = [*(f for f in findings if f.leads), *read, *(findings if guess else [])]
     best = next(iter(candidates), None)
