@@ -7,9 +7,9 @@ from matrix_machines import MATRIX, make_machine
 
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import NO_FAULT, Artifact, Snapshot
-from rocm_doctor.rules.engine import failure_lines, judge
+from rocm_doctor.rules.engine import asks_for_lines, failure_lines, judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.rules.proofs import asks_for_lines, unproven
+from rocm_doctor.rules.proofs import unproven
 
 ROWS = [row for row in MATRIX.rows if not row.key.startswith(("sig-", "smoke-"))]
 JUDGED = [row for row in ROWS if row.status not in NO_FAULT or row.harmless]

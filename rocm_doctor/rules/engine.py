@@ -118,11 +118,12 @@ def _judged_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
 
 def _lineless_rows(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
     """(row, about_gpus) for the judged rows that require no failure line, so that they can hold without a text to search."""
-    return tuple(
-        (row, about_gpus)
-        for row, about_gpus in matrix.once(_judged_rows)
-        if all(words.startswith("!") for name, words in row.when.items() if name.startswith("log"))
-    )
+    return tuple((row, about_gpus) for row, about_gpus in matrix.once(_judged_rows) if not asks_for_lines(row))
+
+
+def asks_for_lines(row: Row) -> bool:
+    """True if the row needs a line of a log to hold."""
+    return any(name.startswith("log") and not words.startswith("!") for name, words in row.when.items())
 
 
 _MACHINE: list[tuple[Subject, Gpu | None]] = [(THE_MACHINE, None)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.rows import Row
 from rocm_doctor.model import Artifact
-from rocm_doctor.rules.engine import failure_lines, matching_lines
+from rocm_doctor.rules.engine import asks_for_lines, failure_lines, matching_lines
 from rocm_doctor.rules.logs import Logs
 
 
@@ -26,8 +26,3 @@ def unproven(row: Row, matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "example", "the row does not hold for its own example"
     if row.not_ and matches(row.not_):
         yield "not", "the row holds for the text that `not` forbids"
-
-
-def asks_for_lines(row: Row) -> bool:
-    """True if the row needs a line of a log to hold."""
-    return any(name.startswith("log") and not words.startswith("!") for name, words in row.when.items())
