@@ -21,8 +21,7 @@ def offer_reachable_kernel(finding: Finding, snapshot: Snapshot, matrix: Matrix)
     affected = all_conditions(row).get("kernel") if row else None
     if not affected or not isinstance(os, str):
         return finding
-    packages = matrix.kernels
-    here = next((package for package in packages if os.startswith((package.os, *package.derivatives))), None)
+    here = find_package(os, matrix)
     if here is None:  # no package of that name is known to be there
         kept = tuple(command for command in finding.commands if _RELEASE not in command.text)
         words = f"No newer kernel package of {os} is known here. Install a kernel of its backports, a newer release of the system, or AMD's driver module."
@@ -31,7 +30,9 @@ def offer_reachable_kernel(finding: Finding, snapshot: Snapshot, matrix: Matrix)
     if not stuck or not _has_fault(affected, here):
         return msgspec.structs.replace(finding, commands=tuple(_fill_release(command, here) for command in finding.commands))
     advice, commands, sources = f"No kernel package of {here.os} is newer than {here.kernel}. ", [], here.sources
-    after = next((package for package in packages if package.os == here.successor and not _has_fault(affected, package)), None)
+    after = next(
+        (package for package in matrix.kernels if package.os == here.successor and not _has_fault(affected, package)), None
+    )
     if after:
         advice += f"Upgrade to {after.os} and install {after.name}, which brings {after.kernel}; or install AMD's driver module."
         commands = [msgspec.structs.replace(stuck[0], text=here.upgrade), *stuck]
@@ -42,6 +43,11 @@ def offer_reachable_kernel(finding: Finding, snapshot: Snapshot, matrix: Matrix)
     return msgspec.structs.replace(
         finding, advice=advice, commands=(*commands, *others), sources=tuple(dict.fromkeys((*finding.sources, *sources)))
     )
+
+
+def find_package(os: str, matrix: Matrix) -> KernelPackage | None:
+    """The package with the newest kernel of a distribution's release, by the name that it gives itself; None where none is known."""
+    return next((package for package in matrix.kernels if os.startswith((package.os, *package.derivatives))), None)
 
 
 def _fill_release(command: Command, package: KernelPackage) -> Command:

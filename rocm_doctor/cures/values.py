@@ -10,6 +10,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import fill, slot_pattern
+from rocm_doctor.cures.kernels import find_package
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Gpu, ReportKind, Snapshot
 from rocm_doctor.rules.findings import gpu_subject
@@ -134,9 +135,9 @@ def _library(values: Values) -> str:
 
 
 def _kernel_package(values: Values) -> str:
-    """The package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
-    name = str(values.snapshot.value("os"))
-    return next((package.name for package in values.matrix.kernels if name.startswith((package.os, *package.derivatives))), "")
+    """The name of the package with the newest kernel of this release of the distribution (catalog/systems.yaml)."""
+    package = find_package(str(values.snapshot.value("os")), values.matrix)
+    return package.name if package else ""
 
 
 _WHEELS = "https://download.pytorch.org/whl/"
