@@ -16,6 +16,7 @@ from rocm_doctor.cures.kernels import offer_reachable_kernel
 from rocm_doctor.cures.values import subject_gpu
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Reading, ReportKind, Snapshot
+from rocm_doctor.rules.build import python_series
 from rocm_doctor.rules.findings import comment_out, training_gpus
 from rocm_doctor.rules.frameworks import PLAN, TORCH, Framework, frameworks_in_question, is_usable
 from rocm_doctor.rules.logs import Logs
@@ -130,8 +131,7 @@ def _plan_elsewhere(facts: Snapshot) -> str:
     if not isinstance(gfx, str):
         return ""
     system = "windows" if facts.value("platform") == "windows" else "wsl" if facts.value("wsl") is True else ""
-    python = facts.value("python.version")
-    minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
+    minor = python_series(facts)
     template = PLAN + " --gpu {gfx}" + (f" --os {system}" if system else "") + (" --python {version}" if minor else "")
     return next(iter(fill(template, gfx=gfx, version=minor)), "")
 

@@ -13,6 +13,7 @@ from rocm_doctor.commands import fill, slot_pattern
 from rocm_doctor.cures.kernels import find_package
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Command, Finding, Gpu, ReportKind, Snapshot
+from rocm_doctor.rules.build import python_series
 from rocm_doctor.rules.findings import gpu_subject
 from rocm_doctor.rules.frameworks import PLAN
 from rocm_doctor.rules.logs import Logs
@@ -103,9 +104,7 @@ def install_commands(snapshot: Snapshot, gpu: Gpu | None, matrix: Matrix, kind: 
     from rocm_doctor.plan.machine import declare_machine, system_from_snapshot
     from rocm_doctor.plan.search import first_stack
 
-    python = snapshot.value("python.version")
-    minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
-    machine = declare_machine(str(gfx), minor, matrix, system_from_snapshot(snapshot))
+    machine = declare_machine(str(gfx), python_series(snapshot), matrix, system_from_snapshot(snapshot))
     stack = first_stack(machine, load_catalog(matrix))
     return tuple(shlex.join(argv) for argv in install(stack, machine)) if stack else ()
 

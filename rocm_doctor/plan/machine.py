@@ -13,6 +13,7 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Fact, Gpu, Reading, Shell, Snapshot
 from rocm_doctor.plan.catalog import System
+from rocm_doctor.rules.build import python_series
 from rocm_doctor.rules.findings import choosable_gpus
 from rocm_doctor.rules.frameworks import amd_frameworks
 
@@ -109,7 +110,7 @@ def machine_from_snapshot(snapshot: Snapshot) -> Machine | None:
         return None
     return Machine(
         str(cards[0].get("gfx").value),
-        ".".join(_text(snapshot, "python.version").split(".")[:2]),
+        python_series(snapshot),
         system_from_snapshot(snapshot),
         _text(snapshot, "driver.version"),
         _text(snapshot, "kernel"),

@@ -11,7 +11,7 @@ from rocm_doctor.facts.derive import HIP, visibility_variables
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
-from rocm_doctor.rules.build import blas, compiled_targets, holds_code, install, usable_builds
+from rocm_doctor.rules.build import blas, compiled_targets, holds_code, install, python_series, usable_builds
 from rocm_doctor.rules.findings import finding, gpu_subject, readings, training_gpus
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.versions import contains
@@ -43,7 +43,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
         return finding(
             matrix, case, evidence, confidence=sure, subject=subject, sources=sources, grade=sibling.grade, gfx=gfx, value=value
         )
-    others = usable_builds(gfx, matrix, _python(snapshot))
+    others = usable_builds(gfx, matrix, python_series(snapshot))
     dropped = bool(others) and _older(others[0], snapshot)
     case = "arch.dropped-by-rocm/torch" if dropped else "arch.not-in-build/torch"
     return _build_finding(matrix, case, others, evidence, subject, sure, gfx=gfx, torch=snapshot.value("torch.version"))
@@ -81,7 +81,7 @@ def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gpu, gfx):
         return None
     evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1])
-    others, version = usable_builds(gfx, matrix, _python(snapshot)), snapshot.value("torch.version")
+    others, version = usable_builds(gfx, matrix, python_series(snapshot)), snapshot.value("torch.version")
     torch = f"torch {version}" if isinstance(version, str) else "torch"
     return _build_finding(
         matrix, "arch.blas-missing/torch", others, evidence, subject, _no_surer(sure, gpu), gfx=gfx, torch=torch
@@ -109,11 +109,6 @@ def _build_finding(
         sources=others[0].sources if others else (),
         **values,
     )
-
-
-def _python(snapshot: Snapshot) -> str:
-    value = snapshot.value("python.version")
-    return ".".join(str(value).split(".")[:2]) if isinstance(value, str) else ""
 
 
 def _older(build: TorchBuild, snapshot: Snapshot) -> bool:

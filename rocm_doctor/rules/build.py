@@ -65,6 +65,12 @@ def usable_builds(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild
     return sorted(fit, key=lambda b: (not is_unseen(b), sort_key(b.torch)), reverse=True)
 
 
+def python_series(snapshot: Snapshot) -> str:
+    """The examined Python as builds name it: `3.12`; empty where it is not known."""
+    value = snapshot.value("python.version")
+    return ".".join(value.split(".")[:2]) if isinstance(value, str) else ""
+
+
 def is_unseen(build: TorchBuild) -> bool:
     """True for a wheel that was never observed and is not the main build of its release: it is inferred from others."""
     return build.evidence in ("inferred", "build matrix") and not build.primary
