@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from rocm_doctor.binaries.targets import override_target
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Check, Finding, Gpu, Snapshot
+from rocm_doctor.model import Check, Finding, Snapshot
 from rocm_doctor.rules.driver_range import driver_release
-from rocm_doctor.rules.findings import training_gpus
+from rocm_doctor.rules.findings import known_gpus
 from rocm_doctor.rules.frameworks import FRAMEWORKS, Framework, amd_frameworks
 from rocm_doctor.rules.override import NAME
 
@@ -88,7 +88,7 @@ def _build_words(one: Framework, snapshot: Snapshot) -> str:
 
 
 def _code(snapshot: Snapshot, matrix: Matrix) -> str:
-    targets = list(dict.fromkeys(str(gpu.value("gfx")) for gpu in _gpus(snapshot)))
+    targets = list(dict.fromkeys(str(gpu.value("gfx")) for _, gpu in known_gpus(snapshot)))
     held = [framework.name for framework in FRAMEWORKS if all(framework.has_code(snapshot, matrix, gfx) for gfx in targets)]
     if not targets or not held:
         return ""
@@ -108,10 +108,6 @@ def _libraries(snapshot: Snapshot, _: Matrix) -> str:
     if named:
         return f"{named}: no known conflict"
     return "none for training is installed" if all(fact.known for _, fact in found) else ""
-
-
-def _gpus(snapshot: Snapshot) -> list[Gpu]:
-    return [gpu for _, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
 
 
 PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...] = (

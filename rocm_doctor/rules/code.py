@@ -11,15 +11,15 @@ from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Subject
-from rocm_doctor.rules.findings import finding, readings, training_gpus
+from rocm_doctor.model import Fact, Finding, Snapshot, Subject
+from rocm_doctor.rules.findings import finding, known_gpus, readings
 from rocm_doctor.rules.frameworks import amd_frameworks
 from rocm_doctor.rules.override import NAME
 
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each GPU and extension without code for it; RCCL counts on machines with several GPUs."""
-    gpus = _known_gpus(snapshot)
+    gpus = known_gpus(snapshot)
     judged = [extension for extension in matrix.extensions.values() if len(gpus) > 1 or not extension.several]
     for subject, gpu in gpus:
         gfx = str(gpu.value("gfx"))
@@ -42,7 +42,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
 def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """The finding for a torch whose GPU code is split into packages (TheRock), none of which is installed."""
     fact, version = snapshot.get("code.torch"), snapshot.value("torch.version")
-    for subject, gpu in _known_gpus(snapshot) if fact.value == () else ():
+    for subject, gpu in known_gpus(snapshot) if fact.value == () else ():
         evidence, gfx = (*gpu.get("gfx").readings[:1], *fact.readings[:1]), gpu.value("gfx")
         yield finding(matrix, "arch.not-in-build/device-package", evidence, subject=subject, gfx=gfx, version=version)
 
@@ -73,10 +73,6 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
     override = snapshot.value(f"env.{NAME}")
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
-
-
-def _known_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
-    return [(subject, gpu) for subject, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
 
 
 def _words(fact: Fact) -> tuple[str, ...]:

@@ -198,6 +198,11 @@ def training_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     return [(subject, g) for subject, g in seen if not (cards and g.value("is_apu") is True)]
 
 
+def known_gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
+    """Those of `training_gpus` whose target is known."""
+    return [(subject, gpu) for subject, gpu in training_gpus(snapshot) if isinstance(gpu.value("gfx"), str)]
+
+
 def choosable_gpus(snapshot: Snapshot) -> list[Gpu]:
     """The GPUs that a run should use: those of `training_gpus`. If that has none, or lacks every discrete GPU: all discrete GPUs,
     without any of them all GPUs."""
